@@ -1,6 +1,6 @@
 """What a case costs, stage by stage: drawing, rules, oracle, lowering and the driver, by area.
 
-    python bench/pipeline_cost.py --driver vulkan:0,threads=1 [--area AREA ...] [--cases 60] [--seed 1] [-j 8] [--out FILE]
+    python bench/pipeline_cost.py --driver vulkan:0,threads=1 [--area AREA ...] [--cases 60] [-j 8] [--out FILE]
 
 Each process draws cases of one area and runs each by itself on a driver of its own, so that the driver's time is that
 of its pipeline and of one dispatch. `--out` gets a JSON line for each case, with what may explain its cost: words of
@@ -23,10 +23,13 @@ from cts.errors import NothingToGenerate
 from cts.judging.judge import job
 from cts.known.baseline import load as load_baseline
 from cts.known.quarantine import NO_RULES
-from cts.model import Case, MatrixType, constant_of
+from cts.model import Case, MatrixType, VectorMatrixMul, constant_of, dumps_case
 from cts.plugins import registry
 from cts.running.drawing import check, example, fault_of
 from cts.running.opening import open_driver
+
+#: Seconds of a driver from which on a row has the case itself.
+SLOW = 0.5
 
 STAGES = ("draw", "check", "oracle", "lower", "driver")
 
@@ -91,6 +94,8 @@ def measured(
             checked = time.perf_counter() - start
             rows.append({"area": area, "number": number, "draw": laps[1] - laps[0], "check": checked})
             rows[-1] |= run(case, opened.driver, opened.capabilities.subgroup_size) | dict(traits(case))
+            if rows[-1]["driver"] > SLOW:
+                rows[-1]["case"] = dumps_case(case)
     except NothingToGenerate:
         pass
     finally:
@@ -125,6 +130,9 @@ def traits(case: Case) -> Iterator[tuple[str, Any]]:
     yield "invocations", case.dispatch.subgroups
     types = [i.type for i in case.program if isinstance(getattr(i, "type", None), MatrixType)]
     yield "elements", [constant_of(t.rows) * constant_of(t.cols) for t in types]
+    lengths = [i.type.length for i in case.program if hasattr(getattr(i, "type", None), "length")]
+    yield "lengths", [constant_of(length) for length in lengths]
+    yield "products", [constant_of(i.m) * constant_of(i.k) for i in case.program if isinstance(i, VectorMatrixMul)]
     yield "scopes", sorted({str(constant_of(t.scope)) for t in types})
     yield "hash", case.content_hash
 

@@ -35,6 +35,8 @@ from cts.model import (
 )
 from cts.model.feature import Feature as Feature
 from cts.model.matrices import effective
+from cts.stage_support import lacking
+from cts.stages import Stage
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
 PART_ALIGNMENT = 16
@@ -133,7 +135,8 @@ class Capabilities:
     `max_buffer_bytes` is how far a buffer may reach through a descriptor, `max_address_bytes` how far through its
     address (VK-066).
     `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
-    their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes.
+    their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes. `stage` is the
+    one in which modules run.
     """
 
     subgroup_size: int
@@ -152,6 +155,7 @@ class Capabilities:
     float_modes: FloatModeSupport = NO_FLOAT_MODE
     workgroup_scope_subgroups: int = 8
     workgroup_scope_reserved: int = 0
+    stage: Stage = Stage.COMPUTE
 
     def subgroups_of(self, scope: Scope) -> int:
         """The most subgroups of a workgroup that has matrices of a scope (VK-025)."""
@@ -165,7 +169,7 @@ class Capabilities:
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
-        return list(self._missing(case))
+        return [*lacking(case, self.stage), *self._missing(case)]
 
     def _missing(self, case: Case) -> Iterator[str]:
         for feature in sorted(required_features(case) - self.features, key=lambda f: f.value):

@@ -43,6 +43,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     validation: bool | UnsetType = UNSET
     transforms: tuple[str, ...] | UnsetType = UNSET
     forms: _Count | UnsetType = UNSET
+    stages: str | UnsetType = UNSET
     optimised: _Count | UnsetType = UNSET
     reruns: _Count | UnsetType = UNSET
     save_dir: _Path | UnsetType = UNSET

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cts.capabilities import Capabilities
-    from cts.job import ModuleJob
+    from cts.job import Making, ModuleJob, Submitting
     from cts.layout_conversions.calls import Trial, Tried
     from cts.model import Case
     from cts.model.sweep import Sweep
@@ -163,6 +163,15 @@ class ModuleDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class PipelineDriver(ModuleDriver, Protocol):
+    """Optional: a driver that makes and submits pipelines, in the ways that a job asks for."""
+
+    def lacks_for(self, making: Making, submitting: Submitting) -> str:
+        """Why the device cannot make a pipeline, or submit it, in these ways; "" where it can."""
+        ...
+
+
+@runtime_checkable
 class ModuleJudge(Driver, Protocol):
     """Optional: a driver whose validation layer accepts or rejects modules, without running them."""
 
@@ -197,6 +206,15 @@ class ReportingDriver(Driver, Protocol):
 
     def report(self) -> list[tuple[str, str]]:
         """Rows of a name and a text of one line, for `cts drivers`."""
+        ...
+
+
+@runtime_checkable
+class StagedDriver(Driver, Protocol):
+    """Optional: a driver of a device, whose option `stage` runs cases in shaders of another stage than compute."""
+
+    def stages(self) -> dict[str, str]:
+        """The stages listed for cooperative vectors, by name; why one cannot be driven here, "" where it can."""
         ...
 
 
@@ -259,6 +277,21 @@ class DeclaringFactory(DriverFactory, Protocol):
 
     #: Whether its drivers are `ModuleDriver`s, which transforms need.
     runs_modules: bool
+
+
+@runtime_checkable
+class PipelineFactory(DriverFactory, Protocol):
+    """Optional: a factory of `PipelineDriver`s, which forms of pipelines need."""
+
+    makes_pipelines: bool
+
+
+@runtime_checkable
+class StagedFactory(DriverFactory, Protocol):
+    """Optional: a factory whose drivers run cases in any shader stage."""
+
+    #: Whether `--stages` is to add drivers with the option `stage`, see `cts.stages`.
+    runs_stages: bool
 
 
 @runtime_checkable

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from cts.stages import Staged
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,53 @@ class LayoutConversion:
     host: bool = False
 
 
+#: Workgroups of a dispatch: the number of the first one and how many there are, in x, y and z.
+Part: TypeAlias = tuple[tuple[int, int, int], tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a device makes what it dispatches, none of which may make a difference (VK-070 to VK-075).
+
+    `kind`: a pipeline, a shader object of the module, or one of the binary of such a shader object.
+    `cache` is the VkPipelineCache of a pipeline: a new one, one that all pipelines of the device share, one that has
+    made the same pipeline before, or a new one that was merged of two or has got the data of one that had.
+    `neighbours`: pipelines that the same call makes, `place` of them before this one. `derivative`: of a pipeline that
+    was made before, or by the same call. `unoptimised`, `statistics`: flags of the pipeline; `inline`: the stage has
+    the words in place of a module. `later`: pipelines that are made and destroyed between this one and its use.
+    `full_subgroups`, `varying`: flags of the stage, where size and device are such that they change nothing.
+    """
+
+    kind: Literal["pipeline", "shader", "shader-binary"] = "pipeline"
+    cache: Literal["none", "new", "shared", "hit", "merged", "stored"] = "none"
+    neighbours: int = 0
+    place: int = 0
+    derivative: Literal["none", "handle", "index"] = "none"
+    unoptimised: bool = False
+    statistics: bool = False
+    inline: bool = False
+    later: int = 0
+    full_subgroups: bool = False
+    varying: bool = False
+
+
+@dataclass(frozen=True)
+class Submitting:
+    """How a device is given a dispatch, none of which may make a difference (VK-076 to VK-079).
+
+    `parts` by vkCmdDispatchBase, which are all workgroups together, where there are any. `indirect`: the counts are in
+    a buffer, so many bytes behind a multiple of 256. `again`: a submission is repeated after memory was made what it
+    was before. `secondary`: the commands are in a secondary command buffer. `queues`: what follows another command is
+    on the other one of two queues, by transfers of ownership, or by buffers that both families own.
+    """
+
+    parts: tuple[Part, ...] = ()
+    indirect: int | None = None
+    again: bool = False
+    secondary: bool = False
+    queues: Literal["one", "exclusive", "concurrent"] = "one"
+
+
 @dataclass(frozen=True)
 class ModuleJob:
     """One dispatch of one compute module, or several of it, one after the other.
@@ -90,7 +140,8 @@ class ModuleJob:
     left out. `subgroup_size` requires a size, `full_subgroups` that no subgroup is smaller than it. `robust`: reads
     and writes outside a buffer are harmless; with `robust2`, which goes with it, such reads give zeros, and such writes
     do nothing. `timeout`: seconds, for drivers that have such a limit, where it is not their own. `times`: each
-    dispatch sees what those before it have written.
+    dispatch sees what those before it have written. `making` and `submitting` are for drivers that make pipelines.
+    `staged`: the module is one of another stage than compute.
     """
 
     words: npt.NDArray[np.uint32]
@@ -110,3 +161,6 @@ class ModuleJob:
     robust2: bool = False
     timeout: float | None = None
     times: int = 1
+    making: Making = Making()
+    submitting: Submitting = Submitting()
+    staged: Staged | None = None

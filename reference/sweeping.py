@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cts.errors import BadInput
 from cts.model import (
     Case,
     Constant,
@@ -107,7 +108,11 @@ def _one_by_one(sweep: Sweep) -> Swept:
     excluded = _Excluded(len(sweep))
     allowed: dict[str, list[Allowed]] = {name: [] for name in written(sweep.template)}
     for number in range(len(sweep)):
-        evaluation = evaluate(sweep.case(number))
+        try:
+            evaluation = evaluate(sweep.case(number))
+        except BadInput as e:  # a set may run a loop far more often than its template
+            excluded.take(Violation(e.code, e.where, e.what, e.remedy), np.array([number]))
+            continue
         found = violations(evaluation)
         if not found:
             execution = run(evaluation)

@@ -32,6 +32,7 @@ VERBS = {
     "demo": Verb("demo:demo", EXIT_STATUS),
     "run": Verb("run:run", EXIT_STATUS, "configured:Configured"),
     "sweep": Verb("sweep:sweep", EXIT_STATUS, "sweep:Sweep"),
+    "campaign": Verb("campaign:campaign", EXIT_STATUS),
     "validation": Verb("validation:validation", EXIT_STATUS),
     "diff": Verb("diff:diff"),
     "history": Verb("history:history"),

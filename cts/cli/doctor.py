@@ -13,7 +13,7 @@ from cts.cli import completion
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cts.judging.judge import Attempt, OpenDriver
     from cts.oracle.expectation import Oracle
@@ -138,7 +138,7 @@ def _row(label: str, text: str) -> None:
 
 
 def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
-    from cts.driver import NamedDriver
+    from cts.driver import NamedDriver, StagedDriver
 
     capabilities = opened.capabilities
     if isinstance(opened.driver, NamedDriver):
@@ -146,6 +146,17 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
     yield "subgroup size", str(capabilities.subgroup_size)
     yield "matrices", f"{len(capabilities.matrices)} combinations of type, use and scope"
     yield "features", ", ".join(sorted(f.value for f in capabilities.features)) or "none"
+    if isinstance(opened.driver, StagedDriver):
+        yield "stages", _stages(opened.driver.stages())
+
+
+def _stages(listed: Mapping[str, str]) -> str:
+    """The stages for cooperative vectors: what is listed, and of that what cannot be driven."""
+    if not listed:
+        return "none listed for cooperative vectors"
+    driven = ", ".join(stage for stage, reason in listed.items() if not reason) or "none"
+    refused = "; ".join(f"{stage} ({reason})" for stage, reason in listed.items() if reason)
+    return f"cooperative vectors in {driven}" + (f"; listed, but not driven here: {refused}" if refused else "")
 
 
 def _known(opened: OpenDriver, oracle: Oracle) -> int:

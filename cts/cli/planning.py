@@ -21,6 +21,7 @@ from cts.running.outputs import check_file, check_folder
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
+from cts.stages import parse as parse_stages
 
 if TYPE_CHECKING:
     from cts.running.corpus import Entry
@@ -56,6 +57,8 @@ class Request:
     #: The folder of runs where it is to run what the drivers list.
     listed: Path | None = None
     optimised: int = 0
+    #: Names of shader stages, as `cts.stages.parse` takes them.
+    stages: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -107,6 +110,12 @@ def make_plan(request: Request, checks: Checks) -> Plan:
         drivers = registry.transformed(drivers, request.transforms)
         if are_drivers:
             check_drivers(drivers)
+    with checks.part(origin.get("stages", "")):
+        if request.stages:
+            stages = parse_stages(request.stages)
+            if are_drivers:
+                drivers = registry.in_stages(drivers, stages)
+                check_drivers(drivers)
     with checks.part(", ".join(origin[name] for name in ("forms", "optimised") if name in origin)):
         if (request.forms or request.optimised) and are_drivers:
             drivers = registry.with_drawn(drivers, request.forms, request.optimised)

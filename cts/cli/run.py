@@ -129,6 +129,15 @@ def run(
             min=0,
         ),
     ] = 0,
+    stages: Annotated[
+        str,
+        typer.Option(
+            "--stages",
+            help="Also run each driver that can in these shader stages: all, or names such as fragment,miss. Cases of "
+            "cooperative vectors alone run there.",
+            metavar="NAMES",
+        ),
+    ] = "",
     reruns: Reruns = 1,
     json: JsonFile = None,
     save_dir: SaveFolder = Path("cts-run"),
@@ -194,6 +203,7 @@ def run(
             forms=forms,
             listed=save_dir if listed else None,
             optimised=optimised,
+            stages=stages,
             origins=places,
         )
         plan = make_plan(request, checks)
@@ -209,6 +219,13 @@ def _option(parameter: str) -> str:
 def resumed(path: Path, given: list[str], allowed: Sequence[str], verb: str) -> tuple[RunFolder, Plan]:
     """The run to continue. Raises BadInput where other options than the `allowed` ones ask for another run."""
     from cts import store
+
+    check_resumed(given, allowed, verb)
+    return store.resume(path)
+
+
+def check_resumed(given: list[str], allowed: Sequence[str], verb: str) -> None:
+    """Raise BadInput where other options than the `allowed` ones ask for another run than the one that is resumed."""
     from cts.errors import BadInput
 
     others = [_option(name) for name in given if name not in allowed]
@@ -219,7 +236,6 @@ def resumed(path: Path, given: list[str], allowed: Sequence[str], verb: str) -> 
             f"{verb} --resume",
             f"only {', '.join(_option(name) for name in allowed if name not in ('resume', 'no_config'))} with it",
         )
-    return store.resume(path)
 
 
 def to_the_end(

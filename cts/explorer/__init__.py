@@ -127,7 +127,7 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
     """The text that a link to the page has for a tensor load or store of a valid case: see `programs.js`.
 
     Operands are those of the first instance, and of the first iteration. Raises BadInput where there is no such
-    instruction, or its matrix is too large to be drawn.
+    instruction, its matrix is too large to be drawn, or its buffer's contents begin late.
     """
     instruction = chosen(case, instruction)
     access = case.program[instruction]
@@ -144,6 +144,10 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
         where = f"{case.name}: program[{instruction}]"
         raise BadInput("not-taken", "no instance of the case comes here", where, "another instruction")
     tensor, buffer = reached.tensor, case.buffers[reached.buffer]
+    if buffer.begins_at:
+        what = f"the contents of {reached.buffer!r} begin at byte {buffer.begins_at}; the page draws from byte 0 on"
+        remedy = "a buffer without `begins_at`, with offsets less by as much"
+        raise BadInput("begins-late", what, f"{case.name}: buffers.{reached.buffer}.begins_at", remedy)
     decodes = tensor.block is not None
     parts: list[list[Any]] = [
         [

@@ -115,6 +115,7 @@ def about(subject: Subject) -> str:
     if seen is None:
         return ""
     lines = ["", f"{seen.verdict.value} on {seen.identity or seen.driver}"]
+    lines += [seen.elsewhere] if seen.elsewhere else []
     if seen.finding and seen.finding.counts:
         lines += difference(seen.finding, 1)
     return "\n".join(lines)

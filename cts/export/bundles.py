@@ -71,7 +71,7 @@ class Bundles:
         if smaller is not None:
             original, detail = reported.case, smaller.attempt.detail
             reported = _finding(smaller, oracle)
-        seen = Seen(spec, identity(driver), result.verdict, detail, reported)
+        seen = Seen(spec, identity(driver), result.verdict, detail, reported, driver.capabilities.stage)
         said = explanation(reported.case, driver, oracle, result.verdict)
         size = described.capabilities["subgroup_size"]
         return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)

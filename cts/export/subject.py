@@ -13,6 +13,7 @@ from cts.oracle.expectation import Expectation, Oracle
 from cts.running.cases import run_entry
 from cts.running.corpus import Entry
 from cts.running.opening import open_driver
+from cts.stages import Stage
 from cts.verdict import Verdict
 
 #: The subgroup size that modules are lowered for where neither the case nor a driver says one.
@@ -21,13 +22,25 @@ SUBGROUP_SIZE = 32
 
 @dataclass(frozen=True)
 class Seen:
-    """The outcome of a case on a driver. `identity` is the driver's reported identity, "" where there is none."""
+    """The outcome of a case on a driver, whose reported identity is `identity`, "" where there is none.
+
+    `stage`: it ran in shaders of this stage. What is exported is a compute shader all the same.
+    """
 
     driver: str
     identity: str
     verdict: Verdict
     detail: str = ""
     finding: Finding | None = None
+    stage: Stage = Stage.COMPUTE
+
+    @property
+    def elsewhere(self) -> str:
+        """What a reader must know of an outcome that is not one of a compute shader; "" otherwise."""
+        if self.stage is Stage.COMPUTE:
+            return ""
+        what = "what is exported runs in a compute shader, where it need not happen"
+        return f"this happened in the stage {self.stage.value}; {what}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +70,7 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
     try:
         (result,) = run_entry(entry, case, [driver], oracle)
         size = asked or driver.capabilities.subgroup_size
-        seen = Seen(spec, identity(driver), result.verdict, result.detail, result.finding)
+        seen = Seen(spec, identity(driver), result.verdict, result.detail, result.finding, driver.capabilities.stage)
         said = explanation(case, driver, oracle, result.verdict)
     finally:
         driver.driver.close()

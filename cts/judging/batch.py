@@ -14,7 +14,7 @@ from cts.judging.judge import (
     attempt_of,
     compared_with_resumed,
     describe,
-    job,
+    job_for,
     judge,
     killed_run,
     known_result,
@@ -87,11 +87,10 @@ def judge_many(
     """
     attempts: list[Attempt] = []
     if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
-        size = driver.capabilities.subgroup_size
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()
         try:
-            outcomes = driver.driver.run_many([job(case, size) for case, _ in questions])
+            outcomes = driver.driver.run_many([job_for(driver, case) for case, _ in questions])
             for (case, expectation), outcome in zip(questions, outcomes, strict=True):
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))

@@ -17,6 +17,7 @@ from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
 from cts.model import Case, initial_memory
 from cts.oracle.expectation import Expectation
+from cts.stages import Stage
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     driver.starting((case,))
     start = time.perf_counter()
     try:
-        outcome = driver.driver.run(job(case, driver.capabilities.subgroup_size))
+        outcome = driver.driver.run(job_for(driver, case))
     except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
         return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
     return attempt_of(case, expectation, outcome, time.perf_counter() - start)
@@ -184,14 +185,19 @@ def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *,
     return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept, entries)
 
 
-def job(case: Case, subgroup_size: int) -> Job:
+def job_for(driver: OpenDriver, case: Case) -> Job:
+    """The job of a case for a driver."""
+    return job(case, driver.capabilities.subgroup_size, driver.capabilities.stage)
+
+
+def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
     """The job of a case, with memory of its own."""
     memory = initial_memory(case)
 
     def module() -> ModuleJob:
         from cts.spirv.lower import module_job
 
-        return module_job(case, memory, subgroup_size)
+        return module_job(case, memory, subgroup_size, stage)
 
     return Job(case, memory, module)
 

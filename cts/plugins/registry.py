@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import CheckingFactory, DeclaringFactory, Driver, DriverFactory, TunableFactory, ValidatingFactory
+from cts.driver import (
+    CheckingFactory,
+    DeclaringFactory,
+    Driver,
+    DriverFactory,
+    PipelineFactory,
+    StagedFactory,
+    TunableFactory,
+    ValidatingFactory,
+)
 from cts.errors import BadInput
+from cts.stages import Stage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -155,8 +165,34 @@ def with_drawn(specs: Iterable[str], forms: int = 0, optimised: int = 0) -> tupl
     return tuple(found)
 
 
+def in_stages(specs: Iterable[str], stages: Sequence[Stage]) -> tuple[str, ...]:
+    """The specs, and each that runs in any stage and names none once more in each of the stages.
+
+    Raises BadInput for a spec with which no driver can be built, and where none runs in any stage.
+    """
+    found, running = [], False
+    for spec in specs:
+        found.append(spec)
+        plain, *transforms = spec.split("|")
+        factory, options = _parsed(plain)
+        if isinstance(factory, StagedFactory) and factory.runs_stages:
+            running = True
+            name, _, rest = plain.partition(":")
+            for stage in stages if "stage" not in options else ():
+                staged = f"{name}:{','.join(filter(None, (rest, f'stage={stage.value}')))}"
+                found.append("|".join((staged, *transforms)))
+    if not running:
+        where = f"--stages {','.join(stage.value for stage in stages)}"
+        raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
+    return tuple(found)
+
+
 def _runs_modules(factory: DriverFactory) -> bool:
     return not isinstance(factory, DeclaringFactory) or factory.runs_modules
+
+
+def _makes_pipelines(factory: DriverFactory) -> bool:
+    return isinstance(factory, PipelineFactory) and factory.makes_pipelines
 
 
 def check_driver(spec: str) -> None:
@@ -170,11 +206,14 @@ def check_driver(spec: str) -> None:
     if isinstance(factory, CheckingFactory):
         factory.check(options)
     if transforms:
-        from cts.plugins.transform import check_order, parse, runs_no_modules
+        from cts.plugins.transform import PipelineTransform, check_order, makes_no_pipelines, parse, runs_no_modules
 
         parsed = [parse(text) for text in transforms]
         if not _runs_modules(factory):
             raise runs_no_modules(plain, transforms[0])
+        for transform in parsed:
+            if isinstance(transform, PipelineTransform) and transform.pipelines and not _makes_pipelines(factory):
+                raise makes_no_pipelines(plain, transform)
         check_order(spec, parsed)
 
 
@@ -217,11 +256,13 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
     given = tuple(specs)
     extended = []
     for spec in given:
-        name, _, rest = spec.partition(":")
+        plain, bar, transforms = spec.partition("|")
+        name, _, rest = plain.partition(":")
         factory = driver_factory(name)
         knows = isinstance(factory, ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
-        extended.append(f"{name}:{','.join(filter(None, (rest, 'validation=yes')))}" if knows and not says else spec)
+        more = "" if says or not knows else "validation=yes"
+        extended.append(_with_options(plain, [more]) + bar + transforms if more else spec)
     if tuple(extended) == given and not any("validation=" in spec for spec in given):
         raise BadInput(
             "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
@@ -240,14 +281,20 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
             raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
     extended = []
     for spec in given:
-        name, _, rest = spec.partition(":")
-        added = [f"{key}={value}" for key, value in options.items() if key in _takes(spec)]
-        extended.append(f"{name}:{','.join(filter(None, (rest, *added)))}" if added else spec)
+        plain, bar, transforms = spec.partition("|")
+        added = [f"{key}={value}" for key, value in options.items() if key in _takes(plain)]
+        extended.append(_with_options(plain, added) + bar + transforms if added else spec)
     return tuple(extended)
 
 
+def _with_options(plain: str, added: Sequence[str]) -> str:
+    """A spec without transforms with more options."""
+    name, _, rest = plain.partition(":")
+    return f"{name}:{','.join(filter(None, (rest, *added)))}"
+
+
 def _takes(spec: str) -> frozenset[str]:
-    factory = driver_factory(spec.partition(":")[0])
+    factory = driver_factory(spec.partition("|")[0].partition(":")[0])
     return factory.takes if isinstance(factory, TunableFactory) else frozenset()
 
 

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from cts.capabilities import Capabilities
-from cts.driver import UNDEFINED, BatchDriver, Driver, Fault, Job, ModuleDriver, NamedDriver, Outcome, Status
+from cts.driver import (
+    UNDEFINED,
+    BatchDriver,
+    Driver,
+    Fault,
+    Job,
+    ModuleDriver,
+    NamedDriver,
+    Outcome,
+    PipelineDriver,
+    Status,
+)
 from cts.errors import BadInput
 from cts.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
@@ -105,6 +116,20 @@ class ListedTransform(Transform, Protocol):
 
 
 @runtime_checkable
+class PipelineTransform(Transform, Protocol):
+    """Optional: a transform that may also change how a device makes and submits a pipeline."""
+
+    @property
+    def pipelines(self) -> str:
+        """What only drivers know that make pipelines, "" for nothing."""
+        ...
+
+    def on(self, driver: ModuleDriver) -> Transform:
+        """The same for what the driver's device can do."""
+        ...
+
+
+@runtime_checkable
 class DrawnTransform(Transform, Protocol):
     """Optional: a transform that does something else to each module."""
 
@@ -143,6 +168,12 @@ def runs_no_modules(driver: str, text: str) -> BadInput:
     return BadInput("transform", what, f"{driver}|{text}", "interpreter, vulkan or another module driver")
 
 
+def makes_no_pipelines(driver: str, transform: PipelineTransform) -> BadInput:
+    """What to say of a form of pipelines on a driver that has none."""
+    what = f"driver {driver!r} makes no pipelines, so that {transform.pipelines!r} changes nothing"
+    return BadInput("transform", what, f"{driver}|{transform.text}", "vulkan or another driver that makes pipelines")
+
+
 @dataclass(frozen=True)
 class _Ready:
     """A job with its module transformed, and the dispatch before and after."""
@@ -161,8 +192,15 @@ class Transformed:
     def __init__(self, driver: Driver, transforms: Sequence[Transform]) -> None:
         if not isinstance(driver, ModuleDriver):
             raise runs_no_modules(driver.name, "|".join(t.text for t in transforms))
+        for transform in transforms:
+            if (
+                isinstance(transform, PipelineTransform)
+                and transform.pipelines
+                and not isinstance(driver, PipelineDriver)
+            ):
+                raise makes_no_pipelines(driver.name, transform)
         self._driver: ModuleDriver = driver
-        self.transforms = tuple(transforms)
+        self.transforms = tuple(t.on(driver) if isinstance(t, PipelineTransform) else t for t in transforms)
         self.name = driver.name + self.suffix
         check_order(self.name, self.transforms)
 

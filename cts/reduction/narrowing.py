@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, job, judge, refusal
+from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, job_for, judge, refusal
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.plugins.transform import ListedTransform, Transform, Transformed, TransformFailed
@@ -33,7 +33,7 @@ def narrowed(
     if not isinstance(driver.driver, Transformed) or excluded_from_shrinking(driver, case):
         return driver, attempt
     try:
-        settled = driver.driver.settled(job(case, driver.capabilities.subgroup_size))
+        settled = driver.driver.settled(job_for(driver, case))
     except TransformFailed:
         return driver, attempt
     search = _Search(driver, case, attempt, expectation, settled)

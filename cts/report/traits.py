@@ -6,6 +6,7 @@ import enum
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from msgspec import Struct, structs
@@ -21,12 +22,18 @@ _OPERATION = re.compile(r"\b[A-Za-z]\w*(?=\()|[-+*/%&|^<>=!~]+")
 
 
 def traits(case: Case) -> frozenset[str]:
-    """Everything that is said of a case: instructions, choices with and without them, conditions, the dispatch."""
+    """Everything that is said of a case: `choices` of its parts, and conditions that hold of it."""
+    holding = (condition.sentence for condition in CONDITIONS.values() if condition(case))
+    return choices(case) | {sentence.partition(":")[0].rstrip(".") for sentence in holding}
+
+
+def choices(case: Case) -> frozenset[str]:
+    """What is said of the parts of a case: instructions, choices with and without them, functions, the dispatch."""
     found: set[str] = set()
     for instruction in case.program:
         op = type(instruction).__name__
-        choices = set(_choices_of(instruction))
-        found |= {op} | choices | {f"{op} {choice}" for choice in choices}
+        chosen = set(_choices_of(instruction))
+        found |= {op} | chosen | {f"{op} {choice}" for choice in chosen}
     counts = Counter(type(instruction).__name__ for instruction in case.program)
     found |= {f"several {op}" for op, count in counts.items() if count > 1}
     for function in case.functions.values():
@@ -41,7 +48,6 @@ def traits(case: Case) -> frozenset[str]:
         if buffer.begins_at:
             found.add("contents that begin late")
     found |= set(_dispatch(case))
-    found |= {condition.sentence.partition(":")[0].rstrip(".") for condition in CONDITIONS.values() if condition(case)}
     return frozenset(found)
 
 
@@ -70,8 +76,12 @@ def _dispatch(case: Case) -> Iterator[str]:
         yield "conversions of matrices"
 
 
+#: `structs.fields` makes them anew with each call.
+_fields = cache(structs.fields)
+
+
 def _choices_of(part: Struct) -> Iterator[str]:
-    for field in structs.fields(type(part)):
+    for field in _fields(type(part)):
         value = getattr(part, field.name)
         if field.name in _NAMES or value is None or value == field.default:
             continue
@@ -93,7 +103,7 @@ def _choices(value: Any, path: str) -> Iterator[str]:
             yield f"with {path}"
         case Struct():
             yield f"with {path}"
-            for field in structs.fields(type(value)):
+            for field in _fields(type(value)):
                 inner = getattr(value, field.name)
                 if field.name in ("spec", "dynamic") and inner is not None:
                     yield f"{path} {field.name}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cts.errors import BadInput
-from cts.judging.events import Result
+from cts.judging.events import Finding, Result
 from cts.judging.guesses import WrongBeforeStore
 from cts.oracle.trace import StepKind, WrittenByInstruction
 from cts.report.grouping import alike
@@ -169,19 +169,16 @@ def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, s
     """The instruction, the fact, and how they are known."""
     if explanation is not None and (explanation.op or explanation.facts):
         return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
-    instruction, fact = _guess(result)
+    instruction, fact = named_by(result.finding) if result.finding is not None else ("", "")
     return instruction, fact, GUESSED if instruction else ""
 
 
-def _guess(result: Result) -> tuple[str, str]:
-    """The instruction and the fact that the finding itself speaks for.
+def named_by(finding: Finding) -> tuple[str, str]:
+    """The instruction and the fact that a finding itself speaks for, empty where it speaks for none.
 
     Where the matrix is wrong before it is stored, that is the instruction which the address leads to after
     the store; of its facts, the first one that the case says it is about.
     """
-    finding = result.finding
-    if finding is None:
-        return "", ""
     parts: list[tuple[str, list[str]]] = []
     for step in finding.steps:
         if step.kind in _BEGINNINGS:

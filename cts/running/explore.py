@@ -23,11 +23,11 @@ from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.narrowing import narrowed
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
-from cts.running.operand_sets import Given, parameter_sets
+from cts.running.operand_sets import Given, judge_given, parameter_sets
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, Shrinker
 from cts.running.survey import Attempted, Found, Omitted, Seen
-from cts.sweeps.judging import have_verdict, judge_sets, wrong
+from cts.sweeps.judging import have_verdict, wrong
 from cts.verdict import Verdict
 
 
@@ -140,7 +140,7 @@ class Explorer:
         sets = self._sets_of(number, case)
         if sets is None:
             return passed
-        judged = judge_sets(sets, np.arange(len(sets.words)), driver, self._oracle)
+        judged = judge_given(sets, self._profile.sets, driver, self._oracle)
         states, seconds = judged.states, passed.seconds + judged.seconds
         count = int(have_verdict(states).sum())
         for place in np.flatnonzero(wrong(states)).tolist():

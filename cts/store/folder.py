@@ -63,6 +63,13 @@ class RunFolder:
 
 def create(runs: Path, manifest: Manifest) -> RunFolder:
     """A new run in a folder of runs, numbered after the last one. Raises HarnessTrouble where it cannot be written."""
+    path = new_folder(runs)
+    write(path, manifest)
+    return RunFolder(path, manifest, journal.Journal(path / journal.NAME))
+
+
+def new_folder(runs: Path) -> Path:
+    """An empty folder in a folder of runs, numbered after the last one. Raises HarnessTrouble where it cannot be."""
     try:
         runs.mkdir(parents=True, exist_ok=True)
         number = max(_numbers(runs), default=0) + 1
@@ -70,13 +77,11 @@ def create(runs: Path, manifest: Manifest) -> RunFolder:
             path = runs / f"{number:03}"
             try:
                 path.mkdir()
-                break
+                return path
             except FileExistsError:  # another process was quicker
                 number += 1
     except OSError as e:
         raise HarnessTrouble("run-folder", e.strerror or str(e), str(runs), "a folder that can be written") from e
-    write(path, manifest)
-    return RunFolder(path, manifest, journal.Journal(path / journal.NAME))
 
 
 def write(path: Path, manifest: Manifest) -> None:

@@ -1,28 +1,19 @@
-"""The events of a run as they happen, in a file that only grows: `results.jsonl`.
-
-Each line is handed to the operating system before the next case begins, so that a run that is
-killed has lost nothing but the case in flight. A line that was cut is no line.
-"""
+"""The events of a run as they happen, in a file that only grows: `results.jsonl`."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-from cts.errors import BadInput, HarnessTrouble
+from cts.errors import BadInput
 from cts.judging.events import Event, NotValidated, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
 from cts.running.deadline import lacks_time
+from cts.store import lines
+from cts.store.lines import Lines
 
 NAME = "results.jsonl"
-
-#: The largest offset that Windows' C library can lock.
-_LOCKED_BYTE = 0x7FFFFFFE
 
 
 class Journal:
@@ -33,13 +24,12 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _trouble(path):
-            self._file = path.open("ab+")
+        self._lines = Lines(path)
         try:
-            _lock(self._file, path)
-            self._seen = {key for event in self._repaired() if (key := _key(event)) is not None}
+            events = _events(self._lines.before, str(path))
+            self._seen = {key for event in events if (key := _key(event)) is not None}
         except BaseException:
-            self._file.close()
+            self._lines.close()
             raise
 
     def __call__(self, event: Event) -> None:
@@ -48,46 +38,20 @@ class Journal:
             return
         if key is not None:
             self._seen.add(key)
-        with _trouble(self.path):
-            self._file.write(encode(event) + b"\n")
-            self._file.flush()
-            if isinstance(event, Result) and event.finding is not None:
-                os.fsync(self._file.fileno())  # a device that is lost may crash the machine
+        self._lines.append(encode(event), durable=isinstance(event, Result) and event.finding is not None)
 
     def close(self) -> None:
         """Close the file and let others at it."""
-        if sys.platform == "win32" and not self._file.closed:
-            import msvcrt
-
-            # Windows may take its time to release what is locked when a file is closed.
-            self._file.flush()
-            os.lseek(self._file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
-        self._file.close()
-
-    def _repaired(self) -> list[Event]:
-        """The events so far; what is left of a line that was cut is removed."""
-        self._file.seek(0)
-        text = self._file.read()
-        whole = text.rfind(b"\n") + 1
-        if whole < len(text):
-            self._file.truncate(whole)
-        return list(_events(text[:whole], str(self.path)))
+        self._lines.close()
 
 
 def read(path: Path, decoder: Callable[[bytes], Event] = decode) -> list[Event]:
     """The events of a run, ended or not, by the decoder of its format. Raises BadInput for a file that no run wrote."""
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as e:
-        raise BadInput("run-unreadable", e.strerror or str(e), str(path), "a file that can be read") from e
-    return list(_events(text[: text.rfind(b"\n") + 1], str(path), decoder))
+    return list(_events(lines.read(path), str(path), decoder))
 
 
-def _events(text: bytes, where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
-    for number, line in enumerate(text.splitlines(), 1):
+def _events(texts: Iterable[bytes], where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
+    for number, line in enumerate(texts, 1):
         try:
             yield decoder(line)
         except (msgspec.DecodeError, RecursionError) as e:
@@ -105,28 +69,3 @@ def _key(event: Event) -> object:
             return RunStarted
         case _:
             return None
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """Keep others from writing until the file is closed. Raises BadInput where one does."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            # Windows keeps others from reading what is locked: this byte is behind all that is written.
-            os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise BadInput("run-busy", "another process writes this run", str(path), "the end of that process") from None
-
-
-@contextlib.contextmanager
-def _trouble(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as e:
-        raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), "a folder that can be written") from e

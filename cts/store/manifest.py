@@ -111,7 +111,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             hashes=HASHES,
             shard=str(plan.profile.shard),
             sets=plan.profile.sets,
-            sweeps=tuple(SweepRecord(e.name, str(e.path), _digest(e.path), e.max_sets) for e in plan.sweeps),
+            sweeps=tuple(map(sweep_record, plan.sweeps)),
         )
 
     def plan(self) -> Plan:
@@ -128,7 +128,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             quarantine=Quarantine(self.quarantine),
             reruns=self.reruns,
             baseline=Baseline(self.baseline),
-            sweeps=tuple(map(_sweep, self.sweeps)),
+            sweeps=tuple(map(sweep_entry, self.sweeps)),
         )
 
 
@@ -140,6 +140,11 @@ def versions() -> dict[str, str]:
 def record(entry: Entry) -> EntryRecord:
     """What is kept of a case file."""
     return EntryRecord(entry.name, str(entry.path), entry.in_corpus, _digest(entry.path))
+
+
+def sweep_record(entry: SweepEntry) -> SweepRecord:
+    """What is kept of a universe."""
+    return SweepRecord(entry.name, str(entry.path), _digest(entry.path), entry.max_sets)
 
 
 def encode(manifest: Manifest) -> bytes:
@@ -168,7 +173,7 @@ def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
     return Entry(record.name, path, record.in_corpus)
 
 
-def _sweep(record: SweepRecord) -> SweepEntry:
+def sweep_entry(record: SweepRecord) -> SweepEntry:
     """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
     path = Path(record.path)
     if not path.is_file():

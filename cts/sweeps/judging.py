@@ -19,7 +19,7 @@ from cts.driver import Outcome, Status, SweepDriver, SweepJob
 from cts.errors import HarnessTrouble
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
-from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job
+from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job_for
 from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
 from cts.model.sweep import Sweep, sets_at_a_time, window_strides
@@ -296,7 +296,7 @@ class _Judge:
             case = block.sweep.case(i)
             start = time.perf_counter()
             try:
-                outcome = self.driver.driver.run(job(case, self.driver.capabilities.subgroup_size))
+                outcome = self.driver.driver.run(job_for(self.driver, case))
                 self.result.seconds += time.perf_counter() - start
                 state, detail = self._of_case(case, i, block, outcome)
             except Exception as e:  # noqa: BLE001 - a driver may raise anything, and return anything

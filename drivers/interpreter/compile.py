@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.builtins import BUILTINS
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.float_modes import controlled
 from cts.drivers.interpreter.footprint import Footprint, footprint
@@ -20,6 +19,7 @@ from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Mod
 from cts.drivers.interpreter.problems import Malformed, Misuse, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
+from cts.drivers.interpreter.stages import builtins_of
 from cts.drivers.interpreter.supported import CAPABILITIES, EXECUTION_MODES
 from cts.drivers.interpreter.target import Target
 from cts.drivers.interpreter.trace import traced, traced_ids
@@ -27,6 +27,7 @@ from cts.drivers.interpreter.values import SUBGROUP, Value, VariablePath
 from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
 from cts.spirv.grammar import grammar
 from cts.spirv.workgroups import partial_subgroups
+from cts.stages import Stage
 
 #: Instructions that only copy values, whatever their type.
 _PASSING = frozenset(
@@ -62,8 +63,10 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     """Specialize and compile. Raises Unsupported with everything that is missing, Malformed, and Misuse (VK-026)."""
     text = grammar().capability_text
     missing = [f"capability {text(c)}" for c in module.capabilities if c not in CAPABILITIES]
-    point = _entry_point(module, entry)
+    point = _entry_point(module, entry, target.stage)
     modes = module.modes.get(point.function, {})
+    if not target.stage.has_workgroups:
+        modes = {**modes, "LocalSize": (1, 1, 1)}  # where a workgroup is asked for, an invocation is one of its own
     missing += [f"execution mode {name}" for name in modes if name not in EXECUTION_MODES]
     float_modes = frozenset(module.float_modes.get(point.function, ()))
     declared = declare(module, spec_constants, modes, target, float_modes)
@@ -181,7 +184,7 @@ class Compiler:
             return
         if i.operands[0] == "Input":
             built_in = self.declared.decoration(id_, "BuiltIn")
-            if built_in not in BUILTINS:
+            if built_in not in builtins_of(self.target.stage):
                 raise Unsupported(f"built-in {built_in}")
         initializer = self.declared.constants.get(i.id(1)) if len(i.operands) > 1 else None
         self.variable(id_, self.declared.pointee(id_), initializer)
@@ -319,11 +322,11 @@ def _kept(blocks: list[ParsedBlock], cyclic: frozenset[int]) -> dict[int, tuple[
     }
 
 
-def _entry_point(module: Module, name: str) -> EntryPoint:
+def _entry_point(module: Module, name: str, stage: Stage) -> EntryPoint:
     for point in module.entry_points:
         if point.name == name:
-            if point.model != "GLCompute":
-                raise Unsupported(f"execution model {point.model}")
+            if point.model != stage.execution_model:
+                raise Unsupported(f"execution model {point.model}, where {stage.execution_model} is run (stage=)")
             return point
     known = ", ".join(p.name for p in module.entry_points) or "none"
     raise Malformed(f"no entry point named {name!r}; the module has: {known}")

@@ -7,9 +7,10 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cts.driver import Fault, Job, Outcome, Status, SweepJob
+from cts.driver import Described, Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
+from cts.drivers.interpreter.mutants import mutants
 from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
 from cts.drivers.interpreter.options import parse as parse_options
 from cts.drivers.interpreter.parse import Module, parse
@@ -17,6 +18,7 @@ from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, P
 from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
+from cts.stages import Stage
 
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
@@ -45,7 +47,7 @@ class Interpreter:
     def capabilities(self) -> Capabilities:
         from cts.capabilities import everything  # in terms of the case model, of which dispatches need nothing
 
-        return everything(subgroup_size=self.subgroup_size)
+        return replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
 
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
@@ -79,6 +81,11 @@ class Interpreter:
         size = job.subgroup_size or self.subgroup_size
         if not 1 <= size <= MAX_SUBGROUP_SIZE:
             raise Unsupported(f"subgroup size {size} (1 to {MAX_SUBGROUP_SIZE})")
+        stage = Stage.COMPUTE if job.staged is None else job.staged.stage
+        if stage is not self.options.stage:
+            raise Unsupported(
+                f"a module for the stage {stage.value}, where stage={self.options.stage.value} was asked for"
+            )
         words = job.words.tobytes()
         target = Target.from_options(self.options, size)
         key = (words, job.entry, tuple(sorted(job.spec_constants.items())), target)
@@ -132,13 +139,19 @@ class Factory:
     - `robust=yes`: reads outside a buffer give zeros, writes outside one do nothing
     - `check=races+uninitialised`: end a dispatch that does one of these
     - `trace=NAME`: record what a function executes, or what an id is each time
+    - `stage=NAME`: run cases of cooperative vectors in another shader stage than compute (docs/stages.md)
+    - `mutant=NAME`: have this bug, of fragment shaders
     """
 
+    runs_stages = True
     takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})
 
     def __call__(self, options: dict[str, str]) -> Interpreter:
         """The interpreter. Raises BadInput."""
         return Interpreter(**vars(parse_options(options)))
+
+    def mutants(self) -> list[Described]:
+        return mutants()
 
     def check(self, options: dict[str, str]) -> None:
         """Raise BadInput for options that are wrong."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -12,13 +12,15 @@ from msgspec import Struct
 
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.builtins import BUILTINS, Batch
+from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.compile import Program
+from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.machine import Budget, Machine, Run
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.options import UNINITIALISED, Options
 from cts.drivers.interpreter.places import Variables
 from cts.drivers.interpreter.problems import Malformed, Misuse, OutOfMemory, Unsupported
+from cts.drivers.interpreter.stages import StagedBatch, batches, builtins_of
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
 from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
@@ -67,27 +69,57 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
     total = math.prod(job.workgroups)
     if total > MAX_WORKGROUPS:
         raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
-    invocations = int(np.prod(program.local_size))
-    at_once = max(1, min(LANES // invocations, total))
-    subgroups = -(-invocations // subgroup_size)
-    held = max(program.matrix_elements * subgroups, program.vector_components * invocations)
-    at_once = max(1, min(at_once, ELEMENTS // max(held, 1)))
     left = options.max_memory - sum(len(data) for data in dispatch.memory.values())
-    at_once = min(at_once, program.footprint.workgroups(invocations, subgroups, left))
+    at_once = _at_once(program, subgroup_size, left)
     budget = Budget(options.max_steps)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
         for _ in range(job.times):
             captured.clear()
             dispatch.begin()
-            for first in range(0, total, at_once):
-                lanes = topology(min(at_once, total - first), invocations, subgroup_size)
-                batch = Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
+            numbers = []
+            for batch in _batches(program, job, at_once, subgroup_size):
                 registers = dispatch.run(batch, budget)
-                _capture(program, registers, lanes, captured)
+                _capture(program, registers, batch.topology, captured)
+                numbers.append(_numbers(batch))
     dispatch.convert(after=True)
     dispatch.restore_addresses()
-    return Result(dispatch.memory, {name: np.concatenate(parts) for name, parts in captured.items()})
+    matrices = {name: np.concatenate(parts) for name, parts in captured.items()}
+    return Result(dispatch.memory, matrices if job.staged is None else _by_number(matrices, np.concatenate(numbers)))
+
+
+def _at_once(program: Program, subgroup_size: int, left: int) -> int:
+    """How many workgroups run together, with so many bytes left. Raises OutOfMemory."""
+    invocations = int(np.prod(program.local_size))
+    subgroups = -(-invocations // subgroup_size)
+    held = max(program.matrix_elements * subgroups, program.vector_components * invocations)
+    at_once = max(1, min(LANES // invocations, ELEMENTS // max(held, 1)))
+    return min(at_once, program.footprint.workgroups(invocations, subgroups, left))
+
+
+def _batches(program: Program, job: ModuleJob, at_once: int, subgroup_size: int) -> Iterator[Batch]:
+    if job.staged is not None and not job.staged.stage.has_workgroups:
+        yield from batches(job.staged, at_once, subgroup_size)
+        return
+    total, invocations = math.prod(job.workgroups), int(np.prod(program.local_size))
+    for first in range(0, total, at_once):
+        lanes = topology(min(at_once, total - first), invocations, subgroup_size)
+        yield Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
+
+
+def _numbers(batch: Batch) -> Array:
+    """Of each lane the number of its invocation in the dispatch; -1 of a helper invocation."""
+    if not isinstance(batch, StagedBatch):
+        return batch.first * batch.topology.invocations + np.arange(batch.topology.lanes)
+    numbers = batch.numbers.astype(np.int64)
+    return numbers if batch.helpers is None else np.where(batch.helpers, -1, numbers)
+
+
+def _by_number(vectors: dict[str, Array], numbers: Array) -> dict[str, Array]:
+    """Vectors (lanes, components) in the order of the invocations' numbers (lanes,), one for each."""
+    _, first = np.unique(numbers, return_index=True)
+    chosen = first[numbers[first] >= 0]
+    return {name: value[chosen] for name, value in vectors.items()}
 
 
 class _Dispatch:
@@ -151,12 +183,15 @@ class _Dispatch:
             address = self._shared(alike, lanes) if alike else None
             for id_ in alike:
                 registers[id_] = address
+        inputs = builtins_of(self.options.stage)
         for id_, variable in program.declared.variables.items():
             if id_ in program.variables and variable.operands[0] == "Input":
-                variables.give(id_, BUILTINS[program.declared.decoration(id_, "BuiltIn")](batch))
+                variables.give(id_, inputs[program.declared.decoration(id_, "BuiltIn")](batch))
         if isinstance(self.space, WatchedSpace):
             self.space.begin(batch, self.lasting, program.module.describe)
-        run = Run(budget, self.trace, batch.name)
+        helpers = batch.helpers if isinstance(batch, StagedBatch) else None
+        fragments = None if helpers is None else Fragments(helpers, self.options.mutant)
+        run = Run(budget, self.trace, batch.name, fragments)
         machine = Machine(program.module, registers, variables, self.space, lanes, run)
         machine.call(program.entry)
         return registers

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.fragments import STORE, Fragments
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.order import Order
 from cts.drivers.interpreter.parse import Instruction, Module
@@ -54,11 +55,15 @@ class Budget:
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded."""
+    """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded.
+
+    `fragments` are there where the lanes are those of a fragment shader.
+    """
 
     budget: Budget
     trace: list[str] = msgspec.field(default_factory=list)
     name: Callable[[int], str] | None = None
+    fragments: Fragments | None = None
 
 
 class Machine:
@@ -93,7 +98,13 @@ class Machine:
         topology = Lanes(lanes)
         variables = type(self.variables)(self.variables.types, topology)
         registers = list(self.registers)
-        return Machine(self.module, registers, variables, self.memory, topology, replace(self.run, name=None))
+        run = replace(self.run, name=None, fragments=None)
+        return Machine(self.module, registers, variables, self.memory, topology, run)
+
+    def writing(self, kind: str) -> Array | None:
+        """Of the active lanes those whose writes take effect, None for all. `kind`: see `fragments`."""
+        fragments = self.run.fragments
+        return self.mask if fragments is None else fragments.effective(self.mask, kind)
 
     def call(self, code: Code) -> Value:
         """Run a function for the active lanes; its return value."""
@@ -207,6 +218,9 @@ class Machine:
 
     def store(self, plan: layout.Plan, addresses: Array, value: Value) -> None:
         """Store the active lanes' values; where lanes share an address the last one's stays."""
+        mask = self.writing(STORE)
+        if mask is not None and not mask.any():
+            return
         if len(addresses) == 1:
             count = self.topology.lanes if self.watched is not None else _lanes(value)
             if count == 1:
@@ -214,8 +228,8 @@ class Machine:
                 return
             addresses = np.broadcast_to(addresses, count)
         active = None
-        if self.mask is not None:
-            active = np.flatnonzero(self.mask)
+        if mask is not None:
+            active = np.flatnonzero(mask)
             addresses, value = addresses[active], _chosen(value, active)
         self._access(active, lambda: layout.store(plan, addresses, value, self._scatter(active)))
 

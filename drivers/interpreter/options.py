@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cts.drivers.interpreter.fragments import QUAD
+from cts.drivers.interpreter.mutants import mutants
 from cts.errors import BadInput
+from cts.stages import Stage, named
 
 DEFAULT_SUBGROUP_SIZE = 32
 MAX_SUBGROUP_SIZE = 128
@@ -32,6 +36,8 @@ class Options:
     robust: bool = False
     check: frozenset[str] = frozenset()
     trace: str = ""
+    stage: Stage = Stage.COMPUTE
+    mutant: str = ""
 
 
 #: Options with two values, the one of an absent option first.
@@ -50,13 +56,15 @@ _REMEDY = "; ".join(
         *(f"{name}={a} or {name}={b}" for name, (a, b) in _CHOICES.items()),
         f"check={RACES}, check={UNINITIALISED} or check={RACES}+{UNINITIALISED}",
         "trace= and the name or id of a function or result",
+        "stage= and the name of a shader stage",
+        "mutant= and the name of a planted bug, with stage=fragment",
     ]
 )
 
 
 def parse(options: Mapping[str, str]) -> Options:
     """Options of a spec string. Raises BadInput."""
-    unknown = sorted(options.keys() - {*_CHOICES, *_NUMBERS, "check", "trace"})
+    unknown = sorted(options.keys() - {*_CHOICES, *_NUMBERS, "check", "trace", "stage", "mutant"})
     if unknown:
         raise _bad(f"the interpreter has no option {unknown[0]!r}", _REMEDY)
     numbers = {name: _number(name, options[name]) for name in _NUMBERS if name in options}
@@ -69,14 +77,38 @@ def parse(options: Mapping[str, str]) -> Options:
     check = frozenset(filter(None, options.get("check", "").split("+")))
     if check - {RACES, UNINITIALISED}:
         raise _bad(f"check is {options['check']!r}", f"{RACES}, {UNINITIALISED} or {RACES}+{UNINITIALISED}")
+    stage = _stage(options, numbers.get("subgroup_size", DEFAULT_SUBGROUP_SIZE))
+    if check and stage is not Stage.COMPUTE:
+        raise _bad(f"check is {options['check']!r} in the stage {stage.value}", "check= for compute shaders alone")
     return Options(
         vector_decode=first["decode"],
         rounds_fp8_input=first["fp8_input"],
         robust=not first["robust"],
         check=check,
         trace=options.get("trace", ""),
+        stage=stage,
+        mutant=_mutant(options, stage),
         **numbers,
     )
+
+
+def _stage(options: Mapping[str, str], subgroup_size: int) -> Stage:
+    stage = named(options.get("stage", Stage.COMPUTE.value), "interpreter")
+    if stage is Stage.FRAGMENT and subgroup_size % QUAD:
+        what = f"subgroups of {subgroup_size} invocations cannot hold the quads of a fragment shader"
+        raise _bad(what, f"a multiple of {QUAD} (ST-005)")
+    return stage
+
+
+def _mutant(options: Mapping[str, str], stage: Stage) -> str:
+    given = options.get("mutant", "")
+    known = [m.name for m in mutants()]
+    if given and given not in known:
+        close = difflib.get_close_matches(given, known, n=1)
+        raise _bad(f"mutant is {given!r}", f"did you mean {close[0]!r}?" if close else f"one of {', '.join(known)}")
+    if given and stage is not Stage.FRAGMENT:
+        raise _bad(f"mutant {given} in the stage {stage.value}", f"stage=fragment,mutant={given}")
+    return given
 
 
 def _number(name: str, text: str) -> int:

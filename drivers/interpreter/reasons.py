@@ -32,9 +32,8 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
         "Op*InvocationInterlockEXT",
     ),
     "geometry and mesh shaders": (
-        "OpEmit*",
+        "OpEmit*Vertex",
         "OpEnd*Primitive",
-        "OpSetMeshOutputsEXT",
         "OpWritePackedPrimitiveIndices4x8NV",
     ),
     "ray tracing": (

@@ -12,6 +12,7 @@ from cts.drivers.interpreter.parse import Module
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.values import Value
 from cts.spirv.encode import Id
+from cts.stages import Stage
 
 #: The most invocations of a workgroup: beyond this a module is hostile.
 MAX_INVOCATIONS = 4096
@@ -29,12 +30,13 @@ class Target(Struct, frozen=True):
     max_memory: int = DEFAULT_MAX_MEMORY
     check: frozenset[str] = frozenset()
     trace: str = ""
+    stage: Stage = Stage.COMPUTE
 
     @classmethod
     def from_options(cls, options: Options, subgroup_size: int) -> Target:
         """What of the options a compiled module depends on."""
         o = options
-        return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace)
+        return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace, o.stage)
 
 
 def workgroup_size(module: Module) -> list[int]:

@@ -10,6 +10,9 @@ class _Factory:
 
     #: The option `validation` loads a validation layer.
     validates = True
+    runs_stages = True
+
+    makes_pipelines = True
 
     def __call__(self, options: dict[str, str]) -> Driver:
         """The driver from a spec string's options: `vulkan`, `vulkan:0`, `vulkan:worker=chroot /srv/root python3`.

@@ -20,6 +20,7 @@ from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 from cts.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
+from cts.stages import Stage
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
 COMPONENTS = {component.descriptor.number: component for component in ComponentType}
@@ -52,8 +53,9 @@ def capabilities(
     *,
     unlisted: bool = False,
     large_buffers: bool = False,
+    stage: Stage = Stage.COMPUTE,
 ) -> Capabilities:
-    """What cases may use on this device, with its own subgroup size or the one asked for.
+    """What cases may use in a stage of this device, with its own subgroup size or the one asked for.
 
     With `unlisted` that is every type, size and multiplication, and every feature whose extension is there; the
     limits of workgroups and memory stay the device's.
@@ -75,7 +77,7 @@ def capabilities(
     products = dict.fromkeys(s for row, t in terms for s in _mul_adds(row, t, description))
     listed = Capabilities(
         subgroup_size=size,
-        features=frozenset(_features(description)),
+        features=frozenset(_features(description, stage)),
         matrices=_without_redundant(tuple(types)),
         mul_adds=tuple(products),
         max_dimension=min(limits.matrix_dimension, 1024) if _flexible(description) else _MATRIX_DIMENSION,
@@ -90,6 +92,7 @@ def capabilities(
         float_modes=_float_modes(description),
         workgroup_scope_subgroups=limits.matrix_workgroup // size,
         workgroup_scope_reserved=limits.reserved_shared,
+        stage=stage,
     )
     return _with_unlisted(listed, description) if unlisted else listed
 
@@ -137,8 +140,8 @@ def _float_modes(description: Description) -> FloatModeSupport:
     )
 
 
-def _features(description: Description) -> Iterator[Feature]:
-    """Those of the device; cooperative vectors only where compute shaders have them (VK-041)."""
+def _features(description: Description, stage: Stage) -> Iterator[Feature]:
+    """Those of the device; cooperative vectors only where shaders of the stage have them (VK-041)."""
     accumulations = vector_support.accumulations(description)
     vectors = (Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING)
     for feature in Feature:
@@ -146,7 +149,7 @@ def _features(description: Description) -> Iterator[Feature]:
             there = feature.value in accumulations
         else:
             there = bool(description.features.get(feature.value))
-        if there and (feature not in vectors or vector_support.in_compute(description)):
+        if there and (feature not in vectors or vector_support.in_stage(description, stage)):
             yield feature
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cts.capabilities import Capabilities
 from cts.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.drivers.vulkan import capabilities, descriptors, module, report, support
+from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
@@ -23,9 +23,10 @@ from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import HarnessTrouble
-from cts.job import Address, MatrixRegion, ModuleJob
+from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
 from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
+from cts.stages import Stage
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together.
 MAX_SETS = 64
@@ -37,18 +38,22 @@ Places: TypeAlias = frozenset[tuple[int, int]]
 #: The kinds of descriptors whose offsets are given when they are bound.
 _DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic", "uniform": "uniform-dynamic"}
 
+#: How a pipeline is made where nobody asks for more.
+_PLAIN = Making()
+
 #: Bytes of the widest element of an opaque matrix.
 _WIDEST = 4
 
 
 @dataclass
 class _Item:
-    """A job in flight. `lost` is the batch in which it was lost before it was run alone."""
+    """A job in flight, and how its pipeline is made. `lost` is the batch that was lost before it was run alone."""
 
     number: int
     case: Case | None
     job: ModuleJob
     support: Support | None = None
+    making: Making = _PLAIN
     outcome: Outcome | None = None
     lost: _LostBatch | None = None
 
@@ -108,6 +113,7 @@ class VulkanDriver:
             options.subgroup_size,
             unlisted=options.unlisted,
             large_buffers=options.large_buffers,
+            stage=options.stage,
         )
 
     def identity(self) -> str:
@@ -118,6 +124,11 @@ class VulkanDriver:
     def report(self) -> list[tuple[str, str]]:
         """Everything worth showing of the device, by name."""
         return report.table(self.description)
+
+    def stages(self) -> dict[str, str]:
+        """The stages that the device lists for cooperative vectors; why it cannot be driven in one, "" where it can."""
+        found = stages.listed(self.description)
+        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in found}
 
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
@@ -153,6 +164,10 @@ class VulkanDriver:
     def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
         """Like `run_many`, each job one dispatch of its own."""
         return self._run(self._items((job.sweep.template, job) for job in jobs))
+
+    def lacks_for(self, making: Making, submitting: Submitting) -> str:
+        """Why the device cannot make and submit pipelines in these ways; "" where it can."""
+        return "; ".join(pipelining.missing(self.description, making, submitting))
 
     def layer(self) -> str:
         """The validation layer, its version and the device, in one line; "" where none is loaded."""
@@ -217,6 +232,12 @@ class VulkanDriver:
 
     def _examine(self, item: _Item) -> Outcome | None:
         """Why an item cannot be run here, or None."""
+        stage = Stage.COMPUTE if item.job.staged is None else item.job.staged.stage
+        if stage is not self._options.stage and self._options.stage is not Stage.COMPUTE:
+            what = (
+                f"this is a module for {stage.value} shaders, and cannot be run with stage={self._options.stage.value}"
+            )
+            return Outcome(Status.UNSUPPORTED, detail=what)
         try:
             facts = module.facts(item.job.words, item.job.entry, item.job.spec_constants)
         except module.Unjudged as e:
@@ -231,7 +252,11 @@ class VulkanDriver:
             return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
         if found.misuse:
             return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
-        return None
+        if item.job.staged is not None and (item.job.making, item.job.submitting) != (_PLAIN, Submitting()):
+            return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
+        item.making = pipelining.fitted(item.job.making, self.description, facts, found.subgroup_size)
+        lacking = self.lacks_for(item.making, item.job.submitting)
+        return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
 
     def _submit(self, batch: list[_Item]) -> None:
         for item in batch:
@@ -291,7 +316,9 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
-    if (a.opaque, a.conversions, a.timeout) != (b.opaque, b.conversions, b.timeout):
+    if (first.making, a.submitting) != (item.making, b.submitting):
+        return False
+    if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
         return False
     if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
         return False
@@ -313,7 +340,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
 
     `dynamic` are the places of descriptors with dynamic offsets.
     """
-    job = batch[0].job
+    job, making = batch[0].job, batch[0].making
     numbers = {name: i for i, name in enumerate([*job.buffers, *job.opaque])}
     return protocol.Run(
         id=number,
@@ -322,10 +349,10 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         sets=tuple(_parameter_set(item.job, numbers) for item in batch),
         bindings=tuple(_bindings(job, support, numbers, dynamic)),
         specialization=job.spec_constants,
-        features=tuple(sorted(support.features - support.absent)),
+        features=tuple(sorted((support.features | pipelining.features(making)) - support.absent)),
         entry=job.entry,
         subgroup_size=support.subgroup_size,
-        full_subgroups=support.full_subgroups,
+        full_subgroups=support.full_subgroups or making.full_subgroups,
         timeout=timeout,
         opaque=tuple(
             protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero) for o in job.opaque.values()
@@ -337,6 +364,9 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
             for c in job.conversions
         ),
         times=job.times,
+        making=pipelining.making_message(making),
+        submitting=pipelining.submitting_message(job.submitting),
+        staged=stages.request(job.staged),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-#: The Vulkan features behind SPIR-V capabilities (VK-010, VK-011). One that is not listed is not supported here.
+#: The Vulkan features behind SPIR-V capabilities (VK-010, VK-011). One that is not listed is not supported here. What
+#: those of stages need, `stages.features` says: it is enabled for pipelines of these stages alone.
 FEATURES: dict[str, tuple[str, ...]] = {
     "Matrix": (),
     "Shader": (),
+    "Geometry": (),
     "GroupNonUniform": (),
     "GroupNonUniformArithmetic": (),
     "GroupNonUniformBallot": (),
@@ -57,7 +59,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "Int64Atomics": ("shaderBufferInt64Atomics",),
     "Int8": ("shaderInt8",),
     "LongVectorEXT": ("longVector",),
+    "MeshShadingEXT": (),
     "PhysicalStorageBufferAddresses": ("bufferDeviceAddress",),
+    "RayTracingKHR": (),
     "ReplicatedCompositesEXT": ("shaderReplicatedComposites",),
     "RuntimeDescriptorArray": ("runtimeDescriptorArray",),
     "Shader64BitIndexingEXT": ("shader64BitIndexing",),
@@ -68,6 +72,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "StorageBufferArrayNonUniformIndexing": ("shaderStorageBufferArrayNonUniformIndexing",),
     "StoragePushConstant16": ("storagePushConstant16",),
     "StoragePushConstant8": ("storagePushConstant8",),
+    "Tessellation": (),
     "TensorAddressingNV": ("cooperativeMatrixTensorAddressing",),
     "UniformAndStorageBuffer16BitAccess": ("uniformAndStorageBuffer16BitAccess", "storageBuffer16BitAccess"),
     "UniformAndStorageBuffer8BitAccess": ("uniformAndStorageBuffer8BitAccess", "storageBuffer8BitAccess"),

@@ -26,6 +26,9 @@ from cts.spirv.encode import Id
 _SCOPES = {2: "Workgroup", 3: "Subgroup"}
 _USES = {0: "A", 1: "B", 2: "Accumulator"}
 
+#: Execution models whose invocations form workgroups.
+_WITH_WORKGROUPS = ("GLCompute", "TaskEXT", "MeshEXT")
+
 _WORD_64 = 0xFFFFFFFFFFFFFFFF
 
 #: Execution modes that a device supports width by width.
@@ -133,15 +136,12 @@ class _Reader:
             tuple(dict.fromkeys(descriptors.read(self.module, self.constants))),
             frozenset(self.modes),
             newer,
+            self.entry_point()[0],
         )
 
     def local_size(self) -> tuple[tuple[int, int, int], bool]:
         """The workgroup's size, and whether LocalSizeId is there. The constant WorkgroupSize overrides both modes."""
-        function = next(
-            (i.values[1] for i in self.module if i.name == "OpEntryPoint" and i.values[2] == self.entry), None
-        )
-        if function is None:
-            raise Unreadable(f"the module has no entry point {self.entry!r}")
+        model, function = self.entry_point()
         size: tuple[int, ...] | None = None
         by_id = False
         for i in self.module:
@@ -152,6 +152,8 @@ class _Reader:
         for i in self.module:
             if i.name == "OpDecorate" and i.values[1:] == ("BuiltIn", "WorkgroupSize"):
                 size = self.composite(_id(i.values[0]))
+        if size is None and model not in _WITH_WORKGROUPS:
+            return (1, 1, 1), by_id
         if size is None:
             raise Unreadable(f"entry point {self.entry!r} has no LocalSize: is it a compute shader?")
         if len(size) != 3 or min(size) < 1:
@@ -159,6 +161,13 @@ class _Reader:
                 f"entry point {self.entry!r} has the workgroup size {size}: it must be three numbers above 0"
             )
         return (size[0], size[1], size[2]), by_id
+
+    def entry_point(self) -> tuple[str, object]:
+        """Its execution model and function. Raises Unreadable."""
+        for i in self.module:
+            if i.name == "OpEntryPoint" and i.values[2] == self.entry:
+                return str(i.values[0]), i.values[1]
+        raise Unreadable(f"the module has no entry point {self.entry!r}")
 
     def composite(self, id_: Id) -> tuple[int, ...]:
         """The numbers of a constant vector. Raises Unreadable."""

@@ -78,7 +78,7 @@ class Facts:
 
     `shared_bytes` is workgroup memory; `float_modes` are execution modes with the width they speak of;
     `longest_vector` is the largest component count of an OpTypeVector; `modes` are the entry point's
-    execution modes. `unknown` is what it declares and the grammar does not know, in words.
+    execution modes, `model` its execution model. `unknown` is what it declares and the grammar does not know, in words.
     """
 
     version: tuple[int, int]
@@ -98,3 +98,4 @@ class Facts:
     descriptors: tuple[Descriptor, ...] = ()
     modes: frozenset[str] = frozenset()
     unknown: tuple[str, ...] = ()
+    model: str = "GLCompute"

@@ -10,6 +10,7 @@ from typing import Literal
 
 from cts.driver import IN_PROCESSES
 from cts.errors import BadInput
+from cts.stages import Stage
 
 #: Seconds that a dispatch may take where nobody says otherwise.
 DEFAULT_TIMEOUT = 10.0
@@ -28,6 +29,7 @@ class Options:
     allow. `features`: enable all that modules may need, as `features.widened` does, or what a module needs alone.
     `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
     `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device.
+    `stage`: run cases in shaders of this stage.
     """
 
     device: str = ""
@@ -45,6 +47,7 @@ class Options:
     subgroup_size: int | None = None
     unlisted: bool = False
     large_buffers: bool = False
+    stage: Stage = Stage.COMPUTE
 
 
 def parse(options: dict[str, str]) -> Options:
@@ -73,6 +76,7 @@ def parse(options: dict[str, str]) -> Options:
         subgroup_size=_integer(given, "subgroup_size"),
         unlisted=_unlisted(given.get("unlisted", "refuse")),
         large_buffers=_truth("large_buffers", given.get("large_buffers", "no")),
+        stage=_stage(given.get("stage", Stage.COMPUTE.value)),
     )
 
 
@@ -92,6 +96,15 @@ def _features(value: str) -> Literal["all", "needed"]:
     if value in ("all", "needed"):
         return value  # type: ignore[return-value]
     raise BadInput("driver-option", f"features={value!r}", "driver vulkan", "all or needed")
+
+
+def _stage(value: str) -> Stage:
+    names = [stage.value for stage in Stage]
+    if value in names:
+        return Stage(value)
+    close = difflib.get_close_matches(value, names, n=1)
+    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(names)}"
+    raise BadInput("driver-option", f"stage={value!r}", "driver vulkan", remedy)
 
 
 def _unlisted(value: str) -> bool:

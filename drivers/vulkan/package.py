@@ -8,6 +8,7 @@ import sys
 import zipfile
 from functools import lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import PureWindowsPath
 
 from cts.plugins.commands import split
@@ -47,10 +48,17 @@ def zipapp() -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         entry = zipfile.ZipInfo("__main__.py")
         archive.writestr(entry, f"import sys\n\nfrom {_PACKAGE}.command import start\n\nstart(sys.argv[1:])\n")
-        for source in sorted(resources.files(f"{__package__}.worker").iterdir(), key=lambda s: s.name):
-            if source.name.endswith(".py"):
-                archive.writestr(zipfile.ZipInfo(f"{_PACKAGE}/{source.name}"), source.read_bytes())
+        _add(archive, resources.files(f"{__package__}.worker"), _PACKAGE)
     return b"#!/usr/bin/env python3\n" + out.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, folder: Traversable, name: str) -> None:
+    """Every module of a package, and of those in it. None is imported: that would take a Vulkan loader."""
+    for source in sorted(folder.iterdir(), key=lambda s: s.name):
+        if source.name.endswith(".py"):
+            archive.writestr(zipfile.ZipInfo(f"{name}/{source.name}"), source.read_bytes())
+        elif source.joinpath("__init__.py").is_file():
+            _add(archive, source, f"{name}/{source.name}")
 
 
 def command(words: str) -> tuple[list[str], bytes]:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from cts.driver import Status
 from cts.drivers.vulkan.process import Ended, WorkerProcess
 from cts.drivers.vulkan.start import Opening, open_device
-from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run
+from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
 from cts.errors import HarnessTrouble
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
@@ -29,12 +29,6 @@ _STATUS = {
     "out-of-memory": Status.ERROR,
     "no-device": Status.ERROR,
     "error": Status.ERROR,
-}
-
-_WHERE: dict[Phase | None, str] = {
-    None: "before the run had begun",
-    "pipeline": "in vkCreateComputePipelines",
-    "dispatch": "between vkQueueSubmit and the fence",
 }
 
 
@@ -78,6 +72,12 @@ class _Ticket:
     phase: Phase | None = None
     loss: Loss | None = None
     suspicion: _Suspicion | None = None
+
+    def where(self) -> str:
+        """What it is doing, in words."""
+        if self.phase is None:
+            return "before the run had begun"
+        return f"in {pipeline_command(self.run)}" if self.phase == "pipeline" else "between vkQueueSubmit and the fence"
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Session:
         limit = head.run.timeout + self.limits.grace if head.phase == "dispatch" else self.limits.pipeline
         reply = worker.receive(self._since + limit - time.monotonic())
         if reply is None:
-            what = f"no answer for {limit:g} s {_WHERE[head.phase]}"
+            what = f"no answer for {limit:g} s {head.where()}"
             self._settle(head, Loss(Status.TIMEOUT, self._quote(worker, what)))
             self._abandon(worker)
         elif isinstance(reply, Ended):
@@ -191,7 +191,7 @@ class Session:
             suspects = live[:1]
             loss = Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {end.detail}"))
         else:
-            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {_WHERE[suspects[0].phase]}"))
+            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {suspects[0].where()}"))
         if len(suspects) == 1:
             suspects[0].loss = loss
         else:

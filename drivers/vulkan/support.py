@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from cts.drivers.vulkan import conversion_support, vector_support
+from cts.drivers.vulkan import conversion_support, stages, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Descriptors
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
@@ -24,6 +24,7 @@ from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
 from cts.job import ModuleJob
 from cts.spirv.grammar import grammar
 from cts.spirv.workgroups import partial_subgroups
+from cts.stages import Stage
 
 SCOPES = {2: "Workgroup", 3: "Subgroup"}
 
@@ -72,7 +73,6 @@ EXTENSION_OF = {
 
 _ROBUST_MATRICES = "cooperativeMatrixRobustBufferAccess"
 _FLEXIBLE = "cooperativeMatrixFlexibleDimensions"
-_COMPUTE = 0x20
 _MATRIX = "VkPhysicalDeviceCooperativeMatrixPropertiesKHR"
 _LONG_VECTOR = "VkPhysicalDeviceShaderLongVectorPropertiesEXT"
 _MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
@@ -118,9 +118,11 @@ class _Check:
         self.description = description
         self.facts = facts
         self.job = job
+        self.stage = job.staged.stage if job.staged is not None else Stage.COMPUTE
         self.limits = Limits.from_description(description)
         self.device_limits: dict[str, Any] = description.properties["VkPhysicalDeviceLimits"]
-        varies = self.limits.smallest_subgroup != self.limits.largest_subgroup
+        # Cooperative vectors do not depend on subgroups, and not every stage can require their size.
+        varies = self.stage is Stage.COMPUTE and self.limits.smallest_subgroup != self.limits.largest_subgroup
         wanted = job.subgroup_size or (self.limits.subgroup_size if varies else None)
         # Where there is only one size, requiring it would need a feature and change nothing.
         self.required_subgroup_size = wanted if varies else None
@@ -138,13 +140,16 @@ class _Check:
         yield from self.capabilities()
         yield from self.sizes()
         yield from self.buffers()
+        if self.job.staged is not None:
+            self.features.update(stages.features(self.stage))
+            yield from stages.missing(self.description, self.facts, self.job)
         if self.facts.matrices:
             yield from self.matrices()
         for matrix in self.facts.matrices:
             yield from self.matrix(matrix)
         for multiplication in self.facts.multiplications:
             yield from self.multiplication(multiplication)
-        yield from vector_support.missing(self.description, self.facts)
+        yield from vector_support.missing(self.description, self.facts, self.stage)
         yield from conversion_support.missing(self.description, self.job)
         self.features |= conversion_support.features(self.job)
         if any(m.scope == "Workgroup" for m in self.facts.matrices):
@@ -223,16 +228,9 @@ class _Check:
 
     def sizes(self) -> Iterator[str]:
         """Vulkan's limits on workgroups, memory and constants."""
-        limits, local = self.device_limits, self.facts.local_size
-        for axis, size, most in zip("xyz", local, limits["maxComputeWorkGroupSize"], strict=True):
-            if size > most:
-                yield f"workgroup size {size} in {axis} (at most {most})"
-        for axis, count, most in zip("xyz", self.job.workgroups, limits["maxComputeWorkGroupCount"], strict=True):
-            if count > most:
-                yield f"{count} workgroups in {axis} (at most {most})"
-        most = limits["maxComputeWorkGroupInvocations"]
-        if self.invocations > most:
-            yield f"{self.invocations} invocations per workgroup (at most {most})"
+        if self.stage is Stage.COMPUTE:
+            yield from self.workgroups()
+        limits = self.device_limits
         low, high = self.limits.smallest_subgroup, self.limits.largest_subgroup
         wanted = self.job.subgroup_size
         if wanted is not None and not (low <= wanted <= high):
@@ -247,6 +245,19 @@ class _Check:
         most = int(self.description.properties.get(_LONG_VECTOR, {}).get("maxVectorComponents", 4))  # type: ignore[arg-type]
         if longest > most:
             yield f"a vector of {longest} components (at most {most}, VK-013)"
+
+    def workgroups(self) -> Iterator[str]:
+        """Limits on the workgroups of compute shaders; `stages` has those of others."""
+        limits, local = self.device_limits, self.facts.local_size
+        for axis, size, most in zip("xyz", local, limits["maxComputeWorkGroupSize"], strict=True):
+            if size > most:
+                yield f"workgroup size {size} in {axis} (at most {most})"
+        for axis, count, most in zip("xyz", self.job.workgroups, limits["maxComputeWorkGroupCount"], strict=True):
+            if count > most:
+                yield f"{count} workgroups in {axis} (at most {most})"
+        most = limits["maxComputeWorkGroupInvocations"]
+        if self.invocations > most:
+            yield f"{self.invocations} invocations per workgroup (at most {most})"
         scoped = any(m.scope == "Workgroup" for m in self.facts.matrices)
         most = limits["maxComputeSharedMemorySize"] - (self.limits.reserved_shared if scoped else 0)
         if self.facts.shared_bytes > most:
@@ -289,9 +300,9 @@ class _Check:
 
     def matrices(self) -> Iterator[str]:
         """What holds for modules with matrices of any type."""
-        stages = self.description.properties.get(_MATRIX, {}).get("cooperativeMatrixSupportedStages", 0)
-        if not int(stages) & _COMPUTE:  # type: ignore[arg-type]
-            yield "cooperative matrices in compute shaders (VK-041)"
+        listed = self.description.properties.get(_MATRIX, {}).get("cooperativeMatrixSupportedStages", 0)
+        if not int(listed) & self.stage.flag:  # type: ignore[arg-type]
+            yield f"cooperative matrices in {self.stage.value} shaders (VK-041)"
 
     def matrix(self, matrix: Matrix) -> Iterator[str]:
         if max(matrix.rows, matrix.cols) > self.limits.matrix_dimension:

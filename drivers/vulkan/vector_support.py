@@ -9,10 +9,10 @@ from cts.device_queries.names import component_name
 from cts.drivers.vulkan import components
 from cts.drivers.vulkan.module_facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
+from cts.stages import Stage
 
 PROPERTIES = "VkPhysicalDeviceCooperativeVectorPropertiesNV"
 
-_COMPUTE = 0x20
 _LAYOUTS = ("row-major", "column-major", "inferencing-optimal", "training-optimal")
 _OPTIMAL, _TRAINING = (2, 3), 3
 _FLOAT8 = (1000491002, 1000491003)
@@ -24,9 +24,14 @@ _ACCUMULATION = {
 _STORAGE = ("StorageBuffer", "PhysicalStorageBuffer")
 
 
-def in_compute(description: Description) -> bool:
-    """Whether compute shaders may use cooperative vectors (VK-041)."""
-    return bool(_limits(description).get("cooperativeVectorSupportedStages", 0) & _COMPUTE)
+def stages(description: Description) -> int:
+    """The VkShaderStageFlags of stages that may use cooperative vectors (VK-041)."""
+    return int(_limits(description).get("cooperativeVectorSupportedStages", 0))
+
+
+def in_stage(description: Description, stage: Stage) -> bool:
+    """Whether shaders of a stage may use cooperative vectors (VK-041)."""
+    return bool(stages(description) & stage.flag)
 
 
 def longest(description: Description) -> int:
@@ -44,13 +49,13 @@ def _limits(description: Description) -> dict[str, Any]:
     return description.properties.get(PROPERTIES, {})
 
 
-def missing(description: Description, facts: Facts) -> Iterator[str]:
+def missing(description: Description, facts: Facts, stage: Stage = Stage.COMPUTE) -> Iterator[str]:
     """Everything that the device lacks for the cooperative vectors of a module."""
     if not facts.vectors:
         return
     limits = _limits(description)
-    if not in_compute(description):
-        yield "cooperative vectors in compute shaders (VK-041)"
+    if not in_stage(description, stage):
+        yield f"cooperative vectors in {stage.value} shaders (VK-041)"
     for vector in facts.vectors:
         yield from _vector(vector, limits, description.vectors)
     for product in facts.vector_products:

@@ -234,9 +234,11 @@ class _Layer:
         if some is None:
             free = np.flatnonzero(self.flags)
         else:
-            # The bytes of a component as one number.
-            parts = some.reshape(-1, size)[:, : self.flags.shape[1] * self.component.size]
-            has_some = np.ascontiguousarray(parts).view(self.component.bits_dtype) != 0
+            # The bytes of a component as one number; the last one may reach beyond the memory.
+            sets, count = self.flags.shape
+            parts = np.zeros((sets, count * self.component.size), bool)
+            parts[:, :size] = some.reshape(sets, size)[:, : parts.shape[1]]
+            has_some = parts.view(self.component.bits_dtype) != 0
             free = np.flatnonzero(has_some & (self.flags != 0))
         of_free = self._of(self.reason, free)
         # Most layers have one reason beside none, which needs no search.

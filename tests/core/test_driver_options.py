@@ -17,6 +17,7 @@ from cts.driver import (
     Job,
     MutantFactory,
     Outcome,
+    StagedFactory,
     Status,
     TunableFactory,
     ValidatingFactory,
@@ -28,18 +29,19 @@ from cts.errors import BadInput
 from cts.plugins import registry
 
 #: The type checker compares whole signatures, which `isinstance` does not.
-TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory] = (
+TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory, StagedFactory] = (
     emulator.create,
     emulator.create,
     interpreter.create,
     vulkan.create,
     vulkan.create,
+    interpreter.create,
 )
 
 OPTIONS: dict[str, set[type]] = {
     "emulator": {VariantFactory, MutantFactory},
-    "interpreter": {TunableFactory},
-    "vulkan": {ValidatingFactory, WorkerFactory},
+    "interpreter": {TunableFactory, MutantFactory, StagedFactory},
+    "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory},
     "plain": set(),
 }
 
@@ -80,14 +82,14 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_factory_has_the_options_that_it_should(name: str) -> None:
     factory: DriverFactory = registry.driver_factory(name)
-    every: set[type] = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory}
+    every: set[type] = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory, StagedFactory}
     assert {kind for kind in every if isinstance(factory, kind)} == OPTIONS[name]
 
 
 def test_every_option_is_in_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "your-own-driver.md").read_text()
     options = [n for n in vars(interface) if n.endswith(("Driver", "Factory")) and n not in ("Driver", "DriverFactory")]
-    assert len(options) == 13
+    assert len(options) == 17
     assert [name for name in options if f"`{name}`" not in page] == []
 
 

@@ -13,13 +13,16 @@ from cts.validation.rules import rules_of_facts
 TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs" / "facts.md"
 ROW = re.compile(r"^\| ([A-Z]{2}-\d{2,3}b?) \| (C?) ?\| (.+) \|$", re.MULTILINE)
-CITED = re.compile(r"\b(?:TA|CM|CV|DV|KM|VK|NU|AM|DQ)-\d{2,3}b?\b")
+CITED = re.compile(r"\b(?:TA|CM|CV|DV|KM|VK|NU|AM|DQ|ST)-\d{2,3}b?\b")
 
 #: Facts about what a program does, by group: everything but enumerations of Vulkan and readings of unclear text.
-GROUPS = re.compile(r"(?:TA|KM|CM|CV|DV|NU)-\d{3}b?|VK-0(?:[1-3]\d|4[0-4]|5\d|6[0-6])b?")
+GROUPS = re.compile(r"(?:TA|KM|CM|CV|DV|NU)-\d{3}b?|VK-0(?:[1-3]\d|4[0-4]|5\d|6[0-6]|7\d)b?")
 
 #: Why no case shows a fact that modules of rules break.
 BROKEN = "a ban or a declaration: a rule of cts validation breaks it"
+
+#: Why no case shows how pipelines are made and submitted.
+PIPELINES = "how a pipeline is made or submitted: forms of pipelines and their tests show it"
 
 #: Facts of these groups that no valid case can show, and why.
 NOT_TESTABLE = {
@@ -54,6 +57,7 @@ NOT_TESTABLE = {
     "VK-028b": "a device's list: the Vulkan driver's tests match modules with it",
     "VK-041": "a device's stages: every case is a compute shader",
     "VK-042": "how a pipeline is made: the Vulkan driver's tests check it",
+    **{f"VK-{number:03}": PIPELINES for number in range(70, 80)},
     "CV-010b": "no instruction of a case keeps a vector in a variable",
     "CV-022": BROKEN,
     "CV-019": "a ban: cases that break it are refused",

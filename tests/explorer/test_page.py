@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cts import explorer
+from cts.errors import BadInput
 from cts.explorer import FACTS, MOST_ELEMENTS, MOST_EXTENT, PRESETS, link_of, page
 from cts.model import loads_case
 from cts.plugins import registry
@@ -185,3 +186,10 @@ def test_the_verb(cts: Cts, tmp_path: Path) -> None:
 @pytest.fixture
 def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cts:
     return Cts(monkeypatch, capsys, tmp_path)
+
+
+def test_contents_that_begin_late_are_refused() -> None:
+    """The page draws memory from its first byte on."""
+    with pytest.raises(BadInput) as refused:
+        link_of(corpus_case("tensor_addressing.large.slice_across_2_gib"), registry.oracle())
+    assert refused.value.code == "begins-late" and "begins_at" in str(refused.value)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from cts.plugins import registry
 from cts.reduction.cost import size
 from cts.running import corpus
 from cts.running.archive import zipped
+from cts.stages import Stage
 from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 from tests.pictures.drawn import panels
 
@@ -64,6 +66,15 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return status, *capsys.readouterr()
 
     return run_cts
+
+
+def test_what_was_seen_in_another_stage_is_a_compute_shader_here(files: dict[str, bytes]) -> None:
+    subject = failing()
+    assert subject.seen is not None
+    staged = export(replace(subject, seen=replace(subject.seen, stage=Stage.ANY_HIT)), "bundle")
+    for name in ("README.md", "repro.c"):
+        assert b"this happened in the stage any_hit; what is exported runs in a compute shader" in staged[name]
+        assert b"what is exported runs in a compute shader" not in files[name]
 
 
 def test_the_same_every_time(files: dict[str, bytes]) -> None:

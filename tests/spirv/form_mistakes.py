@@ -41,15 +41,15 @@ def ignores_groups(patch: pytest.MonkeyPatch) -> None:
 
 @mistake
 def takes_the_first_entry_point(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(compiling, "_entry_point", lambda module, _entry: module.entry_points[0])
+    patch.setattr(compiling, "_entry_point", lambda module, *_: module.entry_points[0])
 
 
 @mistake
 def takes_a_function_by_its_debug_name(patch: pytest.MonkeyPatch) -> None:
     real = compiling._entry_point
 
-    def found(module: Any, entry: str) -> Any:
-        return structs.replace(real(module, entry), function=module.ids[entry])
+    def found(module: Any, entry: str, *others: Any) -> Any:
+        return structs.replace(real(module, entry, *others), function=module.ids[entry])
 
     patch.setattr(compiling, "_entry_point", found)
 

@@ -1,4 +1,4 @@
-"""A Vulkan of Python functions that records commands, runs them when submitted, and converts matrices.
+"""A Vulkan of Python functions that records command buffers, runs them when submitted, and converts matrices.
 
 Its optimal layouts keep the elements backwards, after 64 bytes that it does not use.
 """
@@ -18,6 +18,7 @@ BASE = 0x4000_0000_0000
 TRANSFER, COMPUTE, HOST, CONVERT = 0x1000, 0x800, 0x4000, 1 << 44
 TYPES = {0: np.float16, 1: np.float32, 3: np.int8}
 OPTIMAL = (2, 3)
+DEVICE_BUFFER, HOST_BUFFER = 11, 12
 LEAD = 64
 
 _CONSTANTS = {
@@ -31,6 +32,10 @@ _CONSTANTS = {
     "VK_STRUCTURE_TYPE_MEMORY_BARRIER": 46,
     "VK_STRUCTURE_TYPE_MEMORY_BARRIER_2": 1000314000,
     "VK_STRUCTURE_TYPE_DEPENDENCY_INFO": 1000314003,
+    "VK_PIPELINE_STAGE_ALL_COMMANDS_BIT": 0x10000,
+    "VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT": 0x2,
+    "VK_COMMAND_BUFFER_LEVEL_SECONDARY": 1,
+    "VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT": 1,
 }
 
 _DECLARATIONS = """
@@ -44,6 +49,11 @@ typedef struct {
     uint32_t bufferMemoryBarrierCount; void *pBufferMemoryBarriers;
     uint32_t imageMemoryBarrierCount; void *pImageMemoryBarriers;
 } VkDependencyInfo;
+typedef struct {
+    uint32_t sType; void *pNext; uint32_t srcAccessMask, dstAccessMask, srcQueueFamilyIndex, dstQueueFamilyIndex;
+    uint64_t buffer, offset, size;
+} VkBufferMemoryBarrier;
+typedef uint64_t VkCommandBuffer;
 typedef struct { uint64_t srcOffset, dstOffset, size; } VkBufferCopy;
 typedef struct {
     uint32_t sType; void *pNext;
@@ -56,8 +66,12 @@ typedef struct {
 class FakeDevice:
     """The device behind a pipeline of `execute`. `kernel` is what a dispatch does to device memory.
 
-    `log` has the commands of each submission; `memory` is the device's own, `host` what the host sees.
+    `log` has the commands of each submission; `memory` is the device's own, `host` what the host sees. `channels` has
+    the family of each queue.
     """
+
+    channels: tuple[int, ...] = (0,)
+    owned_together = True
 
     def __init__(self, *, staged: bool, kernel: Callable[[memoryview, bytes], None]) -> None:
         self.ffi = cffi.FFI()
@@ -67,7 +81,7 @@ class FakeDevice:
         self.memory = memoryview(bytearray(1 << 20))
         self.host = memoryview(bytearray(1 << 20)) if staged else self.memory
         self.kernel = kernel
-        self.recording: list[tuple[Any, ...]] = []
+        self.recorded: dict[int, list[tuple[Any, ...]]] = {}
         self.log: list[list[tuple[Any, ...]]] = []
         self.asked: list[tuple[int, ...]] = []
         self.result = 0
@@ -87,70 +101,104 @@ class FakeDevice:
         lib = SimpleNamespace(
             vkGetDeviceProcAddr=lambda _, name: self.commands.get(name.decode(), null),
             vkCmdPipelineBarrier=self._barrier,
+            vkCmdExecuteCommands=lambda c, count, handles: self._note(c, "execute", *list(handles)),
             vkCmdPipelineBarrier2=self._barrier2,
-            vkCmdCopyBuffer=lambda _, source, target, count, regions: self._note(
-                "copy", source, target, regions[0].size
+            vkCmdCopyBuffer=lambda c, source, target, count, regions: self._note(
+                c, "copy", source, target, regions[0].size
             ),
-            vkCmdBindPipeline=lambda *_: self._note("bind"),
+            vkCmdBindPipeline=lambda c, *_: self._note(c, "bind"),
             vkCmdPushConstants=lambda c, layout, stage, at, size, data: self._note(
-                "push", bytes(self.ffi.buffer(data, size))
+                c, "push", bytes(self.ffi.buffer(data, size))
             ),
-            vkCmdDispatch=lambda _, *workgroups: self._note("dispatch", *workgroups),
+            vkCmdDispatch=lambda c, *workgroups: self._note(c, "dispatch", *workgroups),
         )
         vars(module).update(
             {"ffi": self.ffi, "lib": lib, "exception_codes": {-1: MemoryError, -2: MemoryError}, "__getattr__": _other}
         )
-        vars(module).update(vkQueueSubmit=lambda *_: self._submit())
+        vars(module).update(
+            vkAllocateCommandBuffers=lambda *_: [self._command_buffer()],
+            vkBeginCommandBuffer=self._begin,
+            vkQueueSubmit=lambda queue, count, infos, fence: self._submit(infos[0]),
+        )
         return module
 
     def logical(self, worker: SimpleNamespace) -> Any:
         """A LogicalDevice of the worker's, as far as runs use it."""
-        staging = "host" if self._staged else None
-        arena = SimpleNamespace(reserve=self._reserve, view=self.host, buffer="device", staging=staging, address=BASE)
+        staging = HOST_BUFFER if self._staged else None
+        arena = SimpleNamespace(
+            reserve=self._reserve, view=self.host, buffer=DEVICE_BUFFER, staging=staging, address=BASE
+        )
+        channels = tuple(worker.queues.Channel(1, f, self.channels[:i].count(f)) for i, f in enumerate(self.channels))
         return SimpleNamespace(
-            handle=1, pool=2, commands=3, queue=4, fence=5, arena=arena, converter=worker.convert.Converter(1)
+            handle=1,
+            channels=channels,
+            semaphores=[],
+            owned_together=self.owned_together,
+            fence=5,
+            arena=arena,
+            converter=worker.convert.Converter(1),
         )
 
     def _reserve(self, size: int) -> None:
         assert size <= len(self.memory)
 
-    def _note(self, *command: Any) -> None:
-        self.recording.append(command)
+    def _command_buffer(self) -> int:
+        handle = 100 + len(self.recorded)
+        self.recorded[handle] = []
+        return handle
 
-    def _barrier(self, _: Any, before: int, after: int, flags: int, count: int, barrier: Any, *none: Any) -> None:
-        self._note("barrier", before, barrier.srcAccessMask, after, barrier.dstAccessMask)
+    def _begin(self, commands: int, info: Any) -> None:
+        self.recorded[commands] = []
 
-    def _barrier2(self, _: Any, info: Any) -> None:
+    def _note(self, commands: int, *command: Any) -> None:
+        self.recorded[commands].append(command)
+
+    def _barrier(
+        self, c: Any, before: int, after: int, flags: int, count: int, barrier: Any, buffers: int, owned: Any, *_: Any
+    ) -> None:
+        if count:
+            self._note(c, "barrier", before, barrier.srcAccessMask, after, barrier.dstAccessMask)
+        if buffers:
+            families = (owned[0].srcQueueFamilyIndex, owned[0].dstQueueFamilyIndex)
+            self._note(c, "release" if owned[0].srcAccessMask else "acquire", *families)
+
+    def _barrier2(self, c: Any, info: Any) -> None:
         assert (info.sType, info.memoryBarrierCount) == (1000314003, 1)
         b = info.pMemoryBarriers[0]
         assert b.sType == 1000314000
-        self._note("barrier", b.srcStageMask, b.srcAccessMask, b.dstStageMask, b.dstAccessMask)
+        self._note(c, "barrier", b.srcStageMask, b.srcAccessMask, b.dstStageMask, b.dstAccessMask)
 
-    def _convert_command(self, _: Any, count: int, infos: Any) -> None:
-        self._note("convert", *(self._facts(infos[i]) for i in range(count)))
+    def _convert_command(self, c: Any, count: int, infos: Any) -> None:
+        self._note(int(self.ffi.cast("uintptr_t", c)), "convert", *(self._facts(infos[i]) for i in range(count)))
 
     def _facts(self, info: Any) -> SimpleNamespace:
         assert info.sType == 1000491004 and info.pNext == self.ffi.NULL
         names = [name for name, _ in self.ffi.typeof("Info").fields if name not in ("sType", "pNext", "size")]
         return SimpleNamespace(size=info.size[0], **{name: getattr(info, name) for name in names})
 
-    def _submit(self) -> None:
-        for command in self.recording:
+    def _submit(self, info: Any) -> None:
+        (commands,) = info.pCommandBuffers
+        self._run(self.recorded[commands])
+        self.log.append(list(self.recorded[commands]))
+
+    def _run(self, recorded: list[tuple[Any, ...]]) -> None:
+        for command in recorded:
             if command[0] == "copy":
-                source, target = (self.host if name == "host" else self.memory for name in command[1:3])
+                source, target = (self.host if buffer == HOST_BUFFER else self.memory for buffer in command[1:3])
                 target[: command[3]] = source[: command[3]]
             elif command[0] == "push":
                 self._push = command[1]
             elif command[0] == "dispatch":
                 self.kernel(self.memory, self._push)
+            elif command[0] == "execute":
+                for secondary in command[1:]:
+                    self._run(self.recorded[secondary])
             elif command[0] == "convert":
                 for info in command[1:]:
                     assert info.source % 64 == 0 and info.destination % 64 == 0
                     start, end = info.source - BASE, info.destination - BASE
                     into = self.memory[end : end + info.size]
                     assert self.convert(info, self.memory[start : start + info.srcSize], into) == 0
-        self.log.append(self.recording)
-        self.recording = []
 
     def _on_host(self, _: Any, info: Any) -> int:
         if self.result:

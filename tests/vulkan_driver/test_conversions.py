@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 import sys
 from collections.abc import Iterator
@@ -17,15 +16,16 @@ import pytest
 
 from cts.drivers.vulkan import driver, support
 from cts.drivers.vulkan.worker import protocol
+from cts.drivers.vulkan.worker.launch import Shader
 from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
 from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
 from tests.vulkan_driver.fake_device import BASE, COMPUTE, CONVERT, HOST, TRANSFER, FakeDevice, elements
+from tests.vulkan_driver.worker_modules import loaded
 
 FLOAT16, FLOAT32, SINT8, E4M3, E5M2 = 0, 1, 3, 1000491002, 1000491003
 ROW_MAJOR, COLUMN_MAJOR, INFERENCING, TRAINING = range(4)
 ROWS, COLS, OFFSET = 3, 5, 128
-MODULES = ("convert", "extensions", "queries", "device", "memory", "pipeline", "execute", "instance", "engine")
 MATRIX = np.arange(ROWS * COLS, dtype=np.float16).reshape(ROWS, COLS)
 
 
@@ -42,15 +42,10 @@ def fake(request: pytest.FixtureRequest) -> FakeDevice:
 
 
 @pytest.fixture
-def worker(fake: FakeDevice, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def worker(fake: FakeDevice) -> Iterator[SimpleNamespace]:
     """The worker's modules that speak to this device."""
-    package = "cts.drivers.vulkan.worker"
-    monkeypatch.setitem(sys.modules, "vulkan", fake.package())
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, f"{package}.{name}", raising=False)
-    yield SimpleNamespace(**{name: importlib.import_module(f"{package}.{name}") for name in MODULES})
-    for name in MODULES:
-        sys.modules.pop(f"{package}.{name}", None)
+    with loaded(fake.package()) as modules:
+        yield modules
 
 
 def source(start: int = 0) -> protocol.Memory:
@@ -80,9 +75,15 @@ def run(*, before_on_host: bool = False, after_on_host: bool = False, **changes:
     return msgspec.structs.replace(plain, **changes)
 
 
+def pipeline(device: Any) -> SimpleNamespace:
+    """What runs use of a pipeline."""
+    bind = lambda commands: sys.modules["vulkan"].lib.vkCmdBindPipeline(commands)  # noqa: E731
+    computing = {"launch": None, "point": 1, "shader": Shader(0x20, COMPUTE)}
+    return SimpleNamespace(device=device, set_layouts=[], layout=6, bind=bind, **computing)
+
+
 def execute(fake: FakeDevice, worker: SimpleNamespace, wanted: protocol.Run) -> Any:
-    pipeline = SimpleNamespace(device=fake.logical(worker), set_layouts=[], layout=6, handle=7)
-    return worker.execute.execute(pipeline, wanted)
+    return worker.execute.execute(pipeline(fake.logical(worker)), wanted)
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -165,10 +166,9 @@ def test_opaque_memory_begins_as_zeros_or_as_finite_garbage(
 def test_a_run_without_conversions_needs_no_commands_for_them(fake: FakeDevice, worker: SimpleNamespace) -> None:
     fake.commands.clear()
     fake.kernel = lambda memory, push: None
-    device = fake.logical(SimpleNamespace(convert=SimpleNamespace(Converter=lambda _: None)))
-    pipeline = SimpleNamespace(device=device, set_layouts=[], layout=6, handle=7)
+    device = fake.logical(SimpleNamespace(convert=SimpleNamespace(Converter=lambda _: None), queues=worker.queues))
     sets = (protocol.ParameterSet((source(),)),)
-    assert worker.execute.execute(pipeline, run(sets=sets, opaque=(), conversions=())) == ((None,),)
+    assert worker.execute.execute(pipeline(device), run(sets=sets, opaque=(), conversions=())) == ((None,),)
     assert all(CONVERT not in command for command in fake.log[0])
 
 

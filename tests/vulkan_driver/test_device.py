@@ -24,7 +24,8 @@ from cts.job import Address, ModuleJob
 from cts.judging.judge import OpenDriver, judge
 from cts.model import Scope, loads_case
 from cts.plugins.registry import oracle
-from cts.spirv.forms import formed_job
+from cts.spirv.forms import WAYS, formed_job
+from cts.spirv.forms.pipelines import asked
 from cts.verdict import Verdict
 from tests.vulkan_driver.modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
 
@@ -81,6 +82,25 @@ def test_other_forms_of_modules_do_the_same(open_device: OpenDevice, form: str, 
         outcome = vulkan.run_module(formed_job(job, [form], seed))
         assert outcome.status is Status.DONE, outcome.detail
         assert (contents(outcome.memory["target"]) == iota(8, 5)).all()
+
+
+@pytest.mark.parametrize("memory", ["host", "staged"])
+@pytest.mark.parametrize("name", [*WAYS, "constants"])
+def test_forms_of_pipelines_do_the_same(open_device: OpenDevice, name: str, memory: str) -> None:
+    """Where the device has what they need; what it lacks is said."""
+    vulkan = open_device(memory=memory)
+    lacking = vulkan.lacks_for(*asked(name)) if name in WAYS else ""
+    for seed, times in ((0, 1), (1, 2), (2, 3)):
+        values = iota(5 * 8 + 4, 100)
+        job = formed_job(replace(scale(values, 3, 5), times=times), [name], seed)
+        outcome = vulkan.run_module(job)
+        if lacking and (name != "subgroup-flags" or outcome.status is not Status.DONE):
+            assert (outcome.status, outcome.detail) == (Status.UNSUPPORTED, f"missing: {lacking}")
+            continue
+        assert outcome.status is Status.DONE, outcome.detail
+        for _ in range(times):
+            values[:40] = values[:40] * 3 + np.repeat(iota(5), 8)
+        assert (contents(outcome.memory["data"]) == values).all()
 
 
 @pytest.mark.parametrize("memory", ["host", "staged"])

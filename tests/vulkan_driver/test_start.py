@@ -129,8 +129,10 @@ def test_each_xdist_worker_has_one_worker_unless_told_otherwise(monkeypatch: pyt
 
 def test_the_zipapp_is_complete_and_reproducible() -> None:
     names = zipfile.ZipFile(io.BytesIO(package.zipapp())).namelist()
-    sources = (Path(package.__file__).parent / "worker").glob("*.py")
-    assert {f"cts_vulkan_worker/{s.name}" for s in sources} | {"__main__.py"} == set(names)
+    worker = Path(package.__file__).parent / "worker"
+    sources = {f"cts_vulkan_worker/{s.relative_to(worker).as_posix()}" for s in worker.rglob("*.py")}
+    assert "cts_vulkan_worker/shaders/rays.py" in sources
+    assert sources | {"__main__.py"} == set(names)
     package.zipapp.cache_clear()
     first = package.zipapp()
     package.zipapp.cache_clear()

@@ -32,6 +32,9 @@ class Glslang:
         if origin is None:
             what = f"{self.text} {self.takes_cases}, and this module comes from no case"
             raise TransformFailed(Status.UNSUPPORTED, what)
+        if job.staged is not None:
+            what = f"{self.text} compiles compute shaders, and this module is for the stage {job.staged.stage.value}"
+            raise TransformFailed(Status.UNSUPPORTED, what)
         try:
             shader = glsl(origin.case, origin.subgroup_size)
         except CannotExpress as e:

@@ -1,31 +1,47 @@
 """Forms of a module: other ways to write the same one, which must make no difference to whoever runs it.
 
+Some are ways in which a device makes and submits a pipeline of it (`pipelines`).
+
 A form is drawn by a seed; the same seed and module give the same form.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.job import ModuleJob
-from cts.spirv.forms import accesses, additions, addresses, descriptors, flow, offsets, orders, untyped, values
+from cts.spirv.forms import (
+    accesses,
+    additions,
+    addresses,
+    constants,
+    descriptors,
+    flow,
+    offsets,
+    orders,
+    pipelines,
+    untyped,
+    values,
+)
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
+from cts.spirv.forms.pipelines import WAYS
 
-__all__ = ["DRAWN", "FORMS", "Unreadable", "formed", "formed_job"]
+__all__ = ["DRAWN", "FORMS", "WAYS", "Unreadable", "formed", "formed_job"]
 
 Words = npt.NDArray[np.uint32]
 
-#: Every form by name, in the order in which several are applied.
+#: Every form of the module itself by name, in the order in which several are applied.
 FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "descriptors": descriptors.descriptors,
     "offsets": offsets.offsets,
     "addresses": addresses.addresses,
+    "constants": constants.constants,
     "operands": accesses.operands,
     "untyped": untyped.untyped,
     "variables": values.variables,
@@ -59,15 +75,28 @@ def formed(words: Words, names: Sequence[str], seed: int) -> Words:
     return _formed(words, names, seed, Host()).words()
 
 
-def formed_job(job: ModuleJob, names: Sequence[str], seed: int) -> ModuleJob:
-    """The same for a dispatch: its module, and its buffers in windows that suit it. Raises as `formed` does."""
+def formed_job(job: ModuleJob, names: Sequence[str], seed: int, ways: Collection[str] = ()) -> ModuleJob:
+    """The same for a dispatch: its module, its buffers in windows that suit it, and how a device makes and submits it.
+
+    `DRAWN` stands also for some of the `ways`, those of WAYS that the device has. Raises as `formed` does.
+    """
     layout = _formed(job.words, names, seed, Host.of(job))
-    return replace(moved(job, layout.moves), words=layout.words())
+    random = np.random.default_rng([*_digest(job.words, names, seed), 1])
+    chosen = {name for name in names if name in WAYS}
+    if DRAWN in names:
+        more = pipelines.drawn(ways, random)
+        chosen |= {name for name in sorted(more) if not pipelines.contradiction([*sorted(chosen), name])}
+    counted = any(op.values[1:] == ("BuiltIn", "NumWorkgroups") for op in layout.annotations)
+    other = replace(moved(job, layout.moves), words=layout.words())
+    return pipelines.applied(other, chosen, counted, random)
+
+
+def _digest(words: Words, names: Sequence[str], seed: int) -> bytes:
+    return hashlib.sha256(words.tobytes() + f"{'+'.join(names)}:{seed}".encode()).digest()
 
 
 def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout:
-    digest = hashlib.sha256(words.tobytes() + f"{'+'.join(names)}:{seed}".encode()).digest()
-    random = np.random.default_rng(list(digest))
+    random = np.random.default_rng(list(_digest(words, names, seed)))
     layout = Layout.of(words)
     layout.host = host
     chosen = set(names)

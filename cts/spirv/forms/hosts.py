@@ -32,7 +32,8 @@ class Host:
     Descriptors may begin earlier by multiples of `WINDOW`, addresses by any number of bytes. Buffers that have
     several uses, or uses that depend on where they begin, are left out. `bound` are the places of descriptors that
     are no arrays, `alone` those of them whose buffers nothing else leads to, `taken` the places of all.
-    `pushes_addresses`: the push constants have addresses, which could be in a buffer as well.
+    `pushes_addresses`: the push constants have addresses, which could be in a buffer as well. `constants` are the
+    values of specialization constants by SpecId.
     """
 
     descriptors: Mapping[tuple[int, int], Place] = field(default_factory=dict)
@@ -41,6 +42,7 @@ class Host:
     alone: frozenset[tuple[int, int]] = frozenset()
     taken: frozenset[tuple[int, int]] = frozenset()
     pushes_addresses: bool = False
+    constants: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(cls, job: ModuleJob) -> Host:
@@ -52,7 +54,7 @@ class Host:
         taken = bound | {(set_, binding) for set_, binding, _ in job.array_bindings}
         pushes = bool(job.push_addresses)
         if job.robust:
-            return cls(bound=bound, alone=alone, taken=taken, pushes_addresses=pushes)
+            return cls(bound=bound, alone=alone, taken=taken, pushes_addresses=pushes, constants=job.spec_constants)
         fixed = {region.of for c in job.conversions for region in (c.source, c.destination)}
         descriptors = {
             place: Place(memory.start, memory.size)
@@ -68,7 +70,7 @@ class Host:
             for a in job.push_addresses
             if (memory := job.buffers.get(a.of)) and memory.start >= 0 and 0 <= a.offset <= memory.size
         }
-        return cls(descriptors, pushed, bound, alone, taken, pushes)
+        return cls(descriptors, pushed, bound, alone, taken, pushes, job.spec_constants)
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Moves:
 
     `elements` says which buffer a descriptor of an array has, by set, binding and index: that of a place of the module
     that it was, or None for one with `words` in it, which is bound at `indices`, too. `loaded` is the place of a buffer
-    that has what were push constants.
+    that has what were push constants. `fixed` are the specialization constants that the module has values of.
     """
 
     descriptors: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Moves:
     indices: tuple[int, int] | None = None
     loaded: tuple[int, int] | None = None
     words: tuple[int, ...] = ()
+    fixed: set[int] = field(default_factory=set)
 
 
 def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
@@ -106,6 +109,7 @@ def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
         job,
         buffers={name: memory(name, m) for name, m in job.buffers.items()},
         push_addresses=tuple(address(a, moves.pushed.get(a.at, 0)) for a in job.push_addresses),
+        spec_constants={number: value for number, value in job.spec_constants.items() if number not in moves.fixed},
     )
     if moves.loaded is not None:
         job = _with_buffer_of_push_constants(job, moves.loaded)

@@ -107,6 +107,8 @@ class Lowering:
         #: The buffer of each pointer of the program.
         self.pointees: dict[str, str] = {}
         self.builtins: dict[str, Id] = {}
+        #: The components of built-ins of compute shaders that other stages compute.
+        self.computed: dict[str, tuple[Id, ...]] = {}
         #: The index of the workgroup among all, once it is computed.
         self.workgroup_index: Id | None = None
         #: Of a sweep, see `cts.spirv.lower.sets`: the number of the set, the index of the template's workgroup, where
@@ -247,6 +249,8 @@ class Lowering:
         if source == "loop.outer":
             return self.loops[-2]
         if isinstance(source, str):
+            if source in self.computed:
+                return self.computed[source][0]
             if source == "SubgroupId":
                 self.module.capability("GroupNonUniform")
             return self.module.op("OpLoad", self.uint, self.builtin(source, self.uint))
@@ -272,6 +276,8 @@ class Lowering:
 
     def component_of_builtin(self, name: str, axis: int) -> Id:
         """One component of a built-in vector of three."""
+        if name in self.computed:
+            return self.computed[name][axis]
         vector = self.module.op("OpTypeVector", self.uint, 3)
         value = self.module.op("OpLoad", vector, self.builtin(name, vector))
         return self.module.op("OpCompositeExtract", self.uint, value, axis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,10 +25,11 @@ from cts.model import (
 from cts.model.sweep import Sweep, Words
 from cts.spirv.lower import buffers, opaque
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
-from cts.spirv.lower.structure import Sets, Structure, structure_of
+from cts.spirv.lower.structure import Sets, Structure, staged, structure_of
 from cts.spirv.lower.type_constants import given, word_of
 from cts.spirv.lower.validation import validate
 from cts.spirv.lower.write import write
+from cts.stages import Stage
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -56,13 +57,15 @@ class Lowered:
         return dict(enumerate(self.sizes))
 
 
-def lower(case: Case, subgroup_size: int, sets: Sets | None = None) -> Lowered:
-    """The module of a well-formed case, or of a sweep's template. The same object for equal structures.
+def lower(case: Case, subgroup_size: int, sets: Sets | None = None, stage: Stage = Stage.COMPUTE) -> Lowered:
+    """The module of a well-formed case for a stage that can run it, or of a sweep's template.
+
+    The same object for equal structures.
 
     Raises HarnessTrouble where spirv-val refuses the module: a bug of the lowering, or a case that
     breaks a rule that only the validator knows.
     """
-    structure = structure_of(case, sets)
+    structure = structure_of(case, sets, stage)
     return _lower(structure, 0 if structure.workgroup.invocations else subgroup_size)
 
 
@@ -81,8 +84,8 @@ def _lower(structure: Structure, subgroup_size: int) -> Lowered:
     return Lowered(words, subgroup_size or None, tuple(bound), addresses, slots, sizes)
 
 
-def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
-    """One dispatch of the module with the values of `case`.
+def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes], stage: Stage = Stage.COMPUTE) -> ModuleJob:
+    """One dispatch of the module with the values of `case`, for the stage that it was lowered for.
 
     `memory` holds every buffer of the case with its guard bytes; the parameter buffer is added.
     Raises ValueError for memory of another size.
@@ -96,7 +99,8 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes]) -> ModuleJob:
         # Where its range ends is what counts then.
         end = buffer.size if checked else buffer.size + GUARD_BYTES
         contents[name] = Memory(memory[name], GUARD_BYTES - buffer.begins_at, buffer.begins_at + end)
-    return _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
+    job = _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
+    return replace(job, staged=staged(case, stage))
 
 
 def sweep_job(sweep: Sweep, memory: dict[str, Bytes], subgroup_size: int) -> ModuleJob:
@@ -144,9 +148,9 @@ def _guarded(data: Bytes) -> Memory:
     return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
 
 
-def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int) -> ModuleJob:
+def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int, stage: Stage = Stage.COMPUTE) -> ModuleJob:
     """Lower and bind a case in one go."""
-    return bind(lower(case, subgroup_size), case, memory)
+    return bind(lower(case, subgroup_size, stage=stage), case, memory, stage)
 
 
 def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from cts.model import (
     buffers_of,
     with_helpers,
 )
+from cts.stages import Stage, Staged
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization only.
 SPEC_DEFAULT = 1
@@ -64,11 +66,38 @@ class Sets(Struct, frozen=True):
     windows: tuple[tuple[str, int], ...]
 
 
+class Placement(Struct, frozen=True):
+    """A stage other than compute. `workgroups` are the case's, `width` that of a fragment shader's area.
+
+    Where a stage has workgroups, the words are the same for all numbers of them.
+    """
+
+    stage: Stage
+    workgroups: tuple[int, int, int] = (1, 1, 1)
+    width: int = 1
+
+
+def staged(case: Case, stage: Stage) -> Staged | None:
+    """How a case's invocations are those of a stage; None for compute shaders."""
+    if stage is Stage.COMPUTE:
+        return None
+    assert case.dispatch.invocations is not None, "matrices are for compute shaders"
+    return Staged.of(stage, math.prod(case.dispatch.workgroups) * case.dispatch.invocations)
+
+
+def _placement(case: Case, stage: Stage) -> Placement | None:
+    how = staged(case, stage)
+    if how is None or stage.has_workgroups:
+        return None if how is None else Placement(stage)
+    return Placement(stage, case.dispatch.workgroups, how.extent[0])
+
+
 class Structure(Struct, frozen=True):
     """Equal structures lower to equal words. Hashable. `functions` are those that the program names.
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
-    conversions alone. `workgroup` is one of the case's. `sets` are there for sweeps alone.
+    conversions alone. `workgroup` is one of the case's. `sets` are there for sweeps alone, a
+    `placement` for stages other than compute.
     """
 
     buffers: tuple[BufferStructure, ...]
@@ -79,9 +108,10 @@ class Structure(Struct, frozen=True):
     float_modes: tuple[tuple[FloatWidth, tuple[FloatMode, ...]], ...] = ()
     fast_math: tuple[tuple[FloatWidth, FastMathBits], ...] = ()
     sets: Sets | None = None
+    placement: Placement | None = None
 
 
-def structure_of(case: Case, sets: Sets | None = None) -> Structure:
+def structure_of(case: Case, sets: Sets | None = None, stage: Stage = Stage.COMPUTE) -> Structure:
     """The case, or the template of a sweep, with every value removed that the words must not depend on.
 
     Dynamic values become 0 and spec values SPEC_DEFAULT; the spec constants of types keep their value,
@@ -98,6 +128,7 @@ def structure_of(case: Case, sets: Sets | None = None) -> Structure:
         tuple(case.float_modes.items()),
         tuple(case.fast_math.items()),
         sets,
+        _placement(case, stage),
     )
 
 

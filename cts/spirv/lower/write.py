@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from cts.model import FastMath, FloatControls, FloatWidth
 from cts.spirv.encode import Id
-from cts.spirv.lower import buffers, local_size, sets, workgroup
+from cts.spirv.lower import buffers, sets, stages, workgroup
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
+from cts.stages import Stage
 
 
 def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
@@ -17,11 +18,14 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     module, op, structure = lowering.module, lowering.module.op, lowering.structure
     module.capability("Shader", "VulkanMemoryModel")
     main = module.name(module.id(), "main")
-    local_size.declare(lowering, main)
+    stages.declare(lowering, main)
     buffers.declare(lowering)
     void = op("OpTypeVoid")
-    op("OpFunction", void, "None", op("OpTypeFunction", void), result=main)
+    signature = op("OpTypeFunction", void)
+    function = stages.program_function(lowering, main, void, signature)
+    op("OpFunction", void, "None", signature, result=function)
     lowering.label()
+    stages.begin(lowering)
     sets.begin(lowering)
     workgroup.copy_in(lowering)
     for lowering.instruction_index, instruction in enumerate(structure.program):
@@ -29,7 +33,8 @@ def write(lowering: Lowering) -> npt.NDArray[np.uint32]:
     workgroup.copy_out(lowering)
     op("OpReturn")
     op("OpFunctionEnd")
-    op("OpEntryPoint", "GLCompute", main, "main", *lowering.interface)
+    model = (Stage.COMPUTE if structure.placement is None else structure.placement.stage).execution_model
+    op("OpEntryPoint", model, main, "main", *lowering.interface)
     if structure.float_controls is FloatControls.FastMathNone:
         _fast_math_defaults(lowering, main)
     for width, modes in structure.float_modes:

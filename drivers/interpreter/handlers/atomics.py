@@ -13,6 +13,7 @@ import numpy as np
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.fragments import ATOMIC
 from cts.drivers.interpreter.handlers.arithmetic import add, signed, subtract
 from cts.drivers.interpreter.handlers.bits import bitwise_and, bitwise_or, bitwise_xor
 from cts.drivers.interpreter.handlers.glsl.numbers import n_max, n_min, s_max, s_min, u_max, u_min
@@ -91,7 +92,8 @@ def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Mac
 
     def change_serially(m: Machine) -> None:
         lanes = m.topology.lanes
-        active = np.arange(lanes) if m.mask is None else np.flatnonzero(m.mask)
+        mask = m.writing(ATOMIC)
+        active = np.arange(lanes) if mask is None else np.flatnonzero(mask)
         shape = (lanes, *offsets.shape)
         addresses = m.registers[pointer].reshape(-1, *(1,) * offsets.ndim) + offsets
         flat = [np.broadcast_to(a, shape)[active].reshape(-1) for a in (addresses, *operands(m, dtype))]

@@ -132,6 +132,30 @@ def control_barrier(c: Compiler, i: Instruction) -> Step:
     return wait
 
 
+@step("OpSetMeshOutputsEXT")
+def set_mesh_outputs(c: Compiler, i: Instruction) -> Step:
+    """Nobody sees what a mesh shader draws: the sizes are not looked at, where the instruction stands is (ST-012)."""
+    return lambda m: _together(m, "a mesh shader")
+
+
+@terminator("OpEmitMeshTasksEXT")
+def emit_mesh_tasks(c: Compiler, i: Instruction) -> Terminator:
+    """The mesh shaders that a task shader starts are not run."""
+
+    def end(m: Machine) -> Exit:
+        _together(m, "a task shader")
+        return None
+
+    return end
+
+
+def _together(m: Machine, shader: str) -> None:
+    if m.mask is not None:
+        instances = m.topology.scopes[WORKGROUP]
+        if not np.array_equal(m.mask[instances.first][instances.of_lane], m.mask):
+            raise Misuse(f"not all invocations of the workgroup of {shader} reached it together (ST-012)")
+
+
 @step("OpMemoryBarrier")
 def memory_barrier(c: Compiler, i: Instruction) -> Step:
     """Every access is visible at once."""

@@ -18,7 +18,19 @@ from .device import Devices
 from .execute import execute
 from .instance import Instance
 from .pipeline import Key, Pipeline, Pipelines, key
-from .protocol import Done, Failed, FailureStatus, Open, Phase, Progress, ProtocolError, Reply, Request, Run
+from .protocol import (
+    Done,
+    Failed,
+    FailureStatus,
+    Open,
+    Phase,
+    Progress,
+    ProtocolError,
+    Reply,
+    Request,
+    Run,
+    pipeline_command,
+)
 from .submission import Hung
 from .wire import Wire
 
@@ -65,7 +77,7 @@ class Engine:
 
     def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Generator[Reply]:
         status: FailureStatus
-        where = "vkCreateComputePipelines"
+        where = pipeline_command(run)
         self._instance.take_remarks()
         try:
             pipeline = future.result()

@@ -18,6 +18,7 @@ from .extensions import Chain
 from .lists import Selector
 from .protocol import Description, DeviceSummary, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
+from .queue_families import COMPUTE
 from .tables import FEATURES, PROPERTIES
 
 API_VERSION = 1 << 22 | 3 << 12
@@ -121,7 +122,7 @@ class Instance:
         unusable = ""
         if properties.apiVersion < API_VERSION:
             unusable = "supports Vulkan 1.2 at most; SPIR-V 1.6 needs 1.3"
-        elif self.queue_family(index) is None:
+        elif not any(flags & COMPUTE for flags, _ in self.queue_families(index)):
             unusable = "has no compute queue"
         driver = structures.get("VkPhysicalDeviceVulkan12Properties", {})
         uuid = structures.get("VkPhysicalDeviceVulkan11Properties", {}).get("deviceUUID", ())
@@ -136,11 +137,10 @@ class Instance:
             unusable=unusable,
         )
 
-    def queue_family(self, index: int) -> int | None:
-        """The first family of queues with compute."""
+    def queue_families(self, index: int) -> tuple[tuple[int, int], ...]:
+        """The flags of each family of queues, and how many it has."""
         families = vk.vkGetPhysicalDeviceQueueFamilyProperties(self.physical[index])
-        compute = [i for i, f in enumerate(families) if f.queueFlags & vk.VK_QUEUE_COMPUTE_BIT]
-        return compute[0] if compute else None
+        return tuple((int(f.queueFlags), int(f.queueCount)) for f in families)
 
     def extensions(self, index: int) -> frozenset[str]:
         listed = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
@@ -171,6 +171,7 @@ class Instance:
             vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
             processors=_processors(),
             layer=self._layer,
+            queues=self.queue_families(index),
         )
 
     def core_properties(self, index: int) -> dict[str, dict[str, Property]]:

@@ -87,7 +87,7 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
     """Answer queries and run trials until a device is to be opened."""
     from .answers import answers
     from .convert import Unsupported
-    from .device import LogicalDevice
+    from .device import Home, LogicalDevice
     from .submission import Hung
     from .trials import FEATURES, run_trial
 
@@ -109,7 +109,7 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
                 continue
             if request.device not in tried:
                 announce("vkCreateDevice")
-                tried[request.device] = LogicalDevice(instance, request.device, FEATURES, "auto")
+                tried[request.device] = LogicalDevice(instance, request.device, Home(FEATURES), "auto")
             wire.send(Tried(run_trial(tried[request.device], request.trial, announce)))
         except Unsupported as e:
             wire.send(Failed("unsupported", str(e)))

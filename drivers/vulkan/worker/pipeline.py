@@ -1,4 +1,4 @@
-"""Compute pipelines: created once per module, specialization and features, in threads of their own."""
+"""Pipelines: created once per module, specialization and features, in threads of their own."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import vulkan as vk
 
-from .device import Devices, LogicalDevice
-from .protocol import Run
+from . import shaders
+from .device import Devices, Home, LogicalDevice
+from .launch import COMPUTE, Launch, Shader
+from .making import make
+from .protocol import Making, Queues, Run
+from .shader_objects import ShaderObject
+from .stages import shader_module, stage
 
 #: More are destroyed, the longest unused first.
 MAX_PIPELINES = 256
-
-
-#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the `vulkan` package (1.3.275) lacks.
-_REQUIRE_FULL_SUBGROUPS = 2
 
 #: Vulkan's names of the kinds of descriptors.
 DESCRIPTOR_TYPES = {
@@ -51,6 +52,20 @@ class Key(NamedTuple):
     features: frozenset[str]
     bindings: tuple[Slot, ...]
     push_bytes: int
+    making: Making
+    dispatch_base: bool
+    queues: Queues
+    staged: shaders.StagedKey | None = None
+
+    @property
+    def home(self) -> Home:
+        """The logical device that it is made on."""
+        return Home(self.features, self.queues)
+
+    @property
+    def shader(self) -> Shader:
+        """The stage of its module."""
+        return COMPUTE if self.staged is None else shaders.SHADERS[self.staged.stage]
 
 
 def key(run: Run) -> Key:
@@ -64,6 +79,10 @@ def key(run: Run) -> Key:
         frozenset(run.features),
         _slots(run),
         len(run.sets[0].push_constants) if run.sets else 0,
+        run.making,
+        bool(run.submitting.parts),
+        run.submitting.queues,
+        shaders.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
     )
 
 
@@ -73,12 +92,15 @@ def _slots(run: Run) -> tuple[Slot, ...]:
 
 
 class Pipeline:
-    """A VkPipeline with its layouts. Destroying it needs its device still there."""
+    """A VkPipeline, or a shader object, with its layouts. Destroying it needs its device still there."""
 
     def __init__(self, device: LogicalDevice, key: Key) -> None:
         self.device = device
         self.layout: Any = None
         self.handle: Any = None
+        self.shader = key.shader
+        self.launch: Launch | None = None
+        self._shader: ShaderObject | None = None
         self.set_layouts: list[Any] = []
         try:
             self._create(key)
@@ -88,6 +110,7 @@ class Pipeline:
 
     def _create(self, key: Key) -> None:
         device = self.device.handle
+        flag = key.shader.flag
         for number in range(1 + max((slot.set for slot in key.bindings), default=-1)):
             slots = [slot for slot in key.bindings if slot.set == number]
             bindings = [
@@ -95,7 +118,7 @@ class Pipeline:
                     binding=slot.binding,
                     descriptorType=DESCRIPTOR_TYPES[slot.kind],
                     descriptorCount=slot.length,
-                    stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                    stageFlags=flag,
                 )
                 for slot in slots
             ]
@@ -109,7 +132,7 @@ class Pipeline:
                 pBindings=bindings,
             )
             self.set_layouts.append(vk.vkCreateDescriptorSetLayout(device, info, None))
-        push = [vk.VkPushConstantRange(stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT, offset=0, size=key.push_bytes)]
+        push = [vk.VkPushConstantRange(stageFlags=flag, offset=0, size=key.push_bytes)]
         ranges = push if key.push_bytes else []
         self.layout = vk.vkCreatePipelineLayout(
             device,
@@ -121,47 +144,38 @@ class Pipeline:
             ),
             None,
         )
-        module = vk.vkCreateShaderModule(
-            device, vk.VkShaderModuleCreateInfo(codeSize=len(key.module), pCode=key.module), None
-        )
-        try:
-            stage = vk.VkPipelineShaderStageCreateInfo(
-                flags=_REQUIRE_FULL_SUBGROUPS if key.full_subgroups else 0,
-                pNext=_required_subgroup_size(key.subgroup_size),
-                stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
-                module=module,
-                pName=key.entry,
-                pSpecializationInfo=_specialization(key.specialization),
-            )
-            info = vk.VkComputePipelineCreateInfo(stage=stage, layout=self.layout)
-            self.handle = vk.vkCreateComputePipelines(device, vk.VK_NULL_HANDLE, 1, [info], None)[0]
-        finally:
-            vk.vkDestroyShaderModule(device, module, None)
+        if key.staged is not None:
+            with shader_module(device, key.module) as module:
+                self.handle, self.launch = shaders.make(self.device, key.staged, stage(key, module), self.layout)
+        elif key.making.kind == "pipeline":
+            self.handle = make(self.device, key, self.layout)
+        else:
+            self._shader = ShaderObject(self.device, key, self.set_layouts, ranges)
+
+    @property
+    def point(self) -> int:
+        """The VkPipelineBindPoint."""
+        return 1 if self.launch is None else self.launch.point
+
+    def bind(self, commands: Any) -> None:
+        """Record that what follows uses it."""
+        if self._shader is not None:
+            self._shader.bind(commands)
+        else:
+            vk.lib.vkCmdBindPipeline(commands, self.point, self.handle)
 
     def close(self) -> None:
         device = self.device.handle
+        if self.launch is not None:
+            self.launch.close()
         if self.handle is not None:
             vk.vkDestroyPipeline(device, self.handle, None)
+        if self._shader is not None:
+            self._shader.close()
         if self.layout is not None:
             vk.vkDestroyPipelineLayout(device, self.layout, None)
         for layout in self.set_layouts:
             vk.vkDestroyDescriptorSetLayout(device, layout, None)
-
-
-def _required_subgroup_size(size: int | None) -> Any:
-    if size is None:
-        return None
-    return vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(requiredSubgroupSize=size)
-
-
-def _specialization(constants: tuple[tuple[int, bytes], ...]) -> Any:
-    if not constants:
-        return None
-    entries, data = [], b""
-    for constant, value in constants:
-        entries.append(vk.VkSpecializationMapEntry(constantID=constant, offset=len(data), size=len(value)))
-        data += value
-    return vk.VkSpecializationInfo(pMapEntries=entries, dataSize=len(data), pData=vk.ffi.from_buffer(data))
 
 
 @dataclass
@@ -199,7 +213,7 @@ class Pipelines:
         started()
         self._devices.take_remarks()
         try:
-            return Pipeline(self._devices.get(key.features), key)
+            return Pipeline(self._devices.get(key.home), key)
         except vk.VkError as e:
             for remark in self._devices.take_remarks():
                 e.add_note(remark)
@@ -216,12 +230,12 @@ class Pipelines:
                 surplus.append(key)
             for old in dict.fromkeys(surplus):
                 self._destroy(old)
-            for features in self._devices.surplus():
-                keys = [k for k in self._entries if k.features == features]
+            for home in self._devices.surplus():
+                keys = [k for k in self._entries if k.home == home]
                 if not any(self._entries[k].users for k in keys):
                     for old in keys:
                         self._destroy(old)
-                    self._devices.close(features)
+                    self._devices.close(home)
 
     def _destroy(self, key: Key) -> None:
         future = self._entries.pop(key).future

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 7
+VERSION = 8
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -22,6 +22,21 @@ FailureStatus: TypeAlias = Literal[
 ]
 Phase: TypeAlias = Literal["pipeline", "dispatch"]
 Kind: TypeAlias = Literal["storage", "uniform", "storage-dynamic", "uniform-dynamic"]
+StageName: TypeAlias = Literal[
+    "vertex",
+    "tessellation_control",
+    "tessellation_evaluation",
+    "geometry",
+    "fragment",
+    "task",
+    "mesh",
+    "ray_generation",
+    "any_hit",
+    "closest_hit",
+    "miss",
+    "intersection",
+    "callable",
+]
 
 
 class ProtocolError(Exception):
@@ -149,6 +164,47 @@ class Binding(Struct, frozen=True):
     count: int = 1
 
 
+class Staged(Struct, frozen=True):
+    """The run's module is a shader of another stage than compute: a draw or a trace of so many invocations.
+
+    `extent` is the width and height in pixels that are drawn for a fragment shader; task and mesh shaders are started
+    with the run's workgroups. `companions` are the modules of the other stages that the pipeline has.
+    """
+
+    stage: StageName
+    invocations: int
+    extent: tuple[int, int]
+    companions: dict[StageName, bytes] = {}
+
+
+class Making(Struct, frozen=True):
+    """How the pipeline is made, or what in place of it; see docs/vulkan-worker-protocol.md."""
+
+    kind: Literal["pipeline", "shader", "shader-binary"] = "pipeline"
+    cache: Literal["none", "new", "shared", "hit", "merged", "stored"] = "none"
+    neighbours: int = 0
+    place: int = 0
+    derivative: Literal["none", "handle", "index"] = "none"
+    unoptimised: bool = False
+    statistics: bool = False
+    inline: bool = False
+    later: int = 0
+    varying: bool = False
+
+
+Queues: TypeAlias = Literal["one", "exclusive", "concurrent"]
+
+
+class Submitting(Struct, frozen=True):
+    """How dispatches are recorded and submitted; see docs/vulkan-worker-protocol.md."""
+
+    parts: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
+    indirect: int | None = None
+    again: bool = False
+    secondary: bool = False
+    queues: Queues = "one"
+
+
 class Run(_Message, frozen=True, tag="run"):
     """Run a module once per parameter set. Answered, in order of arrival, by `Done` or `Failed`.
 
@@ -176,6 +232,17 @@ class Run(_Message, frozen=True, tag="run"):
     conversions: tuple[Conversion, ...] = ()
     times: int = 1
     only_pipeline: bool = False
+    making: Making = Making()
+    submitting: Submitting = Submitting()
+    staged: Staged | None = None
+
+
+def pipeline_command(run: Run) -> str:
+    """The Vulkan command that makes the pipeline of a run."""
+    if run.staged is None:
+        return "vkCreateComputePipelines"
+    rays = ("ray_generation", "any_hit", "closest_hit", "miss", "intersection", "callable")
+    return "vkCreateRayTracingPipelinesKHR" if run.staged.stage in rays else "vkCreateGraphicsPipelines"
 
 
 # Worker to driver
@@ -244,6 +311,7 @@ class Description(Struct, frozen=True):
 
     `features` are the features it knows by name; `properties` are by structure, then by member;
     `processors` is how many the worker may use; `layer` the validation layer that is loaded, with its version.
+    `queues` are the flags of each queue family, and how many queues it has.
     """
 
     device: DeviceSummary
@@ -254,6 +322,7 @@ class Description(Struct, frozen=True):
     vectors: tuple[VectorRow, ...]
     processors: int = 1
     layer: str = ""
+    queues: tuple[tuple[int, int], ...] = ()
 
 
 class Opened(_Message, frozen=True, tag="opened"):

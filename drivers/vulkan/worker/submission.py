@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeAlias
 
 import vulkan as vk
 
+from . import queues
 from .device import LogicalDevice
 
 #: VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV and the accesses of that stage (VK-056).
 CONVERT = 1 << 44
 _TRANSFERS = vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+
+#: Command buffers and their queues, in order.
+Recorded: TypeAlias = "list[tuple[queues.Channel, Any]]"
 
 _READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
 _FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
@@ -48,10 +52,9 @@ def barrier(commands: Any, before: int, after: int) -> None:
     vk.lib.vkCmdPipelineBarrier(commands, before, after, 0, 1, narrow, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
 
 
-def submit(device: LogicalDevice, timeout: float, deadline: float, commands: Any) -> None:
+def submit(device: LogicalDevice, timeout: float, deadline: float, recorded: Recorded) -> None:
     """Submit and wait until the `deadline` of time.monotonic(), `timeout` after the run began. Raises Hung."""
-    info = vk.VkSubmitInfo(pCommandBuffers=[commands])
-    vk.vkQueueSubmit(device.queue, 1, [info], device.fence)
+    queues.submit(device.handle, recorded, device.semaphores, device.fence)
     try:
         left = max(0.0, deadline - time.monotonic())
         vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(left * 1e9))

@@ -202,10 +202,39 @@ FEATURES = (
         "shaderMaximalReconvergence",
     ),
     _table(
+        "VkPhysicalDeviceMeshShaderFeaturesEXT",
+        1000328000,
+        "VK_EXT_mesh_shader",
+        "taskShader meshShader multiviewMeshShader primitiveFragmentShadingRateMeshShader meshShaderQueries",
+    ),
+    _table(
+        "VkPhysicalDeviceRayTracingPipelineFeaturesKHR",
+        1000347000,
+        "VK_KHR_ray_tracing_pipeline",
+        "rayTracingPipeline rayTracingPipelineShaderGroupHandleCaptureReplay"
+        " rayTracingPipelineShaderGroupHandleCaptureReplayMixed rayTracingPipelineTraceRaysIndirect"
+        " rayTraversalPrimitiveCulling",
+    ),
+    _table(
+        "VkPhysicalDeviceAccelerationStructureFeaturesKHR",
+        1000150013,
+        "VK_KHR_acceleration_structure",
+        "accelerationStructure accelerationStructureCaptureReplay accelerationStructureIndirectBuild"
+        " accelerationStructureHostCommands descriptorBindingAccelerationStructureUpdateAfterBind",
+    ),
+    _table(
         "VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR",
         1000323000,
         "VK_KHR_shader_subgroup_uniform_control_flow",
         "shaderSubgroupUniformControlFlow",
+    ),
+    _table("VkPhysicalDeviceMaintenance5FeaturesKHR", 1000470000, "VK_KHR_maintenance5", "maintenance5"),
+    _table("VkPhysicalDeviceShaderObjectFeaturesEXT", 1000482000, "VK_EXT_shader_object", "shaderObject"),
+    _table(
+        "VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR",
+        1000269000,
+        "VK_KHR_pipeline_executable_properties",
+        "pipelineExecutableInfo",
     ),
 )
 
@@ -230,6 +259,31 @@ PROPERTIES = (
         "VK_NV_cooperative_vector",
         "cooperativeVectorSupportedStages cooperativeVectorTrainingFloat16Accumulation"
         " cooperativeVectorTrainingFloat32Accumulation maxCooperativeVectorComponents",
+    ),
+    # Arrays of three are three members here.
+    _table(
+        "VkPhysicalDeviceMeshShaderPropertiesEXT",
+        1000328001,
+        "VK_EXT_mesh_shader",
+        "maxTaskWorkGroupTotalCount maxTaskWorkGroupCountX maxTaskWorkGroupCountY maxTaskWorkGroupCountZ"
+        " maxTaskWorkGroupInvocations maxTaskWorkGroupSizeX maxTaskWorkGroupSizeY maxTaskWorkGroupSizeZ"
+        " maxTaskPayloadSize maxTaskSharedMemorySize maxTaskPayloadAndSharedMemorySize"
+        " maxMeshWorkGroupTotalCount maxMeshWorkGroupCountX maxMeshWorkGroupCountY maxMeshWorkGroupCountZ"
+        " maxMeshWorkGroupInvocations maxMeshWorkGroupSizeX maxMeshWorkGroupSizeY maxMeshWorkGroupSizeZ"
+        " maxMeshSharedMemorySize maxMeshPayloadAndSharedMemorySize maxMeshOutputMemorySize"
+        " maxMeshPayloadAndOutputMemorySize maxMeshOutputComponents maxMeshOutputVertices maxMeshOutputPrimitives"
+        " maxMeshOutputLayers maxMeshMultiviewViewCount meshOutputPerVertexGranularity"
+        " meshOutputPerPrimitiveGranularity maxPreferredTaskWorkGroupInvocations"
+        " maxPreferredMeshWorkGroupInvocations prefersLocalInvocationVertexOutput"
+        " prefersLocalInvocationPrimitiveOutput prefersCompactVertexOutput prefersCompactPrimitiveOutput",
+    ),
+    _table(
+        "VkPhysicalDeviceRayTracingPipelinePropertiesKHR",
+        1000347001,
+        "VK_KHR_ray_tracing_pipeline",
+        "shaderGroupHandleSize maxRayRecursionDepth maxShaderGroupStride shaderGroupBaseAlignment"
+        " shaderGroupHandleCaptureReplaySize maxRayDispatchInvocationCount shaderGroupHandleAlignment"
+        " maxRayHitAttributeSize",
     ),
     _table(
         "VkPhysicalDeviceShaderLongVectorPropertiesEXT", 1000635001, "VK_EXT_shader_long_vector", "maxVectorComponents"
@@ -314,6 +368,8 @@ PARTS = (
 #: Extensions that an extension needs enabled as well (VK-001); those in Vulkan 1.3 are left out.
 DEPENDENCIES = {
     "VK_EXT_shader_atomic_float2": ("VK_EXT_shader_atomic_float",),
+    "VK_KHR_acceleration_structure": ("VK_KHR_deferred_host_operations",),
+    "VK_KHR_ray_tracing_pipeline": ("VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations"),
     "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
     "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),

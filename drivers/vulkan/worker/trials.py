@@ -14,7 +14,7 @@ import vulkan as vk
 from .convert import OPTIMAL, HostCopy, Matrix, Side
 from .device import LogicalDevice
 from .memory import ALIGNMENT
-from .submission import CONVERT, Hung, barrier, copy, submit
+from .submission import CONVERT, Recorded, barrier, copy, submit
 
 #: The features of devices on which trials run.
 FEATURES = frozenset({"cooperativeVector", "bufferDeviceAddress", "synchronization2"})
@@ -116,59 +116,42 @@ class _Trial:
             arena.view[start : start + len(block)] = bytes(block)
         pairs = []
         for pair in step["pairs"]:
-            source, destination = (self._side(n, arena.address + starts[n]) for n in (pair["source"], pair["destination"]))
+            source, destination = (
+                self._side(n, arena.address + starts[n]) for n in (pair["source"], pair["destination"])
+            )
             pairs.append((source, destination._replace(size=destination.size + pair["extra"])))
         self._announce(f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d}' for s, d in pairs)}")
-        with _Commands(self._device, pairs, end, secondary=step["secondary"]) as commands:
-            for _ in range(step["times"]):
-                submit(self._device, _TIMEOUT, time.monotonic() + _TIMEOUT, commands.handle)
+        recorded = self._record(pairs, end, secondary=step["secondary"])
+        for _ in range(step["times"]):
+            submit(self._device, _TIMEOUT, time.monotonic() + _TIMEOUT, recorded)
         for start, block in zip(starts, self._blocks, strict=True):
             block[:] = arena.view[start : start + len(block)]
 
-
-class _Commands:
-    """The device's command buffer with conversions in it, directly or in a secondary command buffer."""
-
-    def __init__(self, device: LogicalDevice, pairs: list[tuple[Side, Side]], size: int, *, secondary: bool) -> None:
-        self._device = device
-        self._inner: Any = None
-        self.handle = device.commands
-        vk.vkResetCommandPool(device.handle, device.pool, 0)
+    def _record(self, pairs: list[tuple[Side, Side]], size: int, *, secondary: bool) -> Recorded:
+        """A command buffer with conversions in it, directly or in a secondary one, that may be submitted again."""
+        device, arena, channel = self._device, self._device.arena, self._device.channels[0]
+        channel.reset()
+        inner: Any = None
         if secondary:
-            allocation = vk.VkCommandBufferAllocateInfo(
-                commandPool=device.pool, level=vk.VK_COMMAND_BUFFER_LEVEL_SECONDARY, commandBufferCount=1
-            )
-            self._inner = vk.vkAllocateCommandBuffers(device.handle, allocation)[0]
-            inheritance = vk.VkCommandBufferInheritanceInfo()
-            vk.vkBeginCommandBuffer(self._inner, vk.VkCommandBufferBeginInfo(flags=0, pInheritanceInfo=inheritance))
-            device.converter.record(self._inner, pairs)
-            vk.vkEndCommandBuffer(self._inner)
-        vk.vkBeginCommandBuffer(self.handle, vk.VkCommandBufferBeginInfo(flags=0))
-        self._record(pairs, size)
-        vk.vkEndCommandBuffer(self.handle)
-
-    def _record(self, pairs: list[tuple[Side, Side]], size: int) -> None:
-        commands, arena = self.handle, self._device.arena
+            inner = channel.begin_secondary()
+            device.converter.record(inner, pairs)
+            vk.vkEndCommandBuffer(inner)
+        commands = channel.begin(once=False)
         if arena.staging is not None:
             copy(commands, arena.staging, arena.buffer, [(0, size)])
             barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, CONVERT)
-        if self._inner is not None:
-            vk.vkCmdExecuteCommands(commands, 1, [self._inner])
+        if inner is not None:
+            vk.vkCmdExecuteCommands(commands, 1, [inner])
         else:
-            self._device.converter.record(commands, pairs)
+            device.converter.record(commands, pairs)
         stage = CONVERT
         if arena.staging is not None:
             barrier(commands, stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
             copy(commands, arena.buffer, arena.staging, [(0, size)])
             stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
         barrier(commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
-
-    def __enter__(self) -> _Commands:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        if self._inner is not None and not isinstance(error, Hung):
-            vk.vkFreeCommandBuffers(self._device.handle, self._device.pool, 1, [self._inner])
+        vk.vkEndCommandBuffer(commands)
+        return [(channel, commands)]
 
 
 def _matrix(form: dict[str, int]) -> Matrix:

@@ -74,7 +74,8 @@ def load(c: Compiler, i: Instruction) -> Step:
     addresses = place(c, i.id(0), i.id(1), "Pointer", ("Workgroup", *STORAGE))
 
     def loaded(m: Machine) -> None:
-        m.registers[result] = m.load(plan, addresses(m))
+        from_, fragments = addresses(m), m.run.fragments
+        m.registers[result] = m.load(plan, from_ if fragments is None else fragments.loaded_from(from_))
 
     return loaded
 

@@ -85,7 +85,8 @@ def multiply(c: Compiler, i: Instruction) -> Step:
 
     def run(m: Machine) -> None:
         active = None if m.mask is None else np.flatnonzero(m.mask)
-        vectors = read(_active(m.registers[operand], active))
+        inputs, fragments = m.registers[operand], m.run.fragments
+        vectors = read(_active(inputs if fragments is None else fragments.multiplied(inputs), active))
         addresses, strides = _active(matrix_at(m), active), _active(stride(m), active)
         added = bias(m, active) if bias else nothing
         products = _products(m.memory, matrix, vectors, addresses, strides, added, combine)

@@ -6,6 +6,7 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.fragments import OUTER_PRODUCT, SUM
 from cts.drivers.interpreter.handlers.vectors.memory import integers, number_type, place, scalars_only, vector_type
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
@@ -19,10 +20,10 @@ from cts.drivers.interpreter.vectors.interpretations import interpretation
 _HALF, _FLOAT = ty.Float(16), ty.Float(32)
 
 
-def _of_active(m: Machine, values: Array) -> Array:
-    """The values (active lanes, ...): every active lane counts, also where one value stands for all."""
-    every = np.broadcast_to(values, (m.topology.lanes, *values.shape[1:]))
-    return every if m.mask is None else every[m.mask]
+def _of_adding(m: Machine, kind: str, values: Array) -> Array:
+    """The values (adding lanes, ...): every active lane adds that is no helper, also where one value stands for all."""
+    every, mask = np.broadcast_to(values, (m.topology.lanes, *values.shape[1:])), m.writing(kind)
+    return every if mask is None else every[mask]
 
 
 @step("OpCooperativeVectorOuterProductAccumulateNV")
@@ -50,8 +51,8 @@ def outer_product(c: Compiler, i: Instruction) -> Step:
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
-        columns, rows = (_of_active(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
-        bases, strides = _of_active(m, address(m)), _of_active(m, stride(m))
+        columns, rows = (_of_adding(m, OUTER_PRODUCT, m.registers[id_]).astype(dtype) for id_ in (a, b))
+        bases, strides = (_of_adding(m, OUTER_PRODUCT, values) for values in (address(m), stride(m)))
         for step_ in np.unique(strides):
             if step_ < shortest:
                 raise Misuse(f"MatrixStride is {step_}; rows or columns have {shortest} bytes (CV-018)")
@@ -77,8 +78,8 @@ def reduce_sum(c: Compiler, i: Instruction) -> Step:
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
-        values = _of_active(m, m.registers[v])
+        values = _of_adding(m, SUM, m.registers[v])
         terms = Terms(offsets, values.dtype, lambda chosen: values[chosen])
-        accumulate(m.memory, _of_active(m, address(m)), terms)
+        accumulate(m.memory, _of_adding(m, SUM, address(m)), terms)
 
     return run

@@ -1,0 +1,88 @@
+"""A campaign from its first chunk, or the one after the last that is done, to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from cts.campaign.chunks import Answer, Chunk, Reduce, Report, Task
+from cts.campaign.folder import CampaignFolder
+from cts.campaign.local import Executor
+from cts.campaign.planning import Planner
+from cts.model.sweep import AREA
+from cts.running.deadline import Deadline
+from cts.store.manifest import sweep_entry
+from cts.sweeps.selection import Chosen, opened
+
+#: Tasks that each process has: one that it works on, and the next.
+QUEUED = 2
+
+#: Seconds between two looks at the clock.
+TICK = 0.5
+
+#: Causes whose cases are made smaller when all is judged.
+REDUCED = 20
+
+Show = Callable[[CampaignFolder, int], None]
+
+
+class Campaign:
+    """A campaign in an executor; `show` is told of it now and then, with how many tasks are on their way."""
+
+    def __init__(
+        self, folder: CampaignFolder, executor: Executor, show: Show, time_is_up: Deadline, reduce_seconds: float
+    ) -> None:
+        self._folder = folder
+        self._executor = executor
+        self._show = show
+        self._time_is_up = time_is_up
+        self._reduce_seconds = reduce_seconds
+        self._began = time.monotonic() - folder.seconds
+        self._planner = Planner(folder.settings, sweeps_of(folder))
+        for done in folder.answers:
+            self._done(done)
+
+    def run(self) -> int:
+        """Do what there is to do until it is done or the time is up; returns the exit status."""
+        self._perform(self._chunks())
+        if self._reduce_seconds > 0:
+            causes = [
+                c for c, _ in self._folder.totals.causes.most_common(REDUCED) if c not in self._folder.totals.reduced
+            ]
+            tasks = [Reduce(c, self._folder.totals.shortest(c).case, self._reduce_seconds) for c in causes]
+            self._perform(lambda: tasks.pop(0) if tasks else None)
+        self._show(self._folder, 0)
+        return self._folder.totals.exit_status
+
+    def _chunks(self) -> Callable[[], Task | None]:
+        return lambda: None if self._time_is_up() else self._planner.next()
+
+    def _perform(self, following: Callable[[], Task | None]) -> None:
+        while True:
+            while self._executor.flying < QUEUED * max(1, self._executor.size):
+                task = following()
+                if task is None:
+                    break
+                self._executor.submit(task)
+            if not self._executor.flying:
+                return
+            for task, answer in self._executor.answers(TICK):
+                if not isinstance(task, Chunk) or self._done(answer):
+                    self._folder.add(answer, time.monotonic() - self._began)
+            self._show(self._folder, self._executor.flying)
+
+    def _done(self, answer: Answer) -> bool:
+        """Tell the planner of an answer; False where its chunk was done already."""
+        if isinstance(answer, Report):
+            return self._planner.done(answer.chunk, answer)
+        if isinstance(answer.task, Chunk):
+            return self._planner.done(answer.task, None)
+        return True
+
+
+def sweeps_of(folder: CampaignFolder) -> dict[str, int]:
+    """How many parameter sets there are of each universe."""
+    found = {}
+    for entry in map(sweep_entry, folder.settings.sweeps):
+        found[f"{AREA}.{entry.name}"] = Chosen(opened(entry.path).size, entry.max_sets, folder.settings.seed).count
+    return found
