@@ -239,6 +239,10 @@ class QueriedDriver(Driver, Protocol):
 class ConvertingDriver(Driver, Protocol):
     """Optional: a driver that has the function and the command that convert matrices, with all that they return."""
 
+    def lacks_conversions(self) -> str:
+        """Why the device has no conversions; "" where it has."""
+        ...
+
     def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
         """What comes of each trial, in order. What a trial does to the device is a result; raises HarnessTrouble."""
         ...

@@ -1,1 +1,1 @@
-"""The function and the command that convert matrices of cooperative vectors, held against what is said of them."""
+"""The function and the command that convert matrices of cooperative vectors, held against what Vulkan says of them."""

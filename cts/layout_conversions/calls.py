@@ -1,8 +1,8 @@
-"""Trials: calls that convert matrices, as data, and what came of them, both as plain as the worker of a device has them.
+"""Trials: calls that convert matrices, as data, and what came of them, as plain as the worker of a device has them.
 
-A block is a matrix in memory of its own: GUARD bytes, the window, GUARD bytes. The window of a matrix in rows or columns
-is `stride` bytes for each of them, that of an optimal layout as large as the device says (VK-053b). All that nothing was
-put into holds PATTERN.
+A block is a matrix in memory of its own: GUARD bytes, the window, GUARD bytes. The window of a matrix in rows or
+columns is `stride` bytes for each of them, that of an optimal layout as large as the device says (VK-053b). All that
+nothing was put into holds PATTERN.
 """
 
 from __future__ import annotations
@@ -34,9 +34,19 @@ class Form(Struct, frozen=True):
     stride: int = 0
 
     @property
+    def optimal(self) -> bool:
+        """Whether only the device knows the layout."""
+        return self.layout in OPTIMAL
+
+    @property
     def lines(self) -> int:
         """Rows, or columns where the matrix is column-major."""
         return self.cols if self.layout == COLUMN_MAJOR else self.rows
+
+    @property
+    def line(self) -> int:
+        """Elements of a line."""
+        return self.rows if self.layout == COLUMN_MAJOR else self.cols
 
 
 class Block(Struct, frozen=True):
@@ -67,14 +77,18 @@ class Pair(Struct, frozen=True):
     extra: int = 0
 
 
+By: TypeAlias = Literal["function", "command"]
+
+
 class Convert(Struct, frozen=True, tag_field="do", tag="convert"):
     """Conversions: by the function one after the other, by the command all in one.
 
-    The command is recorded in a `secondary` command buffer or not, and submitted `times` times.
+    The command is recorded in a `secondary` command buffer or not, and submitted `times` times; before each submission
+    all memory is what it was before the step.
     """
 
     pairs: tuple[Pair, ...]
-    by: Literal["function", "command"]
+    by: By
     secondary: bool = False
     times: int = 1
 
@@ -98,7 +112,7 @@ class Trial(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a step returned: VkResult and *pDstSize of each call of the function; and all `blocks` after it, guards too."""
+    """What a step returned: VkResult and *pDstSize of each call of the function; and all `blocks`, guards too, then."""
 
     results: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -108,12 +122,25 @@ class Answer(Struct, frozen=True):
 class Tried(Struct, frozen=True):
     """What came of a trial. `required` are VkResult and size that each block in an optimal layout was asked for.
 
-    Where the device gave no size, or `lost` says that it was lost and in which call, there are fewer answers than steps.
+    Where the device gave no size, or `lost` says that it was lost and in which call, there are fewer answers than
+    steps.
     """
 
     required: dict[int, tuple[int, int]] = {}
     answers: tuple[Answer, ...] = ()
     lost: str = ""
+
+
+def window(form: Form, required: tuple[int, int]) -> int:
+    """Bytes of a block's window; `required` is what came of asking for an optimal one."""
+    return required[1] if form.optimal else form.stride * form.lines
+
+
+def memory(block: Block, size: int) -> bytes:
+    """A block before the first step, guards too, with a window of `size` bytes."""
+    contents = block.contents or b""
+    pattern = bytes([PATTERN])
+    return pattern * GUARD + contents + pattern * (size - len(contents) + GUARD)
 
 
 def to_plain(trial: Trial) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cts.drivers.vulkan.session import Limits, Loss, Result
 from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
+from cts.drivers.vulkan.worker.tables import CONVERSIONS
 from cts.errors import HarnessTrouble
 from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
 from cts.layout_conversions.calls import Trial, Tried
@@ -133,6 +134,14 @@ class VulkanDriver:
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
         return ask_device(self._opening, self.description.device.uuid)
+
+    def lacks_conversions(self) -> str:
+        """The features without which the device has no conversions."""
+        lacking = sorted(name for name in CONVERSIONS if not self.description.features.get(name))
+        extension = "VK_NV_cooperative_vector"
+        if extension not in self.description.extensions:
+            return f"the device does not list the extension {extension}"
+        return f"the device does not support {', '.join(lacking)}" if lacking else ""
 
     def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
         """What comes of calls that convert matrices, in a worker of their own. Raises HarnessTrouble."""

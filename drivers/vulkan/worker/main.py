@@ -89,7 +89,8 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
     from .convert import Unsupported
     from .device import Home, LogicalDevice
     from .submission import Hung
-    from .trials import FEATURES, run_trial
+    from .tables import CONVERSIONS
+    from .trials import run_trial
 
     def announce(call: str) -> None:
         wire.send(Asking(call))
@@ -108,8 +109,11 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
                 wire.send(Answers(answers(instance, request.device, announce)))
                 continue
             if request.device not in tried:
+                supported = instance.describe(request.device).features
+                if lacking := sorted(name for name in CONVERSIONS if not supported.get(name)):
+                    raise Unsupported(f"the device does not support {', '.join(lacking)}")
                 announce("vkCreateDevice")
-                tried[request.device] = LogicalDevice(instance, request.device, Home(FEATURES), "auto")
+                tried[request.device] = LogicalDevice(instance, request.device, Home(CONVERSIONS), "auto")
             wire.send(Tried(run_trial(tried[request.device], request.trial, announce)))
         except Unsupported as e:
             wire.send(Failed("unsupported", str(e)))

@@ -76,9 +76,9 @@ class Ask(_Message, frozen=True, tag="ask"):
 
 
 class Try(_Message, frozen=True, tag="try"):
-    """Like `Ask`: calls that convert matrices, as cts/layout_conversions/calls.py has them. Answered by `Asking`, `Tried`.
+    """Like `Ask`: calls that convert matrices, as cts/layout_conversions/calls.py has them.
 
-    `Failed` says what ended them.
+    Answered by `Asking` and `Tried`, or `Failed` where a call ended them.
     """
 
     device: int

@@ -26,6 +26,7 @@ class Hung(Exception):
 
 
 def copy(commands: Any, source: Any, target: Any, regions: list[tuple[int, int]]) -> None:
+    """Copy bytes between buffers, from and to the same offsets."""
     copies = [{"srcOffset": start, "dstOffset": start, "size": size} for start, size in regions]
     vk.lib.vkCmdCopyBuffer(commands, source, target, len(copies), vk.ffi.new("VkBufferCopy[]", copies))
 

@@ -16,9 +16,6 @@ from .device import LogicalDevice
 from .memory import ALIGNMENT
 from .submission import CONVERT, Recorded, barrier, copy, submit
 
-#: The features of devices on which trials run.
-FEATURES = frozenset({"cooperativeVector", "bufferDeviceAddress", "synchronization2"})
-
 GUARD = 256
 PATTERN = 0xA5
 
@@ -95,7 +92,7 @@ class _Trial:
         copies = [HostCopy(bytes(self._blocks[n]), self._shifts[n]) for n in numbers]
         source, destination = (self._side(n, c.address) for n, c in zip(numbers, copies, strict=True))
         destination = destination._replace(size=destination.size + pair["extra"])
-        self._announce(f"vkConvertCooperativeVectorMatrixNV of {source.matrix} to {destination}")
+        self._announce(f"vkConvertCooperativeVectorMatrixNV of {source.matrix} to {destination.matrix}")
         found = self._device.converter.call(source, destination)
         for number, copied in zip(numbers, copies, strict=True):
             self._blocks[number][:] = copied.view
@@ -112,17 +109,17 @@ class _Trial:
             starts.append(end)
             end += -(-len(block) // ALIGNMENT) * ALIGNMENT
         arena.reserve(end)
-        for start, block in zip(starts, self._blocks, strict=True):
-            arena.view[start : start + len(block)] = bytes(block)
         pairs = []
         for pair in step["pairs"]:
             source, destination = (
                 self._side(n, arena.address + starts[n]) for n in (pair["source"], pair["destination"])
             )
             pairs.append((source, destination._replace(size=destination.size + pair["extra"])))
-        self._announce(f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d}' for s, d in pairs)}")
+        self._announce(f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d.matrix}' for s, d in pairs)}")
         recorded = self._record(pairs, end, secondary=step["secondary"])
         for _ in range(step["times"]):
+            for start, block in zip(starts, self._blocks, strict=True):
+                arena.view[start : start + len(block)] = bytes(block)
             submit(self._device, _TIMEOUT, time.monotonic() + _TIMEOUT, recorded)
         for start, block in zip(starts, self._blocks, strict=True):
             block[:] = arena.view[start : start + len(block)]

@@ -1,0 +1,179 @@
+"""Statements about the elements that conversions leave: the oracle says what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cts.layout_conversions.abilities import Abilities, readable, writable
+from cts.layout_conversions.build import FEW_SHAPES, SHAPES, WAYS, chain, columns, filled, form, rows, unused
+from cts.layout_conversions.calls import (
+    COLUMN_MAJOR,
+    INFERENCING_OPTIMAL,
+    OPTIMAL,
+    ROW_MAJOR,
+    TRAINING_OPTIMAL,
+    Block,
+    Convert,
+    Copy,
+    Form,
+    Pair,
+    Trial,
+)
+from cts.layout_conversions.statement import elements
+
+_NO_PAIRS = "two float types"
+
+#: Bytes that nothing asks the host's matrices to be aligned to.
+_SHIFTS = (1, 7, 32)
+
+#: All bits set: NaN in every float type.
+_ONES = 0xFF
+
+#: A stride of an optimal layout, which is ignored.
+_IGNORED = 13
+
+
+@elements("LC-012")
+def _anywhere(abilities: Abilities) -> Iterator[Trial]:
+    """Matrices at odd addresses of the host, at several of the device; one in an optimal layout is moved, too."""
+    shape = FEW_SHAPES[0]
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            there, back = form(component, layout, shape), rows(readable(component), shape)
+            for shift in _SHIFTS:
+                source = filled(rows(component, shape), 12, shift=shift)
+                blocks = (source, Block(there), Block(there, shift=shift), Block(back, shift=shift + 1))
+                steps = Convert((Pair(0, 1),), "function"), Copy(1, 2), Convert((Pair(2, 3),), "function")
+                yield Trial("LC-012", blocks, steps)
+            blocks = (unused(64 * 5), filled(rows(component, shape), 12), Block(there), unused(), Block(there))
+            steps = Convert((Pair(1, 2),), "command"), Copy(2, 4), Convert((Pair(4, 5),), "command")
+            yield Trial("LC-012", (*blocks, Block(back)), steps)
+
+
+@elements("LC-013")
+def _between_lines(abilities: Abilities) -> Iterator[Trial]:
+    """Sources with NaN between their lines."""
+    for component in abilities.components:
+        for shape in filter(abilities.fits, FEW_SHAPES):
+            for by in WAYS:
+                for layout in (ROW_MAJOR, COLUMN_MAJOR):
+                    source = filled(form(component, layout, shape, 3), 13, between=_ONES)
+                    forms = form(component, INFERENCING_OPTIMAL, shape), rows(readable(component), shape)
+                    yield chain("LC-013", source, forms, (by, by))
+
+
+@elements("LC-014")
+def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
+    """Rows and columns to rows and columns of another stride, of one type."""
+    for component in abilities.components:
+        if not writable(component, ROW_MAJOR):
+            continue
+        for shape in filter(abilities.fits, SHAPES):
+            for by in WAYS:
+                for first in (rows(component, shape), columns(component, shape)):
+                    for second in (rows(component, shape, 5), columns(component, shape, 5)):
+                        yield chain("LC-014", filled(first, 14), (second,), (by,))
+
+
+@elements("LC-015", _NO_PAIRS)
+def _types(abilities: Abilities) -> Iterator[Trial]:
+    """To a lower precision, and back: numbers that it has, those half way between two, and others."""
+    for wide, narrow in abilities.pairs():
+        for shape in filter(abilities.fits, FEW_SHAPES):
+            for by in WAYS:
+                source = filled(rows(wide, shape), 15, narrow)
+                layout = ROW_MAJOR if writable(narrow, ROW_MAJOR) else INFERENCING_OPTIMAL
+                forms = form(narrow, layout, shape), columns(wide, shape)
+                yield chain("LC-015", source, forms, (by, by))
+                yield chain("LC-015", filled(rows(narrow, shape), 16), (columns(wide, shape),), (by,))
+
+
+@elements("LC-016")
+def _there_and_back(abilities: Abilities) -> Iterator[Trial]:
+    """Through an optimal layout, whose stride is ignored."""
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            for shape in filter(abilities.fits, SHAPES):
+                for by, stride in zip(WAYS, (0, _IGNORED), strict=True):
+                    there = form(component, layout, shape, stride=stride)
+                    forms = there, rows(readable(component), shape)
+                    yield chain("LC-016", filled(rows(component, shape), 16), forms, (by, by))
+
+
+@elements("LC-017")
+def _between_optimal_layouts(abilities: Abilities) -> Iterator[Trial]:
+    """From one optimal layout to the other, as it is or as a lower precision."""
+    orders = (OPTIMAL, OPTIMAL[::-1])
+    for component in abilities.components:
+        for order in orders:
+            for by in WAYS:
+                yield _through(component, component, order, by)
+    for wide, narrow in abilities.pairs():
+        for order in (*orders, (TRAINING_OPTIMAL, TRAINING_OPTIMAL), (INFERENCING_OPTIMAL, INFERENCING_OPTIMAL)):
+            for by in WAYS:
+                yield _through(wide, narrow, order, by)
+
+
+def _through(first: int, second: int, layouts: tuple[int, ...], by: str) -> Trial:
+    shape = FEW_SHAPES[0]
+    forms = form(first, layouts[0], shape), form(second, layouts[1], shape), rows(readable(second), shape)
+    narrow = second if second != first else None
+    return chain("LC-017", filled(rows(first, shape), 17, narrow), forms, (by, by, by))
+
+
+@elements("LC-018")
+def _by_turns(abilities: Abilities) -> Iterator[Trial]:
+    """There by the function and back by the command, and the other way round."""
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            for shape in filter(abilities.fits, FEW_SHAPES):
+                for ways in (WAYS, WAYS[::-1]):
+                    forms = form(component, layout, shape), rows(readable(component), shape)
+                    yield chain("LC-018", filled(rows(component, shape), 18), forms, ways)
+
+
+@elements("LC-019")
+def _many(abilities: Abilities) -> Iterator[Trial]:
+    """One command for different types, layouts, sizes and strides; and one for all of them back."""
+    shapes = [*filter(abilities.fits, SHAPES)]
+    sources, there, back = [], [], []
+    for n, component in enumerate(abilities.components):
+        for layout in range(4):
+            shape = shapes[(n + layout) % len(shapes)]
+            source = rows if (n + layout) % 2 else columns
+            sources.append(filled(source(component, shape, 1 + n), 19 + n + layout))
+            target = layout if writable(component, layout) else TRAINING_OPTIMAL
+            there.append(Block(form(component, target, shape, 2 + layout)))
+            back.append(Block(rows(readable(component), shape)))
+    count = len(sources)
+    for used in (count, 2):
+        first = tuple(Pair(n, used + n) for n in range(used))
+        second = tuple(Pair(used + n, 2 * used + n) for n in range(used))
+        blocks = (*sources[:used], *there[:used], *back[:used])
+        yield Trial("LC-019", blocks, (Convert(first, "command"), Convert(second, "command")))
+
+
+def _recorded(fact: str, abilities: Abilities, **how: object) -> Iterator[Trial]:
+    """There and back by commands that are recorded or submitted in a way."""
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            shape = FEW_SHAPES[0]
+            blocks = (
+                filled(rows(component, shape), 20),
+                Block(form(component, layout, shape)),
+                Block(rows(readable(component), shape)),
+            )
+            steps = tuple(Convert((pair,), "command", **how) for pair in (Pair(0, 1), Pair(1, 2)))
+            yield Trial(fact, blocks, steps)
+
+
+@elements("LC-020")
+def _secondary(abilities: Abilities) -> Iterator[Trial]:
+    """In a secondary command buffer."""
+    return _recorded("LC-020", abilities, secondary=True)
+
+
+@elements("LC-021")
+def _twice(abilities: Abilities) -> Iterator[Trial]:
+    """A command buffer that is submitted twice, from the same memory."""
+    return _recorded("LC-021", abilities, times=2)
