@@ -12,9 +12,7 @@ from cts.cli import completion
 def conversions(
     driver: Annotated[
         str | None,
-        typer.Option(
-            "--driver", "-d", help="The driver to try, with its options.", autocompletion=completion.drivers
-        ),
+        typer.Option("--driver", "-d", help="The driver to try, with its options.", autocompletion=completion.drivers),
     ] = None,
 ) -> None:
     """Try vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV of a driver's device.
@@ -45,7 +43,9 @@ def _judge(spec: str) -> int:
     with closing(opened.driver):
         if not isinstance(opened.driver, ConvertingDriver):
             remedy = "--driver vulkan, with its options, or --driver emulator"
-            raise BadInput("no-conversions", f"driver {spec!r} has no function that converts matrices", "--driver", remedy)
+            raise BadInput(
+                "no-conversions", f"driver {spec!r} has no function that converts matrices", "--driver", remedy
+            )
         if lacking := opened.driver.lacks_conversions():
             remedy = "a device with VK_NV_cooperative_vector: `cts drivers -d` shows what one supports"
             raise HarnessTrouble("nothing-tested", f"{spec}: unsupported: {lacking}", "cts conversions", remedy)

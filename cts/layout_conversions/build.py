@@ -56,7 +56,9 @@ def filled(form: Form, seed: int, narrow: int | None = None, shift: int = 0, bet
     return Block(form, memory.tobytes(), shift)
 
 
-def numbers(component: ComponentType, count: int, seed: int, narrow: ComponentType | None) -> npt.NDArray[np.unsignedinteger]:
+def numbers(
+    component: ComponentType, count: int, seed: int, narrow: ComponentType | None
+) -> npt.NDArray[np.unsignedinteger]:
     """Bit patterns, (count,): finite and normal, also where they are rounded to another type (AM-28)."""
     drawn = splitmix64(seed, np.arange(count, dtype=np.uint64))
     if not component.is_float:

@@ -94,7 +94,7 @@ class Convert(Struct, frozen=True, tag_field="do", tag="convert"):
 
 
 class Copy(Struct, frozen=True, tag_field="do", tag="copy"):
-    """The bytes of a window, into another one."""
+    """The bytes of a window, into another one of the same form."""
 
     source: int
     destination: int

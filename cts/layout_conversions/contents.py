@@ -15,7 +15,6 @@ from cts.layout_conversions.calls import (
     Block,
     Convert,
     Copy,
-    Form,
     Pair,
     Trial,
 )

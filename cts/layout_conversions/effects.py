@@ -117,7 +117,9 @@ def _keep_the_rest(seen: Sequence[Seen]) -> Iterator[Broken]:
             places = outside if number in used else range(len(before))
             written = [i for i in places if before[i] != after[i]] if before != after else []
             if written:
-                where = f"{words.of_step(made.trial, made.step)}; beside {words.of_form(made.trial.blocks[number].form)}"
+                where = (
+                    f"{words.of_step(made.trial, made.step)}; beside {words.of_form(made.trial.blocks[number].form)}"
+                )
                 yield Broken(where, _written(written, end - GUARD), "nothing written there")
 
 
@@ -155,7 +157,7 @@ def _larger(abilities: Abilities) -> Iterator[Trial]:
 
 
 def _read_again(abilities: Abilities) -> Iterator[Trial]:
-    """A source that is converted three times, to rows, to columns, and to rows."""
+    """A source that is converted three times, to rows, to columns, and to rows; if not optimal, by the other at last."""
     for component in abilities.components:
         for layout in range(4):
             for first, last in (WAYS, WAYS[::-1]):
@@ -165,7 +167,7 @@ def _read_again(abilities: Abilities) -> Iterator[Trial]:
                 lead = 1 if source.optimal else 0
                 blocks = [filled(rows(component, shape), 10), Block(source)] if lead else [filled(source, 10)]
                 steps = [Convert((Pair(0, 1),), first)] * lead
-                steps += [Convert((Pair(lead, lead + 1 + n),), by) for n, by in enumerate((first, first, last))]
+                steps += [Convert((Pair(lead, lead + 1 + n),), by) for n, by in enumerate((first, first, first if lead else last))]
                 yield Trial("LC-010", (*blocks, *map(Block, targets)), tuple(steps))
 
 

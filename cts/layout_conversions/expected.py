@@ -53,9 +53,7 @@ def case_of(trial: Trial) -> Case:
     opaque = _opaque(trial)
     buffers = {f"b{n}": _buffer(block) for n, block in enumerate(trial.blocks) if n not in opaque}
     conversions = tuple(
-        MatrixConversion(
-            _side(trial, c.source), _side(trial, c.destination), form.rows, form.cols, host=True
-        )
+        MatrixConversion(_side(trial, c.source), _side(trial, c.destination), form.rows, form.cols, host=True)
         for c in _copies(trial)
         for form in (trial.blocks[c.destination].form,)
     )

@@ -31,13 +31,12 @@ class _Asked(NamedTuple):
 
 
 def _plan(abilities: Abilities) -> Iterator[Trial]:
-    """A trial for each component type and layout that a destination may have."""
+    """A trial for each component type and layout that a destination may have: all questions twice."""
     for component in abilities.components:
         for layout in range(4):
             if writable(component, layout):
                 asks = [*_questions(abilities, component, layout)]
-                again = [ask for ask in asks if ask.source == ask.destination]
-                yield Trial("LC-001", steps=(*asks, *again))
+                yield Trial("LC-001", steps=(*asks, *asks))
 
 
 def _questions(abilities: Abilities, component: int, layout: int) -> Iterator[Ask]:
@@ -82,7 +81,9 @@ def _bounded(seen: Sequence[Seen]) -> Iterator[Broken]:
         most = form.stride * form.lines
         least = extent(form)
         if not form.optimal and not least <= size <= most:
-            yield Broken(words.of_ask(ask), f"{size} bytes", f"{least} to {most}: the last line may end with its elements")
+            yield Broken(
+                words.of_ask(ask), f"{size} bytes", f"{least} to {most}: the last line may end with its elements"
+            )
 
 
 def _large_enough(seen: Sequence[Seen]) -> Iterator[Broken]:

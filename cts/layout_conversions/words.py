@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.device_queries.names import component_name
-from cts.layout_conversions.calls import Ask, Convert, Copy, Form, Step, Trial
+from cts.layout_conversions.calls import Ask, Convert, Copy, Form, Trial
 
 FUNCTION, COMMAND = "vkConvertCooperativeVectorMatrixNV", "vkCmdConvertCooperativeVectorMatrixNV"
 
@@ -34,24 +34,41 @@ def of_ask(ask: Ask) -> str:
 
 
 def of_pair(trial: Trial, source: int, destination: int) -> str:
-    """A conversion in words, without its command."""
-    return f"{of_form(trial.blocks[source].form)} to {of_form(trial.blocks[destination].form)}"
+    """A conversion in words, without its command: extents and the source's type once."""
+    return f"{of_form(trial.blocks[source].form)} {_to(trial, destination)}"
 
 
-def of_step(trial: Trial, step: Step) -> str:
-    """A step in words."""
-    if isinstance(step, Ask):
-        return of_ask(step)
-    if isinstance(step, Copy):
-        return f"a copy of {of_form(trial.blocks[step.source].form)}"
-    pairs = ", ".join(of_pair(trial, p.source, p.destination) for p in step.pairs)
-    if step.by == "function":
-        return f"{FUNCTION}: {pairs}"
-    inside = ", in a secondary command buffer" if step.secondary else ""
-    times = f", submitted {step.times} times" if step.times > 1 else ""
-    return f"{COMMAND}{inside}{times}: {pairs}"
+def of_step(trial: Trial, step: Convert) -> str:
+    """A step that converts in words."""
+    return f"{_call(step)}: {', '.join(of_pair(trial, p.source, p.destination) for p in step.pairs)}"
 
 
 def of_trial(trial: Trial) -> str:
-    """All steps in words, one after the other."""
-    return "; then ".join(of_step(trial, step) for step in trial.steps if isinstance(step, Convert))
+    """All conversions in words, one after the other: what the one before has said is not said again."""
+    told: list[str] = []
+    before: Convert | None = None
+    for step in trial.steps:
+        if isinstance(step, Ask):
+            told.append(of_ask(step))
+        elif isinstance(step, Copy):
+            told.append("moved")
+        else:
+            again = before is not None and _call(before) == _call(step)
+            alone = len(step.pairs) == 1 and before is not None and len(before.pairs) == 1
+            pairs = _to(trial, step.pairs[0].destination) if alone else of_step(trial, step).partition(": ")[2]
+            told.append(f"then {pairs}" if again else f"{_call(step)}: {pairs}")
+            before = step
+    return ", ".join(told)
+
+
+def _to(trial: Trial, destination: int) -> str:
+    form = trial.blocks[destination].form
+    return f"to {of_form(form).partition(' ')[2]}"
+
+
+def _call(step: Convert) -> str:
+    """What converts."""
+    if step.by == "function":
+        return FUNCTION
+    inside = " in a secondary command buffer" if step.secondary else ""
+    return f"{COMMAND}{inside}{f' submitted {step.times} times' if step.times > 1 else ''}"

@@ -121,7 +121,9 @@ class Conversions:
         opaque = self._case.opaque.get(place.of)
         layout = opaque.layout if opaque is not None else place.layout
         assert layout is not None
-        offsets = places(self._shape, layout, c.rows, c.cols, component.size, place.stride, self._bug, is_target=is_target)
+        offsets = places(
+            self._shape, layout, c.rows, c.cols, component.size, place.stride, self._bug, is_target=is_target
+        )
         if opaque is not None:
             return GUARD_BYTES + opaque.offset + offsets
         return int(self._memory.start(place.of)[0]) + place.offset + offsets

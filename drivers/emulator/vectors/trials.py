@@ -10,15 +10,14 @@ from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
 from cts.layout_conversions.calls import (
     GUARD,
-    PATTERN,
     SUCCESS,
     Answer,
     Ask,
     Convert,
     Copy,
     Pair,
-    Tried,
     Trial,
+    Tried,
     memory,
     window,
 )
@@ -42,7 +41,9 @@ def _answers(converter: Converter, trial: Trial, blocks: list[Bytes]) -> Iterato
     for step in trial.steps:
         calls: list[tuple[int, int]] = []
         if isinstance(step, Copy):
-            blocks[step.destination][GUARD:-GUARD] = blocks[step.source][GUARD:-GUARD]
+            source, destination = blocks[step.source], blocks[step.destination]
+            end = min(len(source), len(destination)) - GUARD
+            destination[GUARD:end] = source[GUARD:end]
         elif isinstance(step, Ask):
             calls = [converter.query(step.source, step.destination, step.before)]
         elif step.by == "function":

@@ -76,8 +76,9 @@ class _Trial:
             }
 
     def _copy(self, source: int, destination: int) -> None:
-        into = self._blocks[destination]
-        into[GUARD : len(into) - GUARD] = self._blocks[source][GUARD:-GUARD]
+        """As much as both windows hold: a device may have given two sizes for one form."""
+        end = min(len(self._blocks[source]), len(self._blocks[destination])) - GUARD
+        self._blocks[destination][GUARD:end] = self._blocks[source][GUARD:end]
 
     def _ask(self, step: dict[str, Any]) -> tuple[int, int]:
         source, destination = _matrix(step["source"]), _matrix(step["destination"])
@@ -115,7 +116,9 @@ class _Trial:
                 self._side(n, arena.address + starts[n]) for n in (pair["source"], pair["destination"])
             )
             pairs.append((source, destination._replace(size=destination.size + pair["extra"])))
-        self._announce(f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d.matrix}' for s, d in pairs)}")
+        self._announce(
+            f"vkCmdConvertCooperativeVectorMatrixNV of {', '.join(f'{s.matrix} to {d.matrix}' for s, d in pairs)}"
+        )
         recorded = self._record(pairs, end, secondary=step["secondary"])
         for _ in range(step["times"]):
             for start, block in zip(starts, self._blocks, strict=True):

@@ -1,0 +1,137 @@
+"""Each statement holds of the emulator, and is broken by a lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from cts.capabilities import everything
+from cts.coverage.facts import facts
+from cts.device_queries import Judged, State
+from cts.layout_conversions.abilities import Abilities, abilities
+from cts.layout_conversions.calls import Convert, Trial, Tried
+from cts.layout_conversions.expected import case_of
+from cts.layout_conversions.judge import judge, judged, trials
+from cts.layout_conversions.statement import STATEMENTS
+from cts.model import Case
+from cts.oracle.expectation import Expectation, Oracle
+from cts.plugins import registry
+from tests.layout_conversions.lies import LIES, Device, honest, lying
+
+#: All types of the emulator, and those by which a lie shows where it is not about floats.
+EVERYTHING = abilities(everything(32))
+FEW = Abilities((0, 3, 1000491003, 1), 128)
+
+#: What else a lie breaks: sizes that are wrong for one reason are for others, and results are used.
+ALSO = {
+    "LC-003": {"LC-005"},
+    "LC-004": {"LC-005"},
+    "LC-014": {"LC-019"},
+    "LC-015": {"LC-017"},
+    "LC-016": {"LC-019"},
+}
+
+
+class Remembered:
+    """The oracle, which is asked once what a case may leave: all lies have the same trials."""
+
+    def __init__(self) -> None:
+        self._oracle, self._known = registry.oracle(), dict[bytes, Expectation]()
+
+    def expect(self, case: Case) -> Expectation:
+        key = msgspec.msgpack.encode(case)
+        if key not in self._known:
+            self._known[key] = self._oracle.expect(case)
+        return self._known[key]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
+
+
+ORACLE: Oracle = Remembered()
+
+
+def broken(device: Device, able: Abilities = FEW) -> dict[str, Judged]:
+    """The statements that a device breaks, by their facts."""
+    found = judge(device, able, ORACLE)
+    return {j.fact: j for j in found if j.state is State.BROKEN}
+
+
+def test_every_statement_is_a_fact_and_has_a_lie() -> None:
+    assert set(STATEMENTS) == {fact for fact in facts() if fact.startswith("LC-")} == set(LIES)
+
+
+@pytest.mark.parametrize("options", [{}, {"opaque": "columns", "gaps": "zeroed"}, {"opaque": "swizzled"}])
+def test_of_the_emulator_every_statement_holds(options: dict[str, str]) -> None:
+    able = EVERYTHING if not options else FEW
+    found = judge(honest(**options), able, ORACLE)
+    assert [j for j in found if j.state is not State.HOLDS] == []
+
+
+@pytest.mark.parametrize("fact", sorted(LIES))
+def test_a_lie_breaks_the_statement(fact: str) -> None:
+    found = broken(lying(fact))
+    assert set(found) - ALSO.get(fact, set()) == {fact}
+    for one in found[fact].broken:
+        assert one.where.startswith("vkC") and one.reported and one.right and one.reported != one.right
+
+
+def test_trials_break_no_rule() -> None:
+    """The oracle's own rules: VK-051, VK-053 to VK-055."""
+    oracle = registry.oracle()
+    wrong = {
+        str(violation)
+        for trial in trials(EVERYTHING)
+        if trial.blocks
+        for violation in oracle.violations(case_of(trial))
+    }
+    assert wrong == set()
+
+
+def test_too_little_memory_is_for_the_function_alone() -> None:
+    """LC-009: the command has no result."""
+    steps = [s for t in trials(EVERYTHING) for s in t.steps if isinstance(s, Convert)]
+    assert {s.by for s in steps if any(p.extra < 0 for p in s.pairs)} == {"function"}
+
+
+def test_conversions_of_one_command_share_no_memory() -> None:
+    """AM-56."""
+    for trial in trials(EVERYTHING):
+        for step in trial.steps:
+            if isinstance(step, Convert) and step.by == "command":
+                used = [n for pair in step.pairs for n in (pair.source, pair.destination)]
+                assert len(used) == len(set(used)), trial
+
+
+def test_trials_are_the_same_each_time() -> None:
+    assert trials(FEW) == trials(FEW)
+
+
+def test_a_device_of_one_float_type_is_not_asked_for_others() -> None:
+    found = {j.fact: j for j in judge(honest(), Abilities((1, 3), 128), ORACLE)}
+    assert found["LC-015"].state is State.ABSENT and found["LC-015"].lacks == "two float types"
+    assert {j.state for j in found.values()} == {State.HOLDS, State.ABSENT}
+
+
+def test_matrices_are_no_larger_than_vectors() -> None:
+    forms = [block.form for trial in trials(Abilities((0, 1), 16)) for block in trial.blocks if block.contents]
+    assert max(max(form.rows, form.cols) for form in forms) == 16
+
+
+@pytest.mark.parametrize("fact", ["LC-001", "LC-009", "LC-016"])
+def test_a_trial_that_is_lost_breaks_its_statement(fact: str) -> None:
+    def lose(wanted: list[Trial]) -> Iterator[Tried]:
+        device, lost = honest(), False
+        for trial, found in zip(wanted, device.convert(wanted), strict=True):
+            first = trial.fact == fact and not lost
+            lost |= first
+            yield Tried(lost="vkConvertCooperativeVectorMatrixNV of it: SIGSEGV") if first else found
+
+    wanted = trials(FEW)
+    found = [j for j in judged(wanted, lose(wanted), ORACLE) if j.state is State.BROKEN]
+    assert [j.fact for j in found] == [fact]
+    (one,) = found[0].broken
+    assert (one.where, one.reported) == ("vkConvertCooperativeVectorMatrixNV of it", "SIGSEGV")
