@@ -8,6 +8,9 @@ import typer
 
 from cts.cli import completion
 
+#: Places where a statement is broken that are printed.
+_MOST = 3
+
 
 def conversions(
     driver: Annotated[
@@ -54,5 +57,6 @@ def _judge(spec: str) -> int:
         if isinstance(opened.driver, NamedDriver):
             row("device", opened.driver.identity())
         row("types", ", ".join(map(component_name, found.components)))
-        row("trials", str(len(trials(found))))
-        return print_judged(judge(opened.driver, found, registry.oracle()), spec)
+        wanted = trials(found)
+        row("trials", str(len(wanted)))
+        return print_judged(judge(wanted, opened.driver.convert(wanted), registry.oracle()), spec, _MOST)

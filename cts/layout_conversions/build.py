@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,6 @@ from cts.layout_conversions.calls import (
     Convert,
     Form,
     Pair,
-    Step,
     Trial,
 )
 from cts.memory import splitmix64
@@ -56,9 +56,7 @@ def filled(form: Form, seed: int, narrow: int | None = None, shift: int = 0, bet
     return Block(form, memory.tobytes(), shift)
 
 
-def numbers(
-    component: ComponentType, count: int, seed: int, narrow: ComponentType | None
-) -> npt.NDArray[np.unsignedinteger]:
+def numbers(component: ComponentType, count: int, seed: int, narrow: ComponentType | None) -> npt.NDArray[Any]:
     """Bit patterns, (count,): finite and normal, also where they are rounded to another type (AM-28)."""
     drawn = splitmix64(seed, np.arange(count, dtype=np.uint64))
     if not component.is_float:
@@ -73,15 +71,14 @@ def numbers(
     exponent = (drawn >> np.uint64(32)) % np.uint64(_EXPONENTS)
     biased = exponent + np.uint64(_LEAST + 1 - component.format.least_exponent)
     sign = drawn >> np.uint64(63) << np.uint64(8 * component.size - 1)
-    return (sign | biased << np.uint64(fraction_bits) | fraction).astype(component.bits_dtype)
+    bits: npt.NDArray[Any] = (sign | biased << np.uint64(fraction_bits) | fraction).astype(component.bits_dtype)
+    return bits
 
 
-def chain(fact: str, source: Block, forms: Sequence[Form], ways: Sequence[By], before: Sequence[Block] = ()) -> Trial:
-    """A matrix that is converted from form to form, each time in one of `ways`; `before` are blocks in front of it."""
-    first = len(before)
-    blocks = (*before, source, *map(Block, forms))
-    steps: list[Step] = [Convert((Pair(first + n, first + n + 1),), by) for n, by in enumerate(ways)]
-    return Trial(fact, blocks, tuple(steps))
+def chain(fact: str, source: Block, forms: Sequence[Form], ways: Sequence[By]) -> Trial:
+    """A matrix that is converted from form to form, each time in one of `ways`."""
+    steps = tuple(Convert((Pair(n, n + 1),), by) for n, by in enumerate(ways))
+    return Trial(fact, (source, *map(Block, forms)), steps)
 
 
 def rows(component: int, shape: tuple[int, int], gap: int = 1) -> Form:

@@ -122,12 +122,13 @@ class Answer(Struct, frozen=True):
 class Tried(Struct, frozen=True):
     """What came of a trial. `required` are VkResult and size that each block in an optimal layout was asked for.
 
-    Where the device gave no size, or `lost` says that it was lost and in which call, there are fewer answers than
-    steps.
+    Where the device gave no size, or was lost in a `call`, there are fewer answers than steps; `lost` says what happened
+    then.
     """
 
     required: dict[int, tuple[int, int]] = {}
     answers: tuple[Answer, ...] = ()
+    call: str = ""
     lost: str = ""
 
 

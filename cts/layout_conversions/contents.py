@@ -13,6 +13,7 @@ from cts.layout_conversions.calls import (
     ROW_MAJOR,
     TRAINING_OPTIMAL,
     Block,
+    By,
     Convert,
     Copy,
     Pair,
@@ -28,40 +29,8 @@ _SHIFTS = (1, 7, 32)
 #: All bits set: NaN in every float type.
 _ONES = 0xFF
 
-#: A stride of an optimal layout, which is ignored.
-_IGNORED = 13
-
 
 @elements("LC-012")
-def _anywhere(abilities: Abilities) -> Iterator[Trial]:
-    """Matrices at odd addresses of the host, at several of the device; one in an optimal layout is moved, too."""
-    shape = FEW_SHAPES[0]
-    for component in abilities.components:
-        for layout in OPTIMAL:
-            there, back = form(component, layout, shape), rows(readable(component), shape)
-            for shift in _SHIFTS:
-                source = filled(rows(component, shape), 12, shift=shift)
-                blocks = (source, Block(there), Block(there, shift=shift), Block(back, shift=shift + 1))
-                steps = Convert((Pair(0, 1),), "function"), Copy(1, 2), Convert((Pair(2, 3),), "function")
-                yield Trial("LC-012", blocks, steps)
-            blocks = (unused(64 * 5), filled(rows(component, shape), 12), Block(there), unused(), Block(there))
-            steps = Convert((Pair(1, 2),), "command"), Copy(2, 4), Convert((Pair(4, 5),), "command")
-            yield Trial("LC-012", (*blocks, Block(back)), steps)
-
-
-@elements("LC-013")
-def _between_lines(abilities: Abilities) -> Iterator[Trial]:
-    """Sources with NaN between their lines."""
-    for component in abilities.components:
-        for shape in filter(abilities.fits, FEW_SHAPES):
-            for by in WAYS:
-                for layout in (ROW_MAJOR, COLUMN_MAJOR):
-                    source = filled(form(component, layout, shape, 3), 13, between=_ONES)
-                    forms = form(component, INFERENCING_OPTIMAL, shape), rows(readable(component), shape)
-                    yield chain("LC-013", source, forms, (by, by))
-
-
-@elements("LC-014")
 def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
     """Rows and columns to rows and columns of another stride, of one type."""
     for component in abilities.components:
@@ -71,35 +40,34 @@ def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
             for by in WAYS:
                 for first in (rows(component, shape), columns(component, shape)):
                     for second in (rows(component, shape, 5), columns(component, shape, 5)):
-                        yield chain("LC-014", filled(first, 14), (second,), (by,))
+                        yield chain("LC-012", filled(first, 12), (second,), (by,))
 
 
-@elements("LC-015", _NO_PAIRS)
+@elements("LC-013", _NO_PAIRS)
 def _types(abilities: Abilities) -> Iterator[Trial]:
     """To a lower precision, and back: numbers that it has, those half way between two, and others."""
     for wide, narrow in abilities.pairs():
         for shape in filter(abilities.fits, FEW_SHAPES):
             for by in WAYS:
-                source = filled(rows(wide, shape), 15, narrow)
+                source = filled(rows(wide, shape), 13, narrow)
                 layout = ROW_MAJOR if writable(narrow, ROW_MAJOR) else INFERENCING_OPTIMAL
                 forms = form(narrow, layout, shape), columns(wide, shape)
-                yield chain("LC-015", source, forms, (by, by))
-                yield chain("LC-015", filled(rows(narrow, shape), 16), (columns(wide, shape),), (by,))
+                yield chain("LC-013", source, forms, (by, by))
+                yield chain("LC-013", filled(rows(narrow, shape), 13), (columns(wide, shape),), (by,))
 
 
-@elements("LC-016")
+@elements("LC-014")
 def _there_and_back(abilities: Abilities) -> Iterator[Trial]:
-    """Through an optimal layout, whose stride is ignored."""
+    """Through an optimal layout, and rows or columns again."""
     for component in abilities.components:
         for layout in OPTIMAL:
             for shape in filter(abilities.fits, SHAPES):
-                for by, stride in zip(WAYS, (0, _IGNORED), strict=True):
-                    there = form(component, layout, shape, stride=stride)
-                    forms = there, rows(readable(component), shape)
-                    yield chain("LC-016", filled(rows(component, shape), 16), forms, (by, by))
+                for by in WAYS:
+                    forms = form(component, layout, shape), rows(readable(component), shape)
+                    yield chain("LC-014", filled(rows(component, shape), 14), forms, (by, by))
 
 
-@elements("LC-017")
+@elements("LC-015")
 def _between_optimal_layouts(abilities: Abilities) -> Iterator[Trial]:
     """From one optimal layout to the other, as it is or as a lower precision."""
     orders = (OPTIMAL, OPTIMAL[::-1])
@@ -113,11 +81,40 @@ def _between_optimal_layouts(abilities: Abilities) -> Iterator[Trial]:
                 yield _through(wide, narrow, order, by)
 
 
-def _through(first: int, second: int, layouts: tuple[int, ...], by: str) -> Trial:
+def _through(first: int, second: int, layouts: tuple[int, ...], by: By) -> Trial:
     shape = FEW_SHAPES[0]
     forms = form(first, layouts[0], shape), form(second, layouts[1], shape), rows(readable(second), shape)
     narrow = second if second != first else None
-    return chain("LC-017", filled(rows(first, shape), 17, narrow), forms, (by, by, by))
+    return chain("LC-015", filled(rows(first, shape), 15, narrow), forms, (by, by, by))
+
+
+@elements("LC-016")
+def _anywhere(abilities: Abilities) -> Iterator[Trial]:
+    """Matrices at odd addresses of the host, at several of the device; one in an optimal layout is moved, too."""
+    shape = FEW_SHAPES[0]
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            there, back = form(component, layout, shape), rows(readable(component), shape)
+            for shift in _SHIFTS:
+                source = filled(rows(component, shape), 16, shift=shift)
+                blocks = (source, Block(there), Block(there, shift=shift), Block(back, shift=shift + 1))
+                steps = Convert((Pair(0, 1),), "function"), Copy(1, 2), Convert((Pair(2, 3),), "function")
+                yield Trial("LC-016", blocks, steps)
+            first, apart, again = filled(rows(component, shape), 16), unused(), Block(there)
+            steps = Convert((Pair(1, 2),), "command"), Copy(2, 4), Convert((Pair(4, 5),), "command")
+            yield Trial("LC-016", (apart, first, Block(there), apart, again, Block(back)), steps)
+
+
+@elements("LC-017")
+def _between_lines(abilities: Abilities) -> Iterator[Trial]:
+    """Sources with NaN between their lines."""
+    for component in abilities.components:
+        for shape in filter(abilities.fits, FEW_SHAPES):
+            for by in WAYS:
+                for layout in (ROW_MAJOR, COLUMN_MAJOR):
+                    source = filled(form(component, layout, shape, 3), 17, between=_ONES)
+                    forms = form(component, INFERENCING_OPTIMAL, shape), rows(readable(component), shape)
+                    yield chain("LC-017", source, forms, (by, by))
 
 
 @elements("LC-018")
@@ -152,7 +149,7 @@ def _many(abilities: Abilities) -> Iterator[Trial]:
         yield Trial("LC-019", blocks, (Convert(first, "command"), Convert(second, "command")))
 
 
-def _recorded(fact: str, abilities: Abilities, **how: object) -> Iterator[Trial]:
+def _recorded(fact: str, abilities: Abilities, *, secondary: bool = False, times: int = 1) -> Iterator[Trial]:
     """There and back by commands that are recorded or submitted in a way."""
     for component in abilities.components:
         for layout in OPTIMAL:
@@ -162,7 +159,7 @@ def _recorded(fact: str, abilities: Abilities, **how: object) -> Iterator[Trial]
                 Block(form(component, layout, shape)),
                 Block(rows(readable(component), shape)),
             )
-            steps = tuple(Convert((pair,), "command", **how) for pair in (Pair(0, 1), Pair(1, 2)))
+            steps = tuple(Convert((pair,), "command", secondary, times) for pair in (Pair(0, 1), Pair(1, 2)))
             yield Trial(fact, blocks, steps)
 
 

@@ -157,7 +157,7 @@ def _larger(abilities: Abilities) -> Iterator[Trial]:
 
 
 def _read_again(abilities: Abilities) -> Iterator[Trial]:
-    """A source that is converted three times, to rows, to columns, and to rows; if not optimal, by the other at last."""
+    """A source that is converted three times; one that is not optimal at last by the other command."""
     for component in abilities.components:
         for layout in range(4):
             for first, last in (WAYS, WAYS[::-1]):
@@ -167,7 +167,10 @@ def _read_again(abilities: Abilities) -> Iterator[Trial]:
                 lead = 1 if source.optimal else 0
                 blocks = [filled(rows(component, shape), 10), Block(source)] if lead else [filled(source, 10)]
                 steps = [Convert((Pair(0, 1),), first)] * lead
-                steps += [Convert((Pair(lead, lead + 1 + n),), by) for n, by in enumerate((first, first, first if lead else last))]
+                steps += [
+                    Convert((Pair(lead, lead + 1 + n),), by)
+                    for n, by in enumerate((first, first, first if lead else last))
+                ]
                 yield Trial("LC-010", (*blocks, *map(Block, targets)), tuple(steps))
 
 

@@ -9,9 +9,20 @@ import msgspec
 
 from cts.device_queries.statement import Broken
 from cts.layout_conversions import words
-from cts.layout_conversions.abilities import COMPONENTS, Abilities, writable
-from cts.layout_conversions.build import SHAPES, form, rows
-from cts.layout_conversions.calls import SUCCESS, TRAINING_OPTIMAL, Ask, Form, Trial
+from cts.layout_conversions.abilities import COMPONENTS, Abilities, readable, writable
+from cts.layout_conversions.build import SHAPES, WAYS, filled, form, rows
+from cts.layout_conversions.calls import (
+    OPTIMAL,
+    SUCCESS,
+    TRAINING_OPTIMAL,
+    Ask,
+    Block,
+    Convert,
+    Copy,
+    Form,
+    Pair,
+    Trial,
+)
 from cts.layout_conversions.statement import Seen, nothing, state
 
 #: What may be in *pDstSize before, and strides of optimal layouts, that nothing may depend on.
@@ -54,6 +65,21 @@ def _questions(abilities: Abilities, component: int, layout: int) -> Iterator[As
             yield Ask(rows(component, shape, 3), destination, source_given=True)
             yield Ask(form(component, TRAINING_OPTIMAL, shape), destination)
             yield from (Ask(rows(other, shape), destination) for other in others)
+
+
+def _with_strides(abilities: Abilities) -> Iterator[Trial]:
+    """There with one stride of an optimal layout, back with another one."""
+    shape = SHAPES[1]
+    for component in abilities.components:
+        for layout in OPTIMAL:
+            for by in WAYS:
+                first, second = (form(component, layout, shape, stride=s) for s in _STRIDES[::-1])
+                blocks = (
+                    filled(rows(component, shape), 6),
+                    *map(Block, (first, second, rows(readable(component), shape))),
+                )
+                steps = Convert((Pair(0, 1),), by), Copy(1, 2), Convert((Pair(2, 3),), by)
+                yield Trial("LC-006", blocks, steps)
 
 
 def _asked(seen: Sequence[Seen]) -> Iterator[_Asked]:
@@ -103,7 +129,10 @@ def _of_destination_alone(seen: Sequence[Seen]) -> Iterator[Broken]:
 
 def _without_stride(seen: Sequence[Seen]) -> Iterator[Broken]:
     same = (a for a in _answered(seen) if a.ask.destination.optimal and a.ask == Ask(a.ask.source, a.ask.source))
-    return _alike(same, lambda asked: msgspec.structs.replace(asked.ask.destination, stride=0), "another stride")
+    yield from _alike(same, lambda asked: msgspec.structs.replace(asked.ask.destination, stride=0), "another stride")
+    for one in seen:
+        if one.trial.fact == "LC-006":
+            yield from one.wrong
 
 
 def _alike(asked: Iterable[_Asked], key: Callable[[_Asked], Any], what: str) -> Iterator[Broken]:
@@ -130,4 +159,4 @@ state("LC-002", nothing, _bounded)
 state("LC-003", nothing, _large_enough)
 state("LC-004", nothing, _again)
 state("LC-005", nothing, _of_destination_alone)
-state("LC-006", nothing, _without_stride)
+state("LC-006", _with_strides, _without_stride)

@@ -113,7 +113,7 @@ class Trials:
         if isinstance(reply, (Ended, Failed)):
             what = reply.detail if isinstance(reply, Ended) else reply.what
         self.close()
-        return TrialResult(lost=f"{call}: {what}")
+        return TrialResult(call=call, lost=what)
 
     def close(self) -> None:
         """End the worker."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.opaque import (
@@ -86,7 +87,7 @@ class Converter:
             self.convert(source, destination)
 
     def convert(self, source: Side, destination: Side) -> None:
-        """One conversion, by either."""
+        """One conversion, by either. Raises MemoryFault where it accesses what is no block's."""
         bug = self._options.mutant
         have, want = (_COMPONENTS[side.form.component] for side in (source, destination))
         bits = converted(_gather(source.memory, self._places(source, is_target=False), have.size), have, want, bug)
@@ -102,9 +103,14 @@ class Converter:
     def _places(self, side: Side, *, is_target: bool) -> Ints:
         form, size = side.form, _COMPONENTS[side.form.component].size
         layout, bug = _LAYOUTS[form.layout], self._options.mutant
-        return side.start + places(
+        addresses = side.start + places(
             self._options.opaque, layout, form.rows, form.cols, size, form.stride, bug, is_target=is_target
         )
+        outside = (addresses < 0) | (addresses + size > len(side.memory))
+        if outside.any():
+            verb, at = "write" if is_target else "read", int(addresses[outside][0]) - side.start
+            raise MemoryFault(f"{verb} of {size} bytes at byte {at} of a matrix of {side.size} bytes")
+        return addresses
 
 
 def _gather(memory: Bytes, addresses: Ints, size: int) -> Registers:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
+from cts.layout_conversions import words
 from cts.layout_conversions.calls import (
     GUARD,
     SUCCESS,
@@ -34,7 +36,10 @@ def run_trial(converter: Converter, trial: Trial) -> Tried:
         return Tried(required)
     sizes = [window(block.form, required.get(n, (0, 0))) for n, block in enumerate(trial.blocks)]
     blocks = [np.frombuffer(bytearray(memory(b, s)), np.uint8) for b, s in zip(trial.blocks, sizes, strict=True)]
-    return Tried(required, tuple(_answers(converter, trial, blocks)))
+    try:
+        return Tried(required, tuple(_answers(converter, trial, blocks)))
+    except MemoryFault as fault:
+        return Tried(required, call=words.of_trial(trial), lost=str(fault))
 
 
 def _answers(converter: Converter, trial: Trial, blocks: list[Bytes]) -> Iterator[Answer]:

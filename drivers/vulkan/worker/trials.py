@@ -141,7 +141,7 @@ class _Trial:
             copy(commands, arena.staging, arena.buffer, [(0, size)])
             barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, CONVERT)
         if inner is not None:
-            vk.vkCmdExecuteCommands(commands, 1, [inner])
+            vk.lib.vkCmdExecuteCommands(commands, 1, vk.ffi.new("VkCommandBuffer[]", [inner]))
         else:
             device.converter.record(commands, pairs)
         stage = CONVERT
