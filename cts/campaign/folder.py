@@ -63,7 +63,7 @@ class CampaignFolder:
             for kept in answer.kept:
                 base = self.findings(kept.cause)
                 _write(base / f"{kept.hash}.yaml", kept.case)
-                _write(base / f"{kept.hash}.txt", f"{kept.verdict}: {kept.detail}\n")
+                _write(base / f"{kept.hash}.txt", f"{kept.verdict}\n{kept.detail}\n")
         elif isinstance(answer, Reduced) and answer.case:
             _write(self.findings(answer.task.cause) / "reduced.yaml", answer.case)
 

@@ -32,7 +32,7 @@ class Cluster:
         self._settings = settings
         self._client = _client(address)
         self._campaign = uuid.uuid4().hex
-        self._flying: dict[Future, Task] = {}
+        self._flying: dict[Future[Any], Task] = {}
         self._tries: dict[str, int] = {}
         self._lost: list[tuple[Task, Answer]] = []
         try:
@@ -93,7 +93,7 @@ class Cluster:
         self._client.cancel(list(self._flying))
         self._client.close()
 
-    def _again(self, task: Task, future: Future) -> None:
+    def _again(self, task: Task, future: Future[Any]) -> None:
         """A task without an answer: Dask gives one up whose workers die again and again."""
         if self._tries[task.name] < TRIES:
             self.submit(task)

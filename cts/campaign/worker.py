@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from cts.oracle.expectation import Expectation, Oracle
 from cts.plugins import registry
 from cts.reduction.minimize import Budget, minimize, renamed
 from cts.reduction.narrowing import narrowed
+from cts.report.failure import details, summary
 from cts.report.traits import choices
 from cts.report.triage import named_by
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
@@ -45,6 +46,9 @@ T = TypeVar("T")
 
 #: Cases that a chunk keeps of each cause; all are counted.
 KEPT = 3
+
+#: Wrong elements that are shown of a case.
+SHOWN = 8
 
 #: The environment variable that names the device of a process, for `{device}` in a driver's spec.
 VARIABLE = "CTS_DEVICE"
@@ -136,7 +140,7 @@ class _ChunkRun:
 
     worker: Worker
     chunk: Chunk
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     verdicts: Counter[str] = field(default_factory=Counter)
     unsupported: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
@@ -243,7 +247,8 @@ class _ChunkRun:
             (one,) = judge_all([case], [self.worker.driver], self.worker.oracle.expect)
             attempt = one.attempts[0]
             if attempt.verdict is Verdict.PASS:
-                attempt = replace(attempt, verdict=Verdict.FLAKY, detail="fails among other sets, passes alone")
+                said = "a parameter set fails among others in a dispatch, and passes alone"
+                attempt = replace(attempt, verdict=Verdict.FLAKY, detail=said)
             self._count(case, attempt, one.expectation, number)
 
     def _count(self, case: Case, attempt: Attempt, expectation: Expectation | None, number: int) -> None:
@@ -269,11 +274,10 @@ class _ChunkRun:
             return attempt
         driver = worker.driver
         attempt = rerun_findings(driver, case, expectation, attempt, worker.settings.reruns)
-        cause = suspected(case, attempt, expectation, worker.oracle)
+        cause, seen = suspected(case, attempt, expectation, worker.oracle)
         self.causes[cause] += 1
         if sum(kept.cause == cause for kept in self.kept) < KEPT:
-            kept = Kept(case.content_hash, cause, attempt.verdict.value, attempt.detail, dumps_case(case), number)
-            self.kept.append(kept)
+            self.kept.append(Kept(case.content_hash, cause, attempt.verdict.value, seen, dumps_case(case), number))
         return attempt
 
     def _fault(self, fault: Fault, number: int) -> None:
@@ -290,12 +294,17 @@ class _ChunkRun:
             self.seconds[stage] += time.perf_counter() - start
 
 
-def suspected(case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle) -> str:
-    """What may be behind a failure: its verdict, and the instruction and fact that its first wrong byte leads to."""
+def suspected(case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle) -> tuple[str, str]:
+    """What may be behind a failure, and what was seen of it.
+
+    The first is its verdict, with the instruction and the fact that its first wrong byte leads to.
+    """
     if attempt.divergence is None:
-        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
-    instruction, fact = named_by(finding(case, attempt, expectation, oracle))
-    return f"{attempt.verdict.value}: {' '.join(filter(None, (instruction, fact))) or 'no instruction known'}"
+        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}", attempt.detail
+    found = finding(case, attempt, expectation, oracle)
+    cause = " ".join(filter(None, named_by(found))) or "no instruction known"
+    seen = "\n".join(filter(None, (attempt.detail, *summary(found), *details(found, SHOWN))))
+    return f"{attempt.verdict.value}: {cause}", seen
 
 
 _workers: dict[str, Worker] = {}

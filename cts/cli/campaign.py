@@ -118,18 +118,18 @@ def campaign(
 
     if resume is not None:
         check_resumed(typed(context), WITH_RESUME, "cts campaign")
-        folder = folders.resume(resume)
+        wanted = folders.settings_of(resume)
     else:
         wanted = settings_of(
             driver, area or [], cases, seed, sets, sweep, chunk, transform or [], (quarantine, baseline), reruns
         )
         if cases is None and max_time is None:
             raise BadInput("endless", "a campaign without an end", "cts campaign", "--cases N, --max-time S, or both")
-        folder = folders.create(save_dir, wanted)
     with ExitStack() as stack:
-        stack.callback(folder.close)
-        executor = executor_of(folder.settings, jobs, devices, scheduler)
+        executor = executor_of(wanted, jobs, devices, scheduler)
         stack.callback(executor.close)
+        folder = folders.create(save_dir, wanted) if resume is None else folders.resume(resume)
+        stack.callback(folder.close)
         console = ReportConsole(width=None if sys.stdout.isatty() else 160)
         terminal = stack.enter_context(Terminal(console))
         typer.echo(f"campaign kept in {folder.path}, seed {folder.settings.seed}", err=True)

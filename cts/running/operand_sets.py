@@ -10,7 +10,7 @@ import numpy as np
 
 from cts.choices import Recorded, Source
 from cts.judging.judge import OpenDriver
-from cts.model import Case, dynamic_words, dynamics
+from cts.model import Case, Loop, dynamic_words, dynamics
 from cts.model.component import encode
 from cts.model.delivery import component_of
 from cts.model.operand import Scalar
@@ -29,6 +29,9 @@ ROUNDS = 4
 
 #: How far from a number another one is tried: counts, and what operands must be multiples of.
 NEAR = tuple(sign * distance for distance in (1, 2, 4, 8, 16, 32, 64, 128) for sign in (1, -1))
+
+#: The longest loops that are tried: a device that misses a Break goes through all of its count.
+ITERATIONS = 64
 
 #: Components that are tried: exact in every type.
 SMALL = tuple(range(9))
@@ -62,7 +65,10 @@ def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Ca
     own = dynamic_words(case)
     drawn = list(_redrawn(source, recorded(seed, number), structure_of(case), dice))
     tried = [*drawn, *_mixed([own, *drawn], case, dice, ROUNDS * count)]
-    different = {words.tobytes(): words for words in tried if words.tobytes() != own.tobytes()}
+    loops = {i for i, instruction in enumerate(case.program) if isinstance(instruction, Loop)}
+    counts = [place for place, (i, path, _) in enumerate(dynamics(case)) if i in loops and path == "count"]
+    short = [words for words in tried if (words[counts] <= ITERATIONS).all()]
+    different = {words.tobytes(): words for words in short if words.tobytes() != own.tobytes()}
     return Given(case, np.stack(list(different.values())[: ROUNDS * count])) if different else None
 
 

@@ -161,7 +161,7 @@ class Flow(Generic[V]):
         for iteration in range(int(counts[outer].max())):
             self._instances.active = outer & (iteration < counts) & ~left & ~self._ended
             if not self._instances.active.any():
-                continue
+                break  # whoever has left does not come back
             self._instances.iterations[-1] = iteration
             self._block(index + 1, end)
             if self._instances.active.any():

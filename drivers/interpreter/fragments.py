@@ -42,7 +42,8 @@ class Fragments:
         first = lanes // QUAD * QUAD
         covered = ~helpers.reshape(-1, QUAD)
         #: Of each lane, where its quad is covered in part, the lane that a bug takes for it; itself elsewhere.
-        self._first = np.where(covered.all(axis=1)[first // QUAD], lanes, first)
+        whole = np.asarray(covered.all(axis=1))
+        self._first = np.where(whole[first // QUAD], lanes, first)
         rank = np.where(covered, covered.cumsum(axis=1) - 1, np.arange(QUAD)).reshape(-1)
         self._packed = first + rank
         self._dropped = helpers[first]

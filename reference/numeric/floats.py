@@ -274,6 +274,7 @@ class Floats:
         if not self.ieee:
             x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
         bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
+        bounds = _either(bounds, (x, x_zero), (y, y_zero))
         result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
@@ -353,6 +354,23 @@ def _each(
     (lo, hi), alone = results[0][0], low > high
     # Without any choice the function's own zero has its own sign.
     return (np.where(alone, lo, low), np.where(alone, hi, high)), zero & (at_x | at_y)
+
+
+def _either(bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None]) -> Interval:
+    """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
+
+    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
+    of its two steps (NU-013).
+    """
+    (x, x_zero), (y, y_zero) = first, second
+    if x_zero is None and y_zero is None:
+        return bounds
+    at_x, at_y = (np.zeros((), bool) if mask is None else mask for mask in (x_zero, y_zero))
+    equal = (at_x | (x[0] == 0) & (x[1] == 0)) & (at_y | (y[0] == 0) & (y[1] == 0)) & (at_x | at_y)
+    if not equal.any():
+        return bounds
+    low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
+    return np.where(equal, low, bounds[0]), np.where(equal, high, bounds[1])
 
 
 def _exp_of_infinity(x: F64) -> list[Interval]:

@@ -163,6 +163,18 @@ def sweep(world: World) -> None:
 
 
 @exercise
+def campaign(world: World) -> None:
+    """Cases of every area, and a campaign that was ended after its first answers."""
+    cases = ("--cases", "40", "--chunk", "2", "--seed", "1", "--reduce-seconds", "0", "--save-dir", "campaigns")
+    assert "40 pass; 40 distinct cases" in world.cts("campaign", "-d", MODULES, *cases).out
+    folder = world.folder / "campaigns/001"
+    answers = folder / "answers.jsonl"
+    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:5]))
+    assert "40 pass; 40 distinct cases" in world.cts("campaign", "--resume", "campaigns/001").out
+    assert all(area in (folder / "report.html").read_text() for area in registry.names("cts.areas"))
+
+
+@exercise
 def explain(world: World) -> None:
     for name, case in world.cases.items():
         assert world.cts("explain", name, "-d", "emulator").out

@@ -89,6 +89,8 @@ NEIGHBOURS = [
     ("mul-add-large", "matrix_arithmetic.mul_add.rectangle", "48", "16"),
     ("integer-negations", "matrix_arithmetic.elements.negated_quotient", "operation: SDiv", "operation: ISub"),
     ("integer-negations", "matrix_arithmetic.elements.subtracted_quotient", "ISub, a: z", "IAdd, a: z"),
+    ("integer-negations", "per_element.body.negation_shifted", ">> 5", "<< 5"),
+    ("integer-negations", "per_element.body.negation_shifted", "body: -x", "body: ~x"),
     (
         "vector-float8-by-command",
         "vector_multiply.float8.by_command",
@@ -102,6 +104,12 @@ NEIGHBOURS = [
         "vector_multiply.memory.stride_read_by_two",
         "invocations: 2}",
         "invocations: 32}",
+    ),
+    (
+        "vector-stride-per-invocation",
+        "vector_multiply.memory.stride_read_after_return",
+        "  - {op: Return, condition: {literal: 0, inv: 1, mod: 2}}\n",
+        "",
     ),
     ("vector-stride-per-invocation", "vector_multiply.memory.strides_by_invocation", "inv: 16, mod: 32", "wg.x: 16"),
     ("vector-outer-products-in-arms", "vector_training.outer.in_both_arms", "  - {op: Else}\n", ""),

@@ -123,3 +123,18 @@ def test_closings_of_nested_blocks() -> None:
         "{}",
     )
     assert closings(case.program) == {0: 6, 1: 2, 2: 5, 3: 4}
+
+
+def test_a_loop_that_all_have_left_ends() -> None:
+    case = case_of(
+        """
+  - {op: MatrixLoad, id: m, type: M4, buffer: src, stride: 4}
+  - {op: Loop, count: {dynamic: 4294967295}, carry: [{id: l, init: m}]}
+  - {op: MatrixArithmetic, id: sum, operation: IAdd, a: l, b: m}
+  - {op: Break, condition: {literal: -1, loop: 1}, next: [sum]}
+  - {op: EndLoop, next: [l]}
+  - {op: MatrixStore, matrix: l, buffer: dst, stride: 4}
+""",
+        "{}",
+    )
+    assert stored(case)[:4] == [0, 2, 4, 6]

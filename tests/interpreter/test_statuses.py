@@ -152,8 +152,8 @@ def test_options() -> None:
     for options in ({"subgroup_size": "0"}, {"subgroup_size": "129"}, {"subgroup_size": "-1"}, {"subgroup_size": "x"}):
         with pytest.raises(BadInput, match="1 to 128"):
             create(options)
-    with pytest.raises(BadInput, match="no option 'mutant'") as refused:
-        create({"mutant": "x"})
+    with pytest.raises(BadInput, match="no option 'mutants'") as refused:
+        create({"mutants": "x"})
     assert "subgroup_size" in refused.value.remedy
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,14 @@ def test_denormals_may_be_flushed() -> None:
     assert result.flags.tolist() == [ZERO, ZERO]
 
 
+def test_either_of_two_denormals_may_be_the_greatest() -> None:
+    """A comparison may flush what the move of an operand then keeps: -1 and -2 times the least denormal, and -0."""
+    least = 2.0**-24
+    greatest = STRICT.max(value(T.float16, -least, -least, least), value(T.float16, -2 * least, "0x8000", 2.0**-14))
+    assert allowed(greatest) == [(-2 * least, -least), (-least, -0.0), (2.0**-14, 2.0**-14)]
+    assert greatest.flags.tolist() == [ZERO, ZERO, 0]
+
+
 def test_specials_and_overflow_are_not_portable() -> None:
     a = value(T.float16, 65504, "0x7c00", "0x7e00", 256)
     for result in (STRICT.mul(a, value(T.float16, 2, 0, 1, 256)), LOOSE.add(a, a)):
@@ -85,7 +95,7 @@ def test_division_and_exp_have_their_ulp() -> None:
     assert zero == 0
     assert STRICT.div(value(T.float32, 1), value(T.float32, 0)).flags[0] == ANY
     ((low, high),) = allowed(STRICT.exp(value(T.float16, 1)))
-    assert low < np.e < high and high - low <= 8 * 2.0**-9
+    assert low < math.e < high and high - low <= 8 * 2.0**-9
 
 
 def test_minimum_and_maximum_are_exact() -> None:

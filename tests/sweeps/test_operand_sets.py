@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from cts.judging.events import Event, Result
-from cts.model import dynamic_words, dynamics
+from cts.model import Loop, dynamic_words, dynamics
 from cts.plugins import registry
 from cts.running import runner
-from cts.running.drawing import example
-from cts.running.operand_sets import parameter_sets
+from cts.running.drawing import Undrawn, example
+from cts.running.operand_sets import ITERATIONS, ROUNDS, parameter_sets
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.spirv.lower.structure import structure_of
@@ -41,7 +41,7 @@ def test_sets_change_nothing_but_words(area: str) -> None:
         if given is None:
             continue
         found += len(given.words)
-        assert len(given.words) == len(np.unique(given.words, axis=0)) <= 20
+        assert len(given.words) == len(np.unique(given.words, axis=0)) <= ROUNDS * 20
         assert not (given.words == dynamic_words(case)).all(axis=1).any()  # type: ignore[arg-type]
         sweep = given.sweep(np.arange(len(given.words)))
         assert {structure_of(sweep.case(i)) for i in range(len(sweep))} == {structure_of(case)}  # type: ignore[arg-type]
@@ -50,9 +50,26 @@ def test_sets_change_nothing_but_words(area: str) -> None:
     assert found > 5
 
 
+def test_no_loop_is_made_long() -> None:
+    """A device that misses a Break goes through all of a loop's count."""
+    source = registry.area("matrix_programs")(CAPABILITIES)
+    found = 0
+    for number in range(1, 80):
+        case = example(source, 3, number)
+        assert not isinstance(case, Undrawn)
+        given = parameter_sets(source, 3, number, case, 8)
+        counts = [
+            n for n, (i, path, _) in enumerate(dynamics(case)) if isinstance(case.program[i], Loop) and path == "count"
+        ]
+        if given is not None and counts:
+            found += 1
+            assert (given.words[:, counts] <= ITERATIONS).all()
+    assert found > 3
+
+
 def test_a_bug_that_the_examples_pass_over_is_found_with_sets() -> None:
-    (without,) = results(Plan((MUTANT,), profile("default", 6, 2), areas=("tensor_addressing",)))
-    (found,) = results(Plan((MUTANT,), profile("default", 6, 2, sets=40), areas=("tensor_addressing",)))
+    (without,) = results(Plan((MUTANT,), profile("default", 6, 1), areas=("tensor_addressing",)))
+    (found,) = results(Plan((MUTANT,), profile("default", 6, 1, sets=40), areas=("tensor_addressing",)))
     assert (without.verdict, without.sets) == (Verdict.PASS, 0)
     assert found.verdict is Verdict.FAIL and found.sets > 0 and found.finding is not None
     assert len(found.finding.case.program) < 10

@@ -99,6 +99,7 @@ def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
         ({"threads": "0"}, "positive integer"),
         ({"workers": "all"}, "positive integer"),
         ({"validation": "maybe"}, "yes or no"),
+        ({"features": "some"}, "all or needed"),
         ({"unlisted": "yes"}, "try or refuse"),
     ],
 )
@@ -111,6 +112,8 @@ def test_wrong_options(options: dict[str, str], words: str) -> None:
 def test_right_options() -> None:
     options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
     assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
+    assert options.features == "needed"  # what is not enabled, the layers miss
+    assert parse({}).features == "all" == parse({"validation": "yes", "features": "all"}).features
     assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
     assert [parse(given).unlisted for given in ({}, {"unlisted": "try"}, {"unlisted": "refuse"})] == [
         False,

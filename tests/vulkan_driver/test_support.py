@@ -339,3 +339,15 @@ def test_robustness(
     found = support.examine(device, replace(NOTHING, matrices=(matrix(F16, 16, 32, "A"),)), job)
     assert {f for f in found.features if "obust" in f} == asked
     assert found.missing == missing_
+
+
+def test_one_set_of_features_serves_most_modules() -> None:
+    """Whatever modules need that are not robust, the same features are enabled: those that the device lists."""
+    listed = LAVAPIPE.features
+    alike = features.widened(frozenset(), listed)
+    for capability, needed in features.FEATURES.items():
+        if all(listed.get(feature) for feature in needed):
+            assert features.widened(frozenset(needed), listed) == alike, capability
+    assert all(listed[feature] for feature in alike) and "shaderInt64" in alike
+    assert alike.isdisjoint(ROBUST) and features.widened(frozenset(ROBUST), listed) == alike | set(ROBUST)
+    assert features.widened(frozenset({"shaderInt8"}), {}) == {"shaderInt8"}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import repeat
 
 from cts.known.conditions.registry import condition
 from cts.model import (
+    AnyFunction,
     Arithmetic,
     Case,
     ComponentType,
     Conversion,
     FastMath,
     FloatControls,
+    Helpers,
     MatrixArithmetic,
     MatrixConstant,
     MatrixConvert,
@@ -116,12 +119,29 @@ def matrix_zero_folded(case: Case) -> bool:
     return False
 
 
+#: Integers that a device may compute with in a wider type.
+_NARROW = (_C.int8, _C.uint8, _C.int16, _C.uint16)
+
+
 @condition("integer-negations", operands=())
 def integer_negations(case: Case) -> bool:
-    """Integers are negated, by 0 - x or by a scalar too, and divided: compilers may cancel signs that wrap."""
+    """Integers are negated, by 0 - x or by a scalar too, and divided, or negated and shifted right in a callback.
+
+    Compilers may compute the negation in a wider type, where the least number has one.
+    """
     negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
     divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
-    return negates and divides
+    return (negates and divides) or any(
+        {("neg", type_), ("shr", type_)} <= operations
+        for operations in map(_operations, case.functions.values(), repeat(case.helpers))
+        for type_ in _NARROW
+    )
+
+
+def _operations(function: AnyFunction, helpers: Helpers) -> set[tuple[str, expression.ValueType]]:
+    """The operations of a callback and what it calls, with the types of their results."""
+    expressions = expression.expressions_of(body_of(function, helpers))
+    return {(e.operation, e.type) for e in expressions if isinstance(e, (expression.Unary, expression.Binary))}
 
 
 @condition("vector-negation-widened", operands=())

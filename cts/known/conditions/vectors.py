@@ -16,6 +16,7 @@ from cts.model import (
     EndSwitch,
     If,
     MatrixLayout,
+    Return,
     Scalar,
     Switch,
     VectorMatrixMul,
@@ -62,9 +63,11 @@ def vector_packed_surplus(case: Case) -> bool:
 def vector_stride_per_invocation(case: Case) -> bool:
     """A multiplication reads its stride at run time, where invocations of a subgroup are inactive or differ in it.
 
-    Inactive are those of a subgroup of 32 that is not full, and any under an If or in a Loop.
+    Inactive are those of a subgroup of 32 that is not full, any under an If or in a Loop, and those that end at a
+    Return, wherever it is: a multiplication whose result is used behind it alone may move there.
     """
     partial = case.dispatch.invocations is not None and case.dispatch.invocations % 32 != 0
+    partial |= any(isinstance(i, Return) for i in case.program)
     depth = 0
     for i in case.program:
         depth += isinstance(i, BlockStart) - isinstance(i, BlockEnd)
