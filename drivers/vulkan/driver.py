@@ -136,7 +136,9 @@ class VulkanDriver:
         return ask_device(self._opening, self.description.device.uuid)
 
     def lacks_conversions(self) -> str:
-        """The features without which the device has no conversions."""
+        """Why trials cannot run: a feature without which the device has no conversions."""
+        if self._options.validation:
+            return "with validation=yes the layer keeps a call from the device that trials make on purpose (LC-009)"
         lacking = sorted(name for name in CONVERSIONS if not self.description.features.get(name))
         extension = "VK_NV_cooperative_vector"
         if extension not in self.description.extensions:

@@ -100,7 +100,7 @@ class Trials:
         if self._worker is None:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
-        self._worker.send(Try(self._index, to_plain(trial)))
+        self._worker.send(Try(self._index, to_plain(trial), self._opening.memory))
         call, deadline = "the first call", time.monotonic() + self._opening.timeout
         while isinstance(reply := self._worker.receive(deadline - time.monotonic()), Asking):
             call = reply.call

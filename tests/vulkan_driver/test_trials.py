@@ -14,6 +14,7 @@ import pytest
 from cts.device_queries import Judged, State
 from cts.driver import ConvertingDriver
 from cts.drivers.vulkan.driver import VulkanDriver
+from cts.drivers.vulkan.options import Options
 from cts.errors import HarnessTrouble
 from cts.layout_conversions.abilities import Abilities
 from cts.layout_conversions.calls import Trial, Tried, from_plain, to_plain
@@ -139,10 +140,12 @@ def test_what_is_no_result_of_a_trial(fault: str, words: str) -> None:
 def test_what_a_device_lacks() -> None:
     """VK-001, VK-056: lavapipe has no such extension; a device may have it without addresses of buffers."""
     without = VulkanDriver.lacks_conversions
-    plain = SimpleNamespace(description=LAVAPIPE)
+    plain = SimpleNamespace(description=LAVAPIPE, _options=Options())
     assert without(plain) == "the device does not list the extension VK_NV_cooperative_vector"  # type: ignore[arg-type]
     description = msgspec.structs.replace(
         CONVERTING, features=CONVERTING.features | {"bufferDeviceAddress": False, "cooperativeVector": False}
     )
-    found = without(SimpleNamespace(description=description))  # type: ignore[arg-type]
+    found = without(SimpleNamespace(description=description, _options=Options()))  # type: ignore[arg-type]
     assert found == "the device does not support bufferDeviceAddress, cooperativeVector"
+    validated = SimpleNamespace(description=CONVERTING, _options=Options(validation=True))
+    assert "LC-009" in without(validated)  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
     def announce(call: str) -> None:
         wire.send(Asking(call))
 
-    tried: dict[int, LogicalDevice] = {}
+    tried: dict[tuple[int, str], LogicalDevice] = {}
     for request in requests:
         if not isinstance(request, (Ask, Open, Try)):
             raise ProtocolError(f"expected ask, try or open, got {type(request).__name__}")
@@ -108,13 +108,14 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
             if isinstance(request, Ask):
                 wire.send(Answers(answers(instance, request.device, announce)))
                 continue
-            if request.device not in tried:
+            place = request.device, request.memory
+            if place not in tried:
                 supported = instance.describe(request.device).features
                 if lacking := sorted(name for name in CONVERSIONS if not supported.get(name)):
                     raise Unsupported(f"the device does not support {', '.join(lacking)}")
                 announce("vkCreateDevice")
-                tried[request.device] = LogicalDevice(instance, request.device, Home(CONVERSIONS), "auto")
-            wire.send(Tried(run_trial(tried[request.device], request.trial, announce)))
+                tried[place] = LogicalDevice(instance, request.device, Home(CONVERSIONS), request.memory)
+            wire.send(Tried(run_trial(tried[place], request.trial, announce)))
         except Unsupported as e:
             wire.send(Failed("unsupported", str(e)))
         except Hung as e:

@@ -78,11 +78,12 @@ class Ask(_Message, frozen=True, tag="ask"):
 class Try(_Message, frozen=True, tag="try"):
     """Like `Ask`: calls that convert matrices, as cts/layout_conversions/calls.py has them.
 
-    Answered by `Asking` and `Tried`, or `Failed` where a call ended them.
+    `memory` is that of the command, as in `Open`. Answered by `Asking` and `Tried`, or `Failed` where a call ended them.
     """
 
     device: int
     trial: dict[str, Any]
+    memory: Literal["auto", "host", "staged"] = "auto"
 
 
 class Address(Struct, frozen=True):
