@@ -16,10 +16,9 @@ _FLOAT32 = ComponentType.float32.descriptor.number
 
 @dataclass(frozen=True)
 class Abilities:
-    """`components` of matrices that may be converted, in ascending order, and the most rows and columns of one."""
+    """`components` of matrices that may be converted, in ascending order."""
 
     components: tuple[int, ...]
-    longest: int
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """A float16 or float32 and a type of lower precision, either of which may become the other (VK-054)."""
@@ -27,16 +26,12 @@ class Abilities:
         for wide in floats:
             yield from ((wide, c) for c in floats if COMPONENTS[wide].is_ieee and narrower(c, wide))
 
-    def fits(self, shape: tuple[int, int]) -> bool:
-        """Whether a multiplication may have a matrix of so many rows and columns."""
-        return max(shape) <= self.longest
-
 
 def abilities(capabilities: Capabilities) -> Abilities:
     """The types that matrices of listed multiplications have, and float32 (VK-051, VK-054)."""
     listed = {row.matrix_interpretation for row in capabilities.vector_muls}
     numbers = {i.number for i in listed if not i.packed} | {_FLOAT32}
-    return Abilities(tuple(sorted(numbers)), capabilities.max_vector_length)
+    return Abilities(tuple(sorted(numbers)))
 
 
 def narrower(component: int, wide: int) -> bool:

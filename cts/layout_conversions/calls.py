@@ -122,8 +122,8 @@ class Answer(Struct, frozen=True):
 class Tried(Struct, frozen=True):
     """What came of a trial. `required` are VkResult and size that each block in an optimal layout was asked for.
 
-    Where the device gave no size, or was lost in a `call`, there are fewer answers than steps. `lost` says what happened
-    in that.
+    Where the device gave no size, or was lost in a `call`, there are fewer answers than steps. `lost` says what
+    happened.
     """
 
     required: dict[int, tuple[int, int]] = {}

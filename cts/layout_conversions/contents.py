@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.layout_conversions.abilities import Abilities, readable, writable
+from cts.layout_conversions.abilities import COMPONENTS, Abilities, readable, writable
 from cts.layout_conversions.build import FEW_SHAPES, SHAPES, WAYS, chain, columns, filled, form, rows, unused
 from cts.layout_conversions.calls import (
     COLUMN_MAJOR,
@@ -23,7 +23,7 @@ from cts.layout_conversions.statement import elements
 
 _NO_PAIRS = "two float types"
 
-#: Bytes that nothing asks the host's matrices to be aligned to.
+#: How many elements behind an aligned address matrices of the host begin.
 _SHIFTS = (1, 7, 32)
 
 #: All bits set: NaN in every float type.
@@ -36,7 +36,7 @@ def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
     for component in abilities.components:
         if not writable(component, ROW_MAJOR):
             continue
-        for shape in filter(abilities.fits, SHAPES):
+        for shape in SHAPES:
             for by in WAYS:
                 for first in (rows(component, shape), columns(component, shape)):
                     for second in (rows(component, shape, 5), columns(component, shape, 5)):
@@ -47,7 +47,7 @@ def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
 def _types(abilities: Abilities) -> Iterator[Trial]:
     """To a lower precision, and back: numbers that it has, those half way between two, and others."""
     for wide, narrow in abilities.pairs():
-        for shape in filter(abilities.fits, FEW_SHAPES):
+        for shape in FEW_SHAPES:
             for by in WAYS:
                 source = filled(rows(wide, shape), 13, narrow)
                 layout = ROW_MAJOR if writable(narrow, ROW_MAJOR) else INFERENCING_OPTIMAL
@@ -61,7 +61,7 @@ def _there_and_back(abilities: Abilities) -> Iterator[Trial]:
     """Through an optimal layout, and rows or columns again."""
     for component in abilities.components:
         for layout in OPTIMAL:
-            for shape in filter(abilities.fits, SHAPES):
+            for shape in SHAPES:
                 for by in WAYS:
                     forms = form(component, layout, shape), rows(readable(component), shape)
                     yield chain("LC-014", filled(rows(component, shape), 14), forms, (by, by))
@@ -90,14 +90,15 @@ def _through(first: int, second: int, layouts: tuple[int, ...], by: By) -> Trial
 
 @elements("LC-016")
 def _anywhere(abilities: Abilities) -> Iterator[Trial]:
-    """Matrices at odd addresses of the host, at several of the device; one in an optimal layout is moved, too."""
+    """At addresses of the host that elements may have, at several of the device; an optimal matrix is moved, too."""
     shape = FEW_SHAPES[0]
     for component in abilities.components:
         for layout in OPTIMAL:
             there, back = form(component, layout, shape), rows(readable(component), shape)
-            for shift in _SHIFTS:
-                source = filled(rows(component, shape), 16, shift=shift)
-                blocks = (source, Block(there), Block(there, shift=shift), Block(back, shift=shift + 1))
+            for elements_before in _SHIFTS:
+                shift = elements_before * COMPONENTS[component].size
+                moved, to = Block(there, shift=shift), elements_before * COMPONENTS[back.component].size
+                blocks = (filled(rows(component, shape), 16, shift=shift), Block(there), moved, Block(back, shift=to))
                 steps = Convert((Pair(0, 1),), "function"), Copy(1, 2), Convert((Pair(2, 3),), "function")
                 yield Trial("LC-016", blocks, steps)
             first, apart, again = filled(rows(component, shape), 16), unused(), Block(there)
@@ -109,7 +110,7 @@ def _anywhere(abilities: Abilities) -> Iterator[Trial]:
 def _between_lines(abilities: Abilities) -> Iterator[Trial]:
     """Sources with NaN between their lines."""
     for component in abilities.components:
-        for shape in filter(abilities.fits, FEW_SHAPES):
+        for shape in FEW_SHAPES:
             for by in WAYS:
                 for layout in (ROW_MAJOR, COLUMN_MAJOR):
                     source = filled(form(component, layout, shape, 3), 17, between=_ONES)
@@ -122,7 +123,7 @@ def _by_turns(abilities: Abilities) -> Iterator[Trial]:
     """There by the function and back by the command, and the other way round."""
     for component in abilities.components:
         for layout in OPTIMAL:
-            for shape in filter(abilities.fits, FEW_SHAPES):
+            for shape in FEW_SHAPES:
                 for ways in (WAYS, WAYS[::-1]):
                     forms = form(component, layout, shape), rows(readable(component), shape)
                     yield chain("LC-018", filled(rows(component, shape), 18), forms, ways)
@@ -131,11 +132,10 @@ def _by_turns(abilities: Abilities) -> Iterator[Trial]:
 @elements("LC-019")
 def _many(abilities: Abilities) -> Iterator[Trial]:
     """One command for different types, layouts, sizes and strides; and one for all of them back."""
-    shapes = [*filter(abilities.fits, SHAPES)]
     sources, there, back = [], [], []
     for n, component in enumerate(abilities.components):
         for layout in range(4):
-            shape = shapes[(n + layout) % len(shapes)]
+            shape = SHAPES[(n + layout) % len(SHAPES)]
             source = rows if (n + layout) % 2 else columns
             sources.append(filled(source(component, shape, 1 + n), 19 + n + layout))
             target = layout if writable(component, layout) else TRAINING_OPTIMAL

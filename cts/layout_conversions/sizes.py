@@ -52,7 +52,7 @@ def _plan(abilities: Abilities) -> Iterator[Trial]:
 
 def _questions(abilities: Abilities, component: int, layout: int) -> Iterator[Ask]:
     others = [n if w == component else w for w, n in abilities.pairs() if component in (w, n)]
-    for shape in filter(abilities.fits, SHAPES):
+    for shape in SHAPES:
         plain = form(component, layout, shape)
         forms = (
             [msgspec.structs.replace(plain, stride=s) for s in _STRIDES]

@@ -28,7 +28,7 @@ from tests.vulkan_driver.worker_modules import loaded
 ROOT = Path(__file__).parents[2]
 
 #: float16, float32 and int8, as the device of Python functions has them.
-ABLE = Abilities((0, 1, 3), 128)
+ABLE = Abilities((0, 1, 3))
 
 
 @pytest.fixture(params=["staged", "host"])
