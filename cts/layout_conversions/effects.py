@@ -16,6 +16,7 @@ from cts.layout_conversions.calls import (
     SUCCESS,
     Block,
     Convert,
+    Form,
     Pair,
     Trial,
     memory,
@@ -136,24 +137,29 @@ def _written(places: Sequence[int], size: int) -> str:
 
 
 def _small(abilities: Abilities) -> Iterator[Trial]:
-    """Into memory that is said to be one byte too small; then into all of it."""
+    """Into memory that is said to be one byte too small; then into all of it, and back."""
     for component in abilities.components:
         for layout in (n for n in range(4) if writable(component, n)):
             for shape in FEW_SHAPES:
                 source, target = rows(component, shape), form(component, layout, shape, 2)
                 # Whether the last line takes a whole stride is not said: without its last byte it is too short.
                 spare = 0 if target.optimal else target.stride * target.lines - extent(target)
-                steps = tuple(Convert((pair,), "function") for pair in (Pair(0, 1, -spare - 1), Pair(0, 1)))
-                yield Trial("LC-009", (filled(source, 9), Block(target)), steps)
+                pairs = Pair(0, 1, -spare - 1), Pair(0, 1), Pair(1, 2)
+                yield _by_function("LC-009", filled(source, 9), target, pairs)
 
 
 def _larger(abilities: Abilities) -> Iterator[Trial]:
-    """Into memory that is said to be larger than is needed."""
+    """Into memory that is said to be larger than is needed, and back."""
     for component in abilities.components:
         for layout in (n for n in range(4) if writable(component, n)):
             source, target = rows(component, FEW_SHAPES[0]), form(component, layout, FEW_SHAPES[0])
-            steps = (Convert((Pair(0, 1, _EXTRA),), "function"),)
-            yield Trial("LC-008", (filled(source, 8), Block(target)), steps)
+            yield _by_function("LC-008", filled(source, 8), target, (Pair(0, 1, _EXTRA), Pair(1, 2)))
+
+
+def _by_function(fact: str, source: Block, target: Form, pairs: Sequence[Pair]) -> Trial:
+    """Conversions between a source, a target and rows."""
+    last = rows(readable(target.component), (target.rows, target.cols))
+    return Trial(fact, (source, Block(target), Block(last)), tuple(Convert((pair,), "function") for pair in pairs))
 
 
 def _read_again(abilities: Abilities) -> Iterator[Trial]:
@@ -174,15 +180,8 @@ def _read_again(abilities: Abilities) -> Iterator[Trial]:
                 yield Trial("LC-010", (*blocks, *map(Block, targets)), tuple(steps))
 
 
-def _keep_sources_readable(seen: Sequence[Seen]) -> Iterator[Broken]:
-    yield from _keep_sources(seen)
-    for one in seen:
-        if one.trial.fact == "LC-010":
-            yield from one.wrong
-
-
 state("LC-007", nothing, _succeed)
 state("LC-008", _larger, _say_what_was_written)
 state("LC-009", _small, _refuse)
-state("LC-010", _read_again, _keep_sources_readable)
+state("LC-010", _read_again, _keep_sources)
 state("LC-011", nothing, _keep_the_rest)

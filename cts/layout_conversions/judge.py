@@ -44,8 +44,9 @@ def _judged(fact: str, seen: list[Seen], *, whole: bool) -> Judged:
     statement = STATEMENTS[fact]
     if whole and statement.lacks and not any(one.trial.fact == fact for one in seen):
         return Judged(fact, State.ABSENT, lacks=statement.lacks)
-    lost = (one.tried for one in seen if one.trial.fact == fact and one.tried.lost)
-    broken = (*(Broken(one.call, one.lost, "an answer") for one in lost), *statement.check(seen))
+    own = [one for one in seen if one.trial.fact == fact]
+    lost = [Broken(one.tried.call, one.tried.lost, "an answer") for one in own if one.tried.lost]
+    broken = (*lost, *statement.check(seen), *(wrong for one in own for wrong in one.wrong))
     if broken:
         return Judged(fact, State.BROKEN, broken)
     return Judged(fact, State.HOLDS if whole else State.UNTRIED)
