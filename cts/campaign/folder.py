@@ -15,10 +15,10 @@ from cts.campaign.settings import Settings, decode, differing, encode, identity
 from cts.campaign.totals import Totals
 from cts.errors import BadInput, HarnessTrouble
 from cts.store import lines
-from cts.store.folder import new_folder
+from cts.store.folder import CAMPAIGN, new_folder
 from cts.store.lines import Lines
 
-SETTINGS, ANSWERS, FINDINGS, PAGE = "campaign.json", "answers.jsonl", "findings", "report.html"
+SETTINGS, ANSWERS, FINDINGS, PAGE = CAMPAIGN, "answers.jsonl", "findings", "report.html"
 
 
 class Line(Struct, frozen=True):

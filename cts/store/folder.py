@@ -14,6 +14,9 @@ from cts.store.manifest import Manifest, encode
 
 MANIFEST = "manifest.json"
 
+#: What the folder of a campaign has in the place of a manifest.
+CAMPAIGN = "campaign.json"
+
 #: What a run that is not found should have been.
 REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
 
@@ -99,6 +102,9 @@ def locate(path: Path) -> Path:
     if (path / MANIFEST).is_file():
         return path
     newest = latest(path)
+    if newest is None and (path / CAMPAIGN).is_file():
+        remedy = "its report.html; `cts campaign --resume` goes on with it"
+        raise BadInput("no-run", "a campaign is kept here, and no run", str(path), remedy)
     if newest is None:
         what = "no run is kept here" if path.is_dir() else "no such folder"
         raise BadInput("no-run", what, str(path), REMEDY)

@@ -366,10 +366,13 @@ def _either(bounds: Interval, first: tuple[Interval, Mask | None], second: tuple
     if x_zero is None and y_zero is None:
         return bounds
     at_x, at_y = (np.zeros((), bool) if mask is None else mask for mask in (x_zero, y_zero))
-    equal = (at_x | (x[0] == 0) & (x[1] == 0)) & (at_y | (y[0] == 0) & (y[1] == 0)) & (at_x | at_y)
+    none_x, none_y = (x[0] == 0) & (x[1] == 0), (y[0] == 0) & (y[1] == 0)
+    equal = (at_x | none_x) & (at_y | none_y) & (at_x | at_y)
     if not equal.any():
         return bounds
-    low, high = np.minimum(x[0], y[0]), np.maximum(x[1], y[1])
+    # Zeros are among the results already, beside the bounds.
+    low = np.where(none_x, y[0], np.where(none_y, x[0], np.minimum(x[0], y[0])))
+    high = np.where(none_x, y[1], np.where(none_y, x[1], np.maximum(x[1], y[1])))
     return np.where(equal, low, bounds[0]), np.where(equal, high, bounds[1])
 
 

@@ -268,6 +268,13 @@ def test_the_verb(cts: Cts) -> None:
     assert list((cts.folder / "cts-run/001/findings").rglob("reduced.yaml"))
 
 
+def test_other_verbs_say_what_a_campaign_is(cts: Cts) -> None:
+    cts("campaign", "-d", "emulator", "--cases", "2", "--area", "reductions")
+    for verb in ("report", "triage", "history"):
+        ran = cts(verb, "cts-run/001")
+        assert ran.status == 2 and "a campaign is kept here" in ran.err and "--resume" in ran.err
+
+
 def test_sets_of_cases_and_of_universes_are_judged(tmp_path: Path) -> None:
     universes = tuple(map(sweep_record, select(["vector_loads", "vector_unary_8"], 40)[0]))
     given = settings(driver="emulator", areas=("tensor_addressing",), cases=20, sets=5, sweeps=universes)

@@ -206,20 +206,23 @@ def convert_nan_to_bfloat16(case: Case) -> bool:
 
 @condition("callback-zero-sign", operands=())
 def callback_zero_sign(case: Case) -> bool:
-    """No fast math, and a callback takes a minimum or maximum of a product or negation of floats that were integers."""
+    """No fast math, and a callback has a minimum or maximum, and a product or negation of floats that were integers."""
     return case.float_controls is FloatControls.FastMathNone and any(
-        isinstance(choice, expression.Binary)
-        and choice.operation in ("min", "max")
-        and any(
-            isinstance(e, (expression.Binary, expression.Unary))
-            and e.operation in ("mul", "neg")
-            and _is_float(e.type)
-            and _from_integers(e)
-            for e in _within(choice)
-        )
+        any(_chooses(e) for e in expressions) and any(_of_integers(e) for e in expressions)
         for function in case.functions.values()
-        for choice in expression.expressions_of(body_of(function, case.helpers))
+        if (expressions := tuple(expression.expressions_of(body_of(function, case.helpers))))
     )
+
+
+def _chooses(e: expression.Expression) -> bool:
+    """Whether an expression is a minimum or maximum of floats."""
+    return isinstance(e, expression.Binary) and e.operation in ("min", "max") and _is_float(e.type)
+
+
+def _of_integers(e: expression.Expression) -> bool:
+    """Whether an expression is a product or a negation of floats that were integers."""
+    signs = isinstance(e, (expression.Binary, expression.Unary)) and e.operation in ("mul", "neg")
+    return signs and _is_float(e.type) and _from_integers(e)
 
 
 @condition("callback-float16-and-integers", operands=())
