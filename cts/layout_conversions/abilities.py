@@ -40,6 +40,12 @@ def narrower(component: int, wide: int) -> bool:
     return COMPONENTS[component].size < COMPONENTS[wide].size and narrow_format.precision < wide_format.precision
 
 
+def finer(wide: int, narrow: int) -> bool:
+    """Whether numbers half as large as the least of one type are normal in another one."""
+    narrow_format, wide_format = COMPONENTS[narrow].format, COMPONENTS[wide].format
+    return wide_format.least_exponent <= narrow_format.least_exponent - narrow_format.fraction_bits - 1
+
+
 def writable(component: int, layout: int) -> bool:
     """Whether a destination may be so: float8 has optimal layouts alone (VK-051)."""
     return layout in OPTIMAL or not COMPONENTS[component].is_float8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,12 @@ from cts.layout_conversions.calls import (
 from cts.memory import splitmix64
 from cts.model import ComponentType
 
+Words: TypeAlias = npt.NDArray[np.uint64]
+
 WAYS: tuple[By, ...] = ("function", "command")
 
 #: Rows and columns: the smallest, odd ones, and what is more than one tile of likely layouts.
-SHAPES = ((1, 1), (3, 5), (16, 16), (33, 7), (24, 40))
+SHAPES = ((1, 1), (3, 5), (16, 16), (33, 13), (24, 40))
 FEW_SHAPES = ((3, 5), (24, 40))
 
 #: Exponents that are normal in every type, also after a rounding.
@@ -43,21 +45,36 @@ def form(component: int, layout: int, shape: tuple[int, int], gap: int = 1, stri
 
 
 def filled(form: Form, seed: int, narrow: int | None = None, shift: int = 0, between: int = PATTERN) -> Block:
-    """A matrix in rows or columns whose elements are numbers; `between` are the bytes between its lines.
+    """A matrix in rows or columns with `numbers`; `between` are the bytes between its lines."""
+    wanted = COMPONENTS[narrow] if narrow is not None else None
+    return _block(form, numbers(COMPONENTS[form.component], form.rows * form.cols, seed, wanted), shift, between)
 
-    Of floats a third are numbers of the type `narrow`, a third lie half way between two of these.
-    """
-    component = COMPONENTS[form.component]
-    elements = numbers(component, form.rows * form.cols, seed, COMPONENTS[narrow] if narrow is not None else None)
-    matrix = elements.reshape(form.rows, form.cols)
+
+def tiny(form: Form, seed: int, narrow: int) -> Block:
+    """A matrix whose numbers are denormal in `narrow`, its own type or one of lower precision, or almost so."""
+    component, least = COMPONENTS[form.component], COMPONENTS[narrow].format.least_exponent
+    count, fraction_bits = form.rows * form.cols, component.format.fraction_bits
+    drawn = splitmix64(seed, np.arange(count, dtype=np.uint64))
+    fraction = drawn & np.uint64((1 << fraction_bits) - 1)
+    exponents = COMPONENTS[narrow].format.fraction_bits + 2
+    below = (drawn >> np.uint64(32)) % np.uint64(exponents)
+    biased = np.uint64(least + 1 - component.format.least_exponent) - below if form.component != narrow else below // 4
+    return _block(form, _patterns(component, drawn, biased, fraction), 0, PATTERN)
+
+
+def _block(form: Form, elements: npt.NDArray[Any], shift: int, between: int) -> Block:
+    matrix, size = elements.reshape(form.rows, form.cols), COMPONENTS[form.component].size
     memory = np.full((form.lines, form.stride), between, np.uint8)
     lines = np.ascontiguousarray(matrix.T if form.layout == COLUMN_MAJOR else matrix)
-    memory[:, : form.line * component.size] = lines.view(np.uint8).reshape(form.lines, -1)
+    memory[:, : form.line * size] = lines.view(np.uint8).reshape(form.lines, -1)
     return Block(form, memory.tobytes(), shift)
 
 
 def numbers(component: ComponentType, count: int, seed: int, narrow: ComponentType | None) -> npt.NDArray[Any]:
-    """Bit patterns, (count,): finite and normal, also where they are rounded to another type (AM-28)."""
+    """Bit patterns, (count,): finite and normal, also where they are rounded to another type (AM-28).
+
+    Of floats a third are numbers of the type `narrow`, a third lie half way between two of these.
+    """
     drawn = splitmix64(seed, np.arange(count, dtype=np.uint64))
     if not component.is_float:
         return drawn.astype(component.bits_dtype)
@@ -70,9 +87,14 @@ def numbers(component: ComponentType, count: int, seed: int, narrow: ComponentTy
         fraction = np.choose(np.arange(count) % 3, [fraction, exact, half])
     exponent = (drawn >> np.uint64(32)) % np.uint64(_EXPONENTS)
     biased = exponent + np.uint64(_LEAST + 1 - component.format.least_exponent)
+    return _patterns(component, drawn, biased, fraction)
+
+
+def _patterns(component: ComponentType, drawn: Words, biased: Words, fraction: Words) -> npt.NDArray[Any]:
+    """Floats of an exponent, a fraction, and the sign that was drawn."""
     sign = drawn >> np.uint64(63) << np.uint64(8 * component.size - 1)
-    bits: npt.NDArray[Any] = (sign | biased << np.uint64(fraction_bits) | fraction).astype(component.bits_dtype)
-    return bits
+    bits: npt.NDArray[Any] = sign | biased << np.uint64(component.format.fraction_bits) | fraction
+    return bits.astype(component.bits_dtype)
 
 
 def chain(fact: str, source: Block, forms: Sequence[Form], ways: Sequence[By]) -> Trial:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.layout_conversions.abilities import COMPONENTS, Abilities, readable, writable
-from cts.layout_conversions.build import FEW_SHAPES, SHAPES, WAYS, chain, columns, filled, form, rows, unused
+from cts.layout_conversions.abilities import COMPONENTS, Abilities, finer, readable, writable
+from cts.layout_conversions.build import FEW_SHAPES, SHAPES, WAYS, chain, columns, filled, form, rows, tiny, unused
 from cts.layout_conversions.calls import (
     COLUMN_MAJOR,
     INFERENCING_OPTIMAL,
@@ -45,7 +45,7 @@ def _rows_and_columns(abilities: Abilities) -> Iterator[Trial]:
 
 @elements("LC-013", _NO_PAIRS)
 def _types(abilities: Abilities) -> Iterator[Trial]:
-    """To a lower precision, and back: numbers that it has, those half way between two, and others."""
+    """To a lower precision, and back: numbers that it has, those half way between two, others, and denormal ones."""
     for wide, narrow in abilities.pairs():
         for shape in FEW_SHAPES:
             for by in WAYS:
@@ -54,6 +54,9 @@ def _types(abilities: Abilities) -> Iterator[Trial]:
                 forms = form(narrow, layout, shape), columns(wide, shape)
                 yield chain("LC-013", source, forms, (by, by))
                 yield chain("LC-013", filled(rows(narrow, shape), 13), (columns(wide, shape),), (by,))
+                yield chain("LC-013", tiny(rows(narrow, shape), 13, narrow), (columns(wide, shape),), (by,))
+                if finer(wide, narrow):
+                    yield chain("LC-013", tiny(rows(wide, shape), 13, narrow), forms, (by, by))
 
 
 @elements("LC-014")

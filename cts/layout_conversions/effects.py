@@ -85,6 +85,13 @@ def _say_what_was_written(seen: Sequence[Seen]) -> Iterator[Broken]:
         if not least <= size <= most:
             given = f" ({most + pair.extra} before)" if pair.extra else ""
             yield Broken(_where(made, pair), f"{size} in *pDstSize{given}", f"{least} to {most}: what was written")
+            continue
+        form = made.trial.blocks[pair.destination].form
+        end = GUARD + max(size, 0 if form.optimal else extent(form))
+        before, after = (blocks[pair.destination][end:-GUARD] for blocks in (made.before, made.after))
+        if before != after:
+            changed = _difference(made.before[pair.destination], made.after[pair.destination])
+            yield Broken(_where(made, pair), f"{changed}; {size} in *pDstSize", "nothing written behind those")
 
 
 def _refuse(seen: Sequence[Seen]) -> Iterator[Broken]:

@@ -11,6 +11,7 @@ import pytest
 from cts.capabilities import everything
 from cts.coverage.facts import facts
 from cts.device_queries import Judged, State
+from cts.drivers.emulator.mutants import catalogue
 from cts.layout_conversions.abilities import COMPONENTS, Abilities, abilities
 from cts.layout_conversions.calls import Convert, Trial, Tried
 from cts.layout_conversions.expected import case_of
@@ -81,6 +82,12 @@ def test_a_lie_breaks_the_statement(fact: str) -> None:
     assert set(found) - ALSO.get(fact, set()) == {fact}
     for one in found[fact].broken:
         assert one.where.startswith("vkC") and one.reported and one.right and one.reported != one.right
+
+
+@pytest.mark.parametrize("mutant", [m.name for m in catalogue.mutants() if m.name.startswith("conversion-")])
+def test_bugs_of_the_emulator_are_found(mutant: str) -> None:
+    found = judged(honest(mutant=mutant))
+    assert any(j.state is State.BROKEN for j in found.values())
 
 
 def test_trials_break_no_rule() -> None:
