@@ -54,7 +54,7 @@ def test_a_device_that_crashes(cts: Cts) -> None:
     ("mutant", "words"),
     [
         ("conversion-tail-rows-dropped", "\n  BROKEN        LC-014: There and back"),
-        ("conversion-extents-swapped", "bytes at byte 1584 of a matrix of 1088 bytes"),
+        ("conversion-layouts-confused", "reported: read of 2 bytes at byte 2640 of a matrix of 2384 bytes"),
     ],
 )
 def test_mutants_of_the_emulator_are_found(cts: Cts, mutant: str, words: str) -> None:
