@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cts.capabilities import Capabilities
     from cts.job import Making, ModuleJob, Submitting
+    from cts.layout_conversions.calls import Trial, Tried
     from cts.model import Case
     from cts.model.sweep import Sweep
 
@@ -231,6 +232,19 @@ class QueriedDriver(Driver, Protocol):
 
     def answers(self) -> dict[str, Any]:
         """The answers in the format of docs/device-queries.md. Raises QueryFailed where the device gives none."""
+        ...
+
+
+@runtime_checkable
+class ConvertingDriver(Driver, Protocol):
+    """Optional: a driver that has the function and the command that convert matrices, with all that they return."""
+
+    def lacks_conversions(self) -> str:
+        """Why the device has no conversions; "" where it has."""
+        ...
+
+    def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
+        """What comes of each trial, in order. What a trial does to the device is a result; raises HarnessTrouble."""
         ...
 
 

@@ -50,6 +50,7 @@ VERBS = {
     "export": Verb("export:export", EXIT_STATUS),
     "drivers": Verb("drivers:drivers"),
     "doctor": Verb("doctor:doctor", EXIT_STATUS),
+    "conversions": Verb("conversions:conversions", EXIT_STATUS),
     "schema": Verb("schema:schema"),
     "worker": Verb("worker:worker"),
 }

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from cts.device_queries import Answers, Judged
-
-#: Columns of a list of facts.
-_WIDTH = 11
+    from cts.device_queries import Answers
 
 
 def judge_file(path: Path) -> int:
@@ -63,39 +60,12 @@ def judge_device(spec: str, save: Path | None) -> int:
 
 
 def _judged(answers: Answers, source: str) -> int:
-    from cts.device_queries import State, judge
-    from cts.verdict import CLEAN, FINDINGS
+    from cts.cli.judgements import print_judged, row
+    from cts.device_queries import judge
 
-    judged = judge(answers)
-    of = {state: [j for j in judged if j.state is state] for state in State}
-    _row("device", answers.name)
-    _row("Vulkan", ".".join(map(str, answers.api)))
+    row("device", answers.name)
+    row("Vulkan", ".".join(map(str, answers.api)))
     for command in dict.fromkeys(listing.command for listing in answers.lists):
         total = sum(listing.total for listing in answers.lists if listing.command == command)
-        _row("list", f"{command}: {total}")
-    for label, state in (("holds", State.HOLDS), ("not there", State.ABSENT)):
-        facts = [j.fact for j in of[state]]
-        for start in range(0, len(facts), _WIDTH):
-            _row(label if start == 0 else "", " ".join(facts[start : start + _WIDTH]))
-    for one in of[State.BROKEN]:
-        _broken(one)
-    broken, asked = len(of[State.BROKEN]), len(judged) - len(of[State.ABSENT])
-    rest = f"{len(of[State.ABSENT])} are about what the device does not have"
-    if broken:
-        typer.echo(f"\nno: {source} breaks {broken} of {asked} statements; {rest}")
-        return FINDINGS
-    typer.echo(f"\nyes: all {asked} statements hold of {source}; {rest}")
-    return CLEAN
-
-
-def _row(label: str, text: str) -> None:
-    typer.echo(f"  {label:<13} {text}")
-
-
-def _broken(judged: Judged) -> None:
-    from cts.coverage.facts import text_of
-
-    _row("BROKEN", f"{judged.fact}: {text_of(judged.fact)}")
-    for one in judged.broken:
-        for label, text in (("where", one.where), ("reported", one.reported), ("right", one.right)):
-            typer.echo(f"{'':<16} {label + ':':<10}{text}")
+        row("list", f"{command}: {total}")
+    return print_judged(judge(answers), source)

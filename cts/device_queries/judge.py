@@ -19,6 +19,7 @@ class State(Enum):
     HOLDS = "holds"
     BROKEN = "broken"
     ABSENT = "absent"
+    UNTRIED = "untried"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cts.capabilities import Capabilities
     from cts.drivers.emulator.matrices.memory import Bytes
+    from cts.layout_conversions.calls import Trial, Tried
     from cts.model import Dispatch
     from cts.model.sweep import Sweep
 
@@ -52,6 +53,19 @@ class Emulator:
         from cts.drivers.emulator.running import run_sweep
 
         return _outcome(sweep.template.dispatch, memory, lambda memory: run_sweep(sweep, memory, self._options))
+
+    def lacks_conversions(self) -> str:
+        """Nothing: all of them are here."""
+        return ""
+
+    def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
+        """What comes of calls that convert matrices."""
+        from cts.drivers.emulator.vectors.converter import Converter
+        from cts.drivers.emulator.vectors.trials import run_trial
+
+        converter = Converter(self._options)
+        for trial in trials:
+            yield run_trial(converter, trial)
 
     def close(self) -> None:
         """Nothing to release."""

@@ -19,11 +19,13 @@ from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import Pool
 from cts.drivers.vulkan.session import Limits, Loss, Result
-from cts.drivers.vulkan.start import Opening, ask_device
+from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
+from cts.drivers.vulkan.worker.tables import CONVERSIONS
 from cts.errors import HarnessTrouble
 from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
+from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
 from cts.stages import Stage
 
@@ -132,6 +134,25 @@ class VulkanDriver:
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
         return ask_device(self._opening, self.description.device.uuid)
+
+    def lacks_conversions(self) -> str:
+        """Why trials cannot run: a feature without which the device has no conversions."""
+        if self._options.validation:
+            return "with validation=yes the layer keeps a call from the device that trials make on purpose (LC-009)"
+        lacking = sorted(name for name in CONVERSIONS if not self.description.features.get(name))
+        extension = "VK_NV_cooperative_vector"
+        if extension not in self.description.extensions:
+            return f"the device does not list the extension {extension}"
+        return f"the device does not support {', '.join(lacking)}" if lacking else ""
+
+    def convert(self, trials: Iterable[Trial]) -> Iterator[Tried]:
+        """What comes of calls that convert matrices, in a worker of their own. Raises HarnessTrouble."""
+        worker = Trials(self._opening, self.description.device.uuid)
+        try:
+            for trial in trials:
+                yield worker.run(trial)
+        finally:
+            worker.close()
 
     def run(self, job: Job) -> Outcome:
         return next(self.run_many([job]))

@@ -24,8 +24,12 @@ from cts.drivers.vulkan.worker.protocol import (
     Open,
     Opened,
     Reply,
+    Tried,
+    Try,
 )
 from cts.errors import BadInput, HarnessTrouble
+from cts.layout_conversions.calls import Trial, from_plain, to_plain
+from cts.layout_conversions.calls import Tried as TrialResult
 
 _R = TypeVar("_R", Devices, Opened)
 
@@ -80,6 +84,42 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
         raise HarnessTrouble("queries", told, call, "this is a bug of the suite: please report it")
     finally:
         worker.kill()
+
+
+class Trials:
+    """A worker that runs trials of conversions on the device of a UUID, started again where one of them ended it."""
+
+    def __init__(self, opening: Opening, device: str) -> None:
+        self._opening = opening
+        self._uuid = device
+        self._worker: WorkerProcess | None = None
+        self._index = 0
+
+    def run(self, trial: Trial) -> TrialResult:
+        """What came of a trial. Raises HarnessTrouble where the worker cannot run any."""
+        if self._worker is None:
+            self._worker, devices = greet(self._opening)
+            self._index = choose(devices.devices, self._uuid).index
+        self._worker.send(Try(self._index, to_plain(trial), self._opening.memory))
+        call, deadline = "the first call", time.monotonic() + self._opening.timeout
+        while isinstance(reply := self._worker.receive(deadline - time.monotonic()), Asking):
+            call = reply.call
+        if isinstance(reply, Tried):
+            return from_plain(reply.result)
+        if isinstance(reply, Failed) and reply.status not in ("timeout", "device-lost"):
+            what = f"{reply.what}\n{self._worker.last_words()}"
+            raise HarnessTrouble("trial", what, call, "another driver if it lacks the call; else please report this")
+        what = f"no answer within {self._opening.timeout:g} s" if reply is None else str(reply)
+        if isinstance(reply, (Ended, Failed)):
+            what = reply.detail if isinstance(reply, Ended) else reply.what
+        self.close()
+        return TrialResult(call=call, lost=what)
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
 
 
 def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:

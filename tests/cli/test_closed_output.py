@@ -43,6 +43,7 @@ ARGUMENTS = {
     "export": (CASE, "--format", "yaml"),
     "drivers": ("-d", "interpreter"),
     "doctor": ("-d", "interpreter"),
+    "conversions": ("-d", "emulator"),
     "schema": (),
     "worker": ("--help",),
 }

@@ -301,6 +301,12 @@ def doctor(world: World) -> None:
 
 
 @exercise
+def conversions(world: World) -> None:
+    assert "yes: all 21 statements hold of emulator" in world.cts("conversions", "-d", "emulator").out
+    world.cts("conversions", "-d", "emulator:mutant=conversion-truncates", status=1)
+
+
+@exercise
 def worker(world: World) -> None:
     world.cts("worker", "--zipapp", "worker.pyz")
     assert (world.folder / "worker.pyz").stat().st_size

@@ -11,12 +11,28 @@ import numpy as np
 from cts.drivers.vulkan import support
 from cts.drivers.vulkan.components import Component
 from cts.drivers.vulkan.module_facts import Facts, Matrix
-from cts.drivers.vulkan.worker.protocol import Description, MatrixRow
+from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 from cts.job import ModuleJob
 
 F16, F32, S8, S32 = Component("float", 16), Component("float", 32), Component("int", 8), Component("int", 32)
 
 LAVAPIPE = msgspec.json.decode((Path(__file__).parent / "devices" / "lavapipe.json").read_bytes(), type=Description)
+
+
+#: Lavapipe with matrices of float16 and int8 to be converted.
+CONVERTING = msgspec.structs.replace(
+    LAVAPIPE,
+    extensions=(*LAVAPIPE.extensions, "VK_NV_cooperative_vector"),
+    features=LAVAPIPE.features | {"cooperativeVector": True},
+    vectors=(VectorRow(0, 0, 0, 0, 0, True), VectorRow(3, 3, 3, 5, 5, True)),
+    properties=LAVAPIPE.properties
+    | {
+        "VkPhysicalDeviceCooperativeVectorPropertiesNV": {
+            "cooperativeVectorSupportedStages": 0x20,
+            "maxCooperativeVectorComponents": 128,
+        }
+    },
+)
 
 
 def with_rows(description: Description, *rows: MatrixRow, **features: bool) -> Description:

@@ -210,7 +210,9 @@ class FakeDevice:
             return 0
         sides = ((facts.source, facts.srcSize), (facts.destination, facts.size))
         given, taken = (memoryview(self.ffi.buffer(self.ffi.cast("char *", a), n)).cast("B") for a, n in sides)
-        return self.convert(facts, given, taken)
+        result = self.convert(facts, given, taken)
+        info.size[0] = required(info.dstType, info.dstLayout, info.rows, info.cols, info.dstStride)
+        return result
 
     def convert(self, info: SimpleNamespace, given: memoryview, taken: memoryview) -> int:
         """VkResult of a conversion between these bytes."""

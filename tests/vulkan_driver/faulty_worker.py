@@ -2,7 +2,8 @@
 
 It "runs" a module by adding 1 to every byte of the first buffer's window. The first byte of that window
 names a fault of FAULTS to commit instead; 0 is none. The environment variable CTS_FAULT names one of
-START_FAULTS to commit before that, or of QUERY_FAULTS where it is asked what the device answers to queries, and
+START_FAULTS to commit before that, of QUERY_FAULTS where it is asked what the device answers to queries, or of
+TRIAL_FAULTS where it is asked for a trial of conversions, and
 CTS_FAULT_ONCE a file whose absence cancels it (it is removed).
 """
 
@@ -31,6 +32,8 @@ from cts.drivers.vulkan.worker.protocol import (
     Opened,
     Progress,
     Run,
+    Tried,
+    Try,
     frame,
 )
 from cts.drivers.vulkan.worker.wire import Wire
@@ -65,18 +68,39 @@ START_FAULTS = ("silence", "death", "no loader", "no device", "old version", "ga
 
 QUERY_FAULTS = ("crash in a query", "hang in a query", "bug in a query")
 
+#: With these the device converts matrices, as the emulator does.
+TRIAL_FAULTS = (
+    "no fault of conversions",
+    "wrong conversions",
+    "crash in a conversion",
+    "lost in a conversion",
+    "timeout of a conversion",
+    "bug in a conversion",
+    "no conversions",
+)
+
 
 def main() -> None:
     wire = Wire(os.fdopen(0, "rb"), os.fdopen(1, "wb"))
     description = msgspec.json.decode(
         (Path(__file__).parent / "devices" / "lavapipe.json").read_bytes(), type=Description
     )
+    if os.environ.get("CTS_FAULT") in TRIAL_FAULTS:
+        from tests.vulkan_driver import devices
+
+        description = devices.CONVERTING
     for request in wire.requests():
         if isinstance(request, Hello):
             start_fault(wire)
             wire.send(Devices(VERSION, "faulty", (description.device,)))
         elif isinstance(request, Ask):
             wire.send(asked(wire))
+        elif isinstance(request, Try):
+            wire.send(Asking("vkConvertCooperativeVectorMatrixNV of it"))
+            reply = converted(request)
+            wire.send(reply)
+            if isinstance(reply, Failed) and reply.status in ("timeout", "device-lost"):
+                sys.exit(0)
         elif isinstance(request, Open):
             wire.send(Opened(description))
         else:
@@ -118,6 +142,31 @@ def asked(wire: Wire) -> Answers | Failed:
         return Failed("error", "KeyError: 'subgroupSize'")
     folder = Path(__file__).parents[1] / "device_queries" / "answers"
     return Answers(msgspec.json.decode((folder / "lavapipe-26.1.6.json").read_bytes(), type=dict))
+
+
+def converted(request: Try) -> Tried | Failed:
+    """What the emulator makes of a trial, but for the fault."""
+    fault = os.environ.get("CTS_FAULT", "")
+    if fault == "crash in a conversion":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif fault == "lost in a conversion":
+        return Failed("device-lost", "VkErrorDeviceLost: ")
+    elif fault == "timeout of a conversion":
+        return Failed("timeout", "the device did not finish within 10 s of vkQueueSubmit")
+    elif fault == "bug in a conversion":
+        return Failed("error", "KeyError: 'do'")
+    elif fault == "no conversions":
+        return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV")
+    # Other faults need no Numba.
+    from cts.drivers.emulator.options import parse
+    from cts.drivers.emulator.vectors.converter import Converter
+    from cts.drivers.emulator.vectors.trials import run_trial
+    from cts.layout_conversions.calls import Trial
+
+    bug = {"mutant": "conversion-ties-away"} if fault == "wrong conversions" else {}
+    trial = msgspec.convert(request.trial, Trial, builtin_types=(bytes,), strict=False)
+    found = run_trial(Converter(parse(bug)), trial)
+    return Tried(msgspec.to_builtins(found, builtin_types=(bytes,)))
 
 
 def serve(wire: Wire, run: Run) -> None:

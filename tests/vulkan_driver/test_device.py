@@ -20,8 +20,11 @@ from cts.device_queries import judge as judge_answers
 from cts.driver import Status
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.driver import VulkanDriver
+from cts.errors import HarnessTrouble
 from cts.job import Address, ModuleJob
 from cts.judging.judge import OpenDriver, judge
+from cts.layout_conversions.abilities import Abilities
+from cts.layout_conversions.judge import trials
 from cts.model import Scope, loads_case
 from cts.plugins.registry import oracle
 from cts.spirv.forms import WAYS, formed_job
@@ -184,6 +187,16 @@ def test_what_the_device_says_of_itself(open_device: OpenDevice) -> None:
     judged = judge_answers(from_plain(open_device().answers(), "the device"))
     assert [j for j in judged if j.state is State.BROKEN] == []
     assert sum(j.state is State.HOLDS for j in judged) >= 25
+
+
+def test_trials_of_conversions_need_the_extension(open_device: OpenDevice) -> None:
+    """VK-005: the worker says so as well, of a device that it is asked to try all the same."""
+    vulkan, wanted = open_device(), trials(Abilities((0, 1)))[:1]
+    if vulkan.lacks_conversions():
+        with pytest.raises(HarnessTrouble, match="the device does not support cooperativeVector"):
+            next(vulkan.convert(wanted))
+    else:
+        assert [(one.lost, len(one.answers)) for one in vulkan.convert(wanted)] == [("", len(wanted[0].steps))]
 
 
 def test_the_worker_prints_the_same_answers_as_a_program(open_device: OpenDevice, vulkan_worker: str) -> None:

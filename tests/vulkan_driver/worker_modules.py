@@ -31,7 +31,9 @@ _MODULES = (
     "shader_objects",
     "pipeline",
     "descriptor_sets",
+    "submission",
     "execute",
+    "trials",
     "instance",
     "engine",
 )

@@ -18,7 +18,7 @@ from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
-from cts.drivers.emulator.vectors.registers import Ints, Registers, bits_of, floats_of
+from cts.drivers.emulator.vectors.registers import Active, Ints, Registers, bits_of, floats_of
 from cts.model import GUARD_BYTES, Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
 
 POISON = 0xFF
@@ -72,7 +72,7 @@ def strided(layout: MatrixLayout, rows: int, cols: int, size: int, stride: int) 
 def allocate(matrix: OpaqueMatrix, shape: str, bug: int) -> Bytes:
     """The memory of an opaque matrix, between guard bytes (CV-038)."""
     offsets = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
-    size = matrix.offset + -(-(int(offsets.max()) + matrix.component.size) // CHUNK) * CHUNK
+    size = matrix.offset + size_of(offsets, matrix.component.size)
     memory = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
     if matrix.zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
         memory[GUARD_BYTES : GUARD_BYTES + size] = 0
@@ -100,30 +100,15 @@ class Conversions:
 
     def _convert(self, c: MatrixConversion) -> None:
         source, target = self._component(c.source), self._component(c.destination)
-        bits = self._memory.gather(c.source.of, self._places(c, c.source, source, False), source.size)
+        bits = self._memory.gather(c.source.of, self._places(c, c.source, source, is_target=False), source.size)
         bits = converted(bits, source, target, self._bug)
-        addresses = self._places(c, c.destination, target, True)
-        kept = np.ones(addresses.shape, bool)
-        if self._bug == v.CONVERSION_TAIL_ROWS_DROPPED and c.rows > BLOCK_ROWS:
-            kept[c.rows // BLOCK_ROWS * BLOCK_ROWS :] = False
-        elif self._bug == v.CONVERSION_TAIL_COLUMNS_DROPPED and c.cols > BLOCK_COLUMNS:
-            kept[:, c.cols // BLOCK_COLUMNS * BLOCK_COLUMNS :] = False
-        if c.destination.of not in self._case.opaque:
-            self._fill_gaps(c.destination, addresses, target.size)
+        addresses = self._places(c, c.destination, target, is_target=True)
+        layout = c.destination.layout
+        if c.destination.of not in self._case.opaque and layout is not None:
+            space = self._memory.spaces[c.destination.of]
+            fill_gaps(space, addresses, layout, target.size, c.destination.stride, self._gaps, self._bug)
+        kept = converted_elements(c.rows, c.cols, self._bug)
         self._memory.scatter(c.destination.of, addresses[kept], target.size, bits[kept])
-
-    def _fill_gaps(self, place: ConversionSide, addresses: Ints, size: int) -> None:
-        """What lies between the lines of a destination in a buffer; `addresses` (rows, cols) are those of its elements.
-
-        VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
-        """
-        space = self._memory.spaces[place.of]
-        lines = addresses if place.layout is MatrixLayout.RowMajor else addresses.T
-        if self._gaps == "zeroed":
-            for line, following in itertools.pairwise(lines):
-                space[line[-1] + size : following[0]] = 0
-        if self._bug == v.CONVERSION_LAST_LINE_PADDED:
-            space[lines[-1, -1] + size : lines[-1, 0] + place.stride] = 0
 
     def _component(self, place: ConversionSide) -> ComponentType:
         if place.of in self._case.opaque:
@@ -131,26 +116,62 @@ class Conversions:
         assert place.component is not None
         return place.component
 
-    def _places(self, c: MatrixConversion, place: ConversionSide, component: ComponentType, is_target: bool) -> Ints:
+    def _places(self, c: MatrixConversion, place: ConversionSide, component: ComponentType, *, is_target: bool) -> Ints:
         """Byte addresses (rows, cols) of one side."""
         opaque = self._case.opaque.get(place.of)
+        layout = opaque.layout if opaque is not None else place.layout
+        assert layout is not None
+        offsets = places(
+            self._shape, layout, c.rows, c.cols, component.size, place.stride, self._bug, is_target=is_target
+        )
         if opaque is not None:
-            layout = opaque.layout
-            if self._bug == v.CONVERSION_LAYOUTS_CONFUSED and not is_target:
-                layout = MatrixLayout.InferencingOptimal
-            offsets = optimal(self._shape, layout, c.rows, c.cols, component.size)
-            if self._bug == v.CONVERSION_EXTENTS_SWAPPED and is_target:
-                offsets = optimal(self._shape, layout, c.cols, c.rows, component.size).reshape(c.rows, c.cols)
             return GUARD_BYTES + opaque.offset + offsets
-        assert place.layout is not None
-        layout, stride = place.layout, place.stride
-        ignored = v.CONVERSION_TARGET_STRIDE_IGNORED if is_target else v.CONVERSION_SOURCE_STRIDE_IGNORED
-        if self._bug == ignored:
-            stride = (c.cols if layout is MatrixLayout.RowMajor else c.rows) * component.size
-        elif self._bug == (v.CONVERSION_TARGET_COLUMNS_IGNORED if is_target else v.CONVERSION_SOURCE_COLUMNS_IGNORED):
-            layout = MatrixLayout.RowMajor
-        start = int(self._memory.start(place.of)[0])
-        return start + place.offset + strided(layout, c.rows, c.cols, component.size, stride)
+        return int(self._memory.start(place.of)[0]) + place.offset + offsets
+
+
+def places(
+    shape: str, layout: MatrixLayout, rows: int, cols: int, size: int, stride: int, bug: int, *, is_target: bool
+) -> Ints:
+    """Bytes (rows, cols) from the start of one side of a conversion to its elements of `size` bytes."""
+    if layout.optimal:
+        if bug == v.CONVERSION_LAYOUTS_CONFUSED and not is_target:
+            layout = MatrixLayout.InferencingOptimal
+        if bug == v.CONVERSION_EXTENTS_SWAPPED and is_target:
+            return optimal(shape, layout, cols, rows, size).reshape(rows, cols)
+        return optimal(shape, layout, rows, cols, size)
+    if bug == (v.CONVERSION_TARGET_STRIDE_IGNORED if is_target else v.CONVERSION_SOURCE_STRIDE_IGNORED):
+        stride = (cols if layout is MatrixLayout.RowMajor else rows) * size
+    elif bug == (v.CONVERSION_TARGET_COLUMNS_IGNORED if is_target else v.CONVERSION_SOURCE_COLUMNS_IGNORED):
+        layout = MatrixLayout.RowMajor
+    return strided(layout, rows, cols, size, stride)
+
+
+def converted_elements(rows: int, cols: int, bug: int) -> Active:
+    """Which elements (rows, cols) a conversion writes."""
+    kept = np.ones((rows, cols), bool)
+    if bug == v.CONVERSION_TAIL_ROWS_DROPPED and rows > BLOCK_ROWS:
+        kept[rows // BLOCK_ROWS * BLOCK_ROWS :] = False
+    elif bug == v.CONVERSION_TAIL_COLUMNS_DROPPED and cols > BLOCK_COLUMNS:
+        kept[:, cols // BLOCK_COLUMNS * BLOCK_COLUMNS :] = False
+    return kept
+
+
+def fill_gaps(space: Bytes, addresses: Ints, layout: MatrixLayout, size: int, stride: int, gaps: str, bug: int) -> None:
+    """What lies between the lines of a destination in memory; `addresses` (rows, cols) are those of its elements.
+
+    VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
+    """
+    lines = addresses if layout is MatrixLayout.RowMajor else addresses.T
+    if gaps == "zeroed":
+        for line, following in itertools.pairwise(lines):
+            space[line[-1] + size : following[0]] = 0
+    if bug == v.CONVERSION_LAST_LINE_PADDED:
+        space[lines[-1, -1] + size : lines[-1, 0] + stride] = 0
+
+
+def size_of(offsets: Ints, size: int) -> int:
+    """Bytes of an optimal layout with elements of `size` bytes at these offsets."""
+    return -(-(int(offsets.max()) + size) // CHUNK) * CHUNK
 
 
 def converted(bits: Registers, source: ComponentType, target: ComponentType, bug: int) -> Registers:

@@ -75,11 +75,9 @@ class Converter:
     def required(self, matrix: Matrix) -> int:
         """Bytes that a matrix takes as a destination, as the device says (VK-053b). Raises Refused."""
         if matrix not in self._sizes:
-            size = own.new("size_t *")
-            infos = own.new("ConvertInfo[1]")
-            _fill(infos[0], Side(matrix, 0, 0), Side(matrix, 0, 0), size)
-            self._call(infos, f"asked for the size of {matrix}")
-            self._sizes[matrix] = int(size[0])
+            result, size = self.call(Side(matrix, 0, 0), Side(matrix, 0, 0))
+            _accepted(result, f"asked for the size of {matrix}")
+            self._sizes[matrix] = size
         return self._sizes[matrix]
 
     def source_size(self, matrix: Matrix, room: int) -> int:
@@ -97,12 +95,17 @@ class Converter:
 
     def on_host(self, source: Matrix, destination: Matrix, data: bytes, before: bytes) -> bytes:
         """The destination's bytes, `before` the conversion, after it (VK-053). Raises Refused."""
-        given, taken = _Copy(data), _Copy(before)
-        size = own.new("size_t *", len(before))
-        infos = own.new("ConvertInfo[1]")
-        _fill(infos[0], Side(source, given.address, len(data)), Side(destination, taken.address, len(before)), size)
-        self._call(infos, f"converting {source} to {destination}")
+        given, taken = HostCopy(data), HostCopy(before)
+        result, _ = self.call(Side(source, given.address, len(data)), Side(destination, taken.address, len(before)))
+        _accepted(result, f"converting {source} to {destination}")
         return bytes(taken.view)
+
+    def call(self, source: Side, destination: Side) -> tuple[int, int]:
+        """VkResult of the function, and what it leaves in *pDstSize, which is first the destination's size."""
+        size = own.new("size_t *", destination.size)
+        infos = own.new("ConvertInfo[1]")
+        _fill(infos[0], source, destination, size)
+        return int(self._convert(self._device, infos)), int(size[0])
 
     def record(self, commands: Any, conversions: Sequence[tuple[Side, Side]]) -> None:
         """Conversions that do not depend on each other, source and destination at device addresses."""
@@ -112,12 +115,13 @@ class Converter:
             _fill(infos[i], source, destination, sizes + i)
         self._record(_pointer(commands), len(conversions), infos)
 
-    def _call(self, infos: Any, what: str) -> None:
-        result = self._convert(self._device, infos)
-        if result in _OUT_OF_MEMORY:
-            raise vk.exception_codes[result]
-        if result != 0:
-            raise Refused(f"vkConvertCooperativeVectorMatrixNV returned VkResult {result} when {what}")
+
+def _accepted(result: int, what: str) -> None:
+    """Raise what became of a call of the function that did not succeed."""
+    if result in _OUT_OF_MEMORY:
+        raise vk.exception_codes[result]
+    if result != 0:
+        raise Refused(f"vkConvertCooperativeVectorMatrixNV returned VkResult {result} when {what}")
 
 
 def _fill(info: Any, source: Side, destination: Side, size: Any) -> None:
@@ -136,13 +140,13 @@ def _enough(room: int, required: int) -> int:
     return room
 
 
-class _Copy:
-    """An aligned copy of data for the device to read or write."""
+class HostCopy:
+    """A copy of data for the device to read or write, `shift` bytes after an aligned address."""
 
-    def __init__(self, data: bytes) -> None:
-        self._block = own.new("char[]", len(data) + _ALIGNMENT)
+    def __init__(self, data: bytes, shift: int = 0) -> None:
+        self._block = own.new("char[]", len(data) + 2 * _ALIGNMENT)
         address = int(own.cast("uintptr_t", self._block))
-        start = -address % _ALIGNMENT
+        start = -address % _ALIGNMENT + shift % _ALIGNMENT
         self.address = address + start
         self.view = memoryview(own.buffer(self._block))[start : start + len(data)]
         self.view[:] = data

@@ -15,7 +15,7 @@ import vulkan as vk
 
 from .convert import Refused, TooSmall, Unsupported
 from .device import Devices
-from .execute import Hung, execute
+from .execute import execute
 from .instance import Instance
 from .pipeline import Key, Pipeline, Pipelines, key
 from .protocol import (
@@ -31,6 +31,7 @@ from .protocol import (
     Run,
     pipeline_command,
 )
+from .submission import Hung
 from .wire import Wire
 
 

@@ -17,11 +17,8 @@ from .device import LogicalDevice
 from .memory import ALIGNMENT, Placed
 from .pipeline import Pipeline
 from .protocol import Address, Conversion, Memory, Place, Run
-from .queues import Channel, Trail, submit
-
-#: VK_PIPELINE_STAGE_2_CONVERT_COOPERATIVE_VECTOR_MATRIX_BIT_NV and the accesses of that stage (VK-056).
-_CONVERT = 1 << 44
-_TRANSFERS = vk.VK_ACCESS_TRANSFER_READ_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+from .queues import Channel, Trail
+from .submission import CONVERT, Hung, barrier, copy, submit
 
 #: What opaque memory holds where it is not zero: finite in every floating-point type, as padding must be (CV-039).
 _POISON = 0xA5
@@ -31,13 +28,6 @@ _Step: TypeAlias = "Conversion | None"
 
 #: Bytes between buffers from which on they are copied apart.
 _GAP = 1 << 20
-
-_READ, _WRITE = vk.VK_ACCESS_MEMORY_READ_BIT, vk.VK_ACCESS_MEMORY_WRITE_BIT
-_FULL_MEMORY = {"srcAccessMask": _WRITE, "dstAccessMask": _READ | _WRITE}
-
-
-class Hung(Exception):
-    """The device did not finish in time. It cannot be used any more."""
 
 
 def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...]:
@@ -64,10 +54,10 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
                 recorded = _record(pipeline, run, sets, descriptors, list(steps))
                 if run.submitting.again:
                     saved = [(start, bytes(view[start : start + size])) for start, size in _regions(sets)]
-                    _submit(device, run.timeout, deadline, recorded)
+                    submit(device, run.timeout, deadline, recorded)
                     for start, data in saved:
                         view[start : start + len(data)] = data
-                _submit(device, run.timeout, deadline, recorded)
+                submit(device, run.timeout, deadline, recorded)
     except Hung:
         raise  # the device still uses the descriptors: the worker ends with them
     except BaseException:
@@ -179,7 +169,7 @@ def _record(
     transferred = None if device.owned_together else arena.buffer
     trail = Trail(device.channels, first=first, again=how.again, transferred=transferred)
     if arena.staging is not None:
-        _copy(trail.commands, arena.staging, arena.buffer, _regions(sets))
+        copy(trail.commands, arena.staging, arena.buffer, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
 
     def between(before: int, after: int) -> None:
@@ -187,10 +177,10 @@ def _record(
         if trail.alternates:
             trail.hand_over()
         else:
-            _barrier(trail.commands, before, after)
+            barrier(trail.commands, before, after)
 
     for step in steps:
-        following = pipeline.shader.synchronised if step is None else _CONVERT
+        following = pipeline.shader.synchronised if step is None else CONVERT
         # What the host has written is visible to a submission as it is.
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
             between(stage, following)
@@ -208,9 +198,9 @@ def _record(
         stage = following
     if arena.staging is not None:
         between(stage, vk.VK_PIPELINE_STAGE_TRANSFER_BIT)
-        _copy(trail.commands, arena.buffer, arena.staging, _regions(sets))
+        copy(trail.commands, arena.buffer, arena.staging, _regions(sets))
         stage = vk.VK_PIPELINE_STAGE_TRANSFER_BIT
-    _barrier(trail.commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
+    barrier(trail.commands, stage, vk.VK_PIPELINE_STAGE_HOST_BIT)
     return trail.finish()
 
 
@@ -229,7 +219,7 @@ class _Recorded:
             return
         counts = vk.ffi.new("uint32_t[3]", self.run.workgroups)
         vk.lib.vkCmdUpdateBuffer(commands, self.pipeline.device.arena.buffer, self._counts_at, 12, counts)
-        _barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT)
+        barrier(commands, vk.VK_PIPELINE_STAGE_TRANSFER_BIT, vk.VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT)
 
     def dispatch(self, trail: Trail) -> None:
         """One dispatch, draw or trace for each parameter set; they do not depend on each other."""
@@ -293,41 +283,3 @@ def _regions(sets: list[list[Placed]]) -> list[tuple[int, int]]:
         else:
             regions[-1] = start, buffer.offset + len(buffer.memory.data) - start
     return [(start, size) for start, size in regions if size] or [(0, ALIGNMENT)]
-
-
-def _copy(commands: Any, source: Any, target: Any, regions: list[tuple[int, int]]) -> None:
-    copies = [{"srcOffset": start, "dstOffset": start, "size": size} for start, size in regions]
-    vk.lib.vkCmdCopyBuffer(commands, source, target, len(copies), vk.ffi.new("VkBufferCopy[]", copies))
-
-
-def _barrier(commands: Any, before: int, after: int) -> None:
-    """All memory written by `before` is visible to `after`. Only the stage of conversions needs synchronization2."""
-    if _CONVERT in (before, after):
-        read_write = {stage: _TRANSFERS if stage == _CONVERT else _READ | _WRITE for stage in (before, after)}
-        wide = vk.ffi.new(
-            "VkMemoryBarrier2 *",
-            {
-                "sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                "srcStageMask": before,
-                "srcAccessMask": read_write[before],
-                "dstStageMask": after,
-                "dstAccessMask": read_write[after],
-            },
-        )
-        s_type = vk.VK_STRUCTURE_TYPE_DEPENDENCY_INFO
-        info = {"sType": s_type, "memoryBarrierCount": 1, "pMemoryBarriers": wide}
-        vk.lib.vkCmdPipelineBarrier2(commands, vk.ffi.new("VkDependencyInfo *", info))
-        return
-    barrier = vk.ffi.new("VkMemoryBarrier *", {"sType": vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER, **_FULL_MEMORY})
-    vk.lib.vkCmdPipelineBarrier(commands, before, after, 0, 1, barrier, 0, vk.ffi.NULL, 0, vk.ffi.NULL)
-
-
-def _submit(device: LogicalDevice, timeout: float, deadline: float, recorded: list[tuple[Channel, Any]]) -> None:
-    """Submit and wait until the `deadline` of time.monotonic(), `timeout` after the run began. Raises Hung."""
-    submit(device.handle, recorded, device.semaphores, device.fence)
-    try:
-        left = max(0.0, deadline - time.monotonic())
-        vk.vkWaitForFences(device.handle, 1, [device.fence], vk.VK_TRUE, int(left * 1e9))
-    except vk.VkTimeout:
-        raise Hung(f"the device did not finish within {timeout:g} s of vkQueueSubmit") from None
-    vk.vkResetFences(device.handle, 1, [device.fence])

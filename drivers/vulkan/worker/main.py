@@ -7,7 +7,21 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .protocol import VERSION, Answers, Ask, Asking, Devices, Failed, Hello, Open, Opened, ProtocolError, Request
+from .protocol import (
+    VERSION,
+    Answers,
+    Ask,
+    Asking,
+    Devices,
+    Failed,
+    Hello,
+    Open,
+    Opened,
+    ProtocolError,
+    Request,
+    Tried,
+    Try,
+)
 from .wire import Wire, claim_standard_streams
 
 # For type checkers only: importing these loads the Vulkan loader, which may not be there.
@@ -39,7 +53,7 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
 def _load() -> str:
     """Import what needs a Vulkan loader; what is missing, in words."""
     try:
-        from . import answers, engine  # noqa: F401
+        from . import answers, engine, trials  # noqa: F401
     except ImportError as e:
         return f"the worker's Python lacks a package: {e}"
     except OSError as e:
@@ -70,22 +84,49 @@ def _greet(wire: Wire, hello: Request | None, missing: str) -> Instance | None:
 
 
 def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engine | None:
-    """Answer queries until a device is to be opened."""
+    """Answer queries and run trials until a device is to be opened."""
+    from .answers import answers
+    from .convert import Unsupported
+    from .device import Home, LogicalDevice
+    from .submission import Hung
+    from .tables import CONVERSIONS
+    from .trials import run_trial
+
+    def announce(call: str) -> None:
+        wire.send(Asking(call))
+
+    tried: dict[tuple[int, str], LogicalDevice] = {}
     for request in requests:
-        if not isinstance(request, (Ask, Open)):
-            raise ProtocolError(f"expected ask or open, got {type(request).__name__}")
+        if not isinstance(request, (Ask, Open, Try)):
+            raise ProtocolError(f"expected ask, try or open, got {type(request).__name__}")
         if not 0 <= request.device < len(instance.physical):
             wire.send(Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}"))
             return None
         if isinstance(request, Open):
             return _open(wire, instance, request)
-        from .answers import answers
-
         try:
-            wire.send(Answers(answers(instance, request.device, lambda call: wire.send(Asking(call)))))
+            if isinstance(request, Ask):
+                wire.send(Answers(answers(instance, request.device, announce)))
+                continue
+            place = request.device, request.memory
+            if place not in tried:
+                supported = instance.describe(request.device).features
+                if lacking := sorted(name for name in CONVERSIONS if not supported.get(name)):
+                    raise Unsupported(f"the device does not support {', '.join(lacking)}")
+                announce("vkCreateDevice")
+                tried[place] = LogicalDevice(instance, request.device, Home(CONVERSIONS), request.memory)
+            wire.send(Tried(run_trial(tried[place], request.trial, announce)))
+        except Unsupported as e:
+            wire.send(Failed("unsupported", str(e)))
+        except Hung as e:
+            wire.send(Failed("timeout", str(e)))
+            return None
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
             traceback.print_exc()
-            wire.send(Failed("error", f"{type(e).__name__}: {e}"))
+            lost = type(e).__name__ == "VkErrorDeviceLost"
+            wire.send(Failed("device-lost" if lost else "error", f"{type(e).__name__}: {e}"))
+            if lost:
+                return None
     return None
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 7
+VERSION = 8
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -73,6 +73,17 @@ class Ask(_Message, frozen=True, tag="ask"):
     """Instead of `Open`, or before it: what this device answers to every query. Answered by `Asking` and `Answers`."""
 
     device: int
+
+
+class Try(_Message, frozen=True, tag="try"):
+    """Like `Ask`: calls that convert matrices, as cts/layout_conversions/calls.py has them.
+
+    `memory` is that of the command, as in `Open`. Answered by `Asking` and `Tried`, or `Failed`.
+    """
+
+    device: int
+    trial: dict[str, Any]
+    memory: Literal["auto", "host", "staged"] = "auto"
 
 
 class Address(Struct, frozen=True):
@@ -333,6 +344,12 @@ class Answers(_Message, frozen=True, tag="answers"):
     answers: dict[str, Any]
 
 
+class Tried(_Message, frozen=True, tag="tried"):
+    """What came of a trial, none of it judged."""
+
+    result: dict[str, Any]
+
+
 class Progress(_Message, frozen=True, tag="progress"):
     """Run `id` has entered a phase: a crash or hang that follows happened in it."""
 
@@ -362,8 +379,8 @@ class Failed(_Message, frozen=True, tag="failed"):
     messages: tuple[str, ...] = ()
 
 
-Request: TypeAlias = Hello | Ask | Open | Run
-Reply: TypeAlias = Devices | Asking | Answers | Opened | Progress | Done | Failed
+Request: TypeAlias = Hello | Ask | Try | Open | Run
+Reply: TypeAlias = Devices | Asking | Answers | Tried | Opened | Progress | Done | Failed
 
 _M = TypeVar("_M")
 

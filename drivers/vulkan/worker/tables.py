@@ -374,3 +374,6 @@ DEPENDENCIES = {
     "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
 }
+
+#: What a device needs for its matrices of cooperative vectors to be converted by a command (VK-053, VK-056).
+CONVERSIONS = frozenset({"cooperativeVector", "bufferDeviceAddress", "synchronization2"})
