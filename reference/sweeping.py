@@ -69,6 +69,15 @@ def _ways(sweep: Sweep) -> list[I64]:
     return [np.flatnonzero(way == n) for n in range(int(way.max()) + 1)]
 
 
+def _alike(sweep: Sweep, numbers: I64) -> list[I64]:
+    """The numbers of those sets that have the same words, whatever their contents."""
+    words = sweep.sets[numbers]
+    if not words.shape[1]:
+        return [numbers] if numbers.size else []
+    _, which = np.unique(words, axis=0, return_inverse=True)
+    return [numbers[which == n] for n in range(int(which.max(initial=-1)) + 1)]
+
+
 def _of_one_way(sweep: Sweep) -> Swept:
     """The answer of sets that take one way through the program."""
     try:
@@ -100,9 +109,9 @@ def _together(sweep: Sweep) -> Swept:
     excluded = _Excluded(len(sweep))
     shared = _shares_memory(sweep.template)
     excluded.add(rules_broken(evaluation, shared))
-    for number in excluded.valid if shared else ():
-        for race in islice(races(evaluation.chosen(np.array([number]))), 1):
-            excluded.take(race, np.array([number]))
+    for alike in _alike(sweep, excluded.valid) if shared else ():
+        for race in islice(races(evaluation.chosen(alike[:1])), 1):
+            excluded.take(race, alike)
     valid = excluded.valid
     while True:
         if not valid.size:

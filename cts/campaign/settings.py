@@ -29,7 +29,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """A campaign, from which its chunks follow; `driver` may have `{device}` in the place of a device.
 
     `cases` is how many are drawn, None for as many as there is time for; `sets` other parameter sets are judged of each
-    that reads operands at run time. Chunks have `chunk` cases, and `round` chunks are planned together. `sweeps` are
+    that passes. Chunks have `chunk` cases, and `round` chunks are planned together. `sweeps` are
     universes of which so many sets are judged, too. `suite` is the `identity` of the suite that draws and judges.
     """
 

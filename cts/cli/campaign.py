@@ -59,7 +59,7 @@ def campaign(
         int,
         typer.Option(
             "--sets",
-            help="Run each case that reads operands at run time with so many other values of these, too.",
+            help="Run each case that passes with so many other operands and contents of buffers, too.",
             metavar="N",
             min=0,
         ),

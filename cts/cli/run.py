@@ -81,7 +81,7 @@ def run(
         int,
         typer.Option(
             "--sets",
-            help="Run each generated case that reads operands at run time with so many other values of these, too.",
+            help="Run each generated case that passes with so many other operands and contents of buffers, too.",
             metavar="N",
             min=0,
         ),

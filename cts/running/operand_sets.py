@@ -1,20 +1,33 @@
-"""Other parameter sets of a generated case: those that its generator would draw, and what is near them."""
+"""Other parameter sets of a generated case: words that its generator would draw, what is near them, other contents."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from cts.choices import Recorded, Source
 from cts.judging.judge import OpenDriver
-from cts.model import Case, Loop, dynamic_words, dynamics
-from cts.model.component import encode
+from cts.model import (
+    Case,
+    Load,
+    Loop,
+    PointerType,
+    StorageClass,
+    buffers_of,
+    dynamic_words,
+    dynamics,
+    initial_bits,
+    types_of,
+    written,
+)
+from cts.model.component import Bits, encode
 from cts.model.delivery import component_of
 from cts.model.operand import Scalar
-from cts.model.sweep import Sweep, Words
+from cts.model.sweep import Bytes, Sweep, Words, window_strides
 from cts.oracle.expectation import Oracle
 from cts.running.drawing import Undrawn, made, recorded
 from cts.spirv.lower.structure import Structure, structure_of
@@ -30,6 +43,9 @@ ROUNDS = 4
 #: How far from a number another one is tried: counts, and what operands must be multiples of.
 NEAR = tuple(sign * distance for distance in (1, 2, 4, 8, 16, 32, 64, 128) for sign in (1, -1))
 
+#: The most bytes that the windows of all sets to try may have together: few sets are tried of cases of large buffers.
+MOST_BYTES = 1 << 25
+
 #: The longest loops that are tried: a device that misses a Break goes through all of its count.
 ITERATIONS = 64
 
@@ -39,44 +55,96 @@ SMALL = tuple(range(9))
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Parameter sets that are given one by one, as sets are given to be judged."""
+    """Parameter sets that are given one by one, as sets are given to be judged.
+
+    Set i has the words of row i, and in `data_buffers` the elements of the template, in an order that follows from
+    `orders[i]`; 0 is the template's own.
+    """
 
     template: Case
     words: Words
-    fixed: Mapping[str, object] = field(default_factory=dict)
+    orders: Numbers
     data_buffers: tuple[str, ...] = ()
+    fixed: Mapping[str, object] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.words)
 
     def sweep(self, numbers: Numbers) -> Sweep:
         """The sets of these places."""
-        return Sweep(self.template, self.words[numbers])
+        data = {
+            name: np.stack([_in_order(bits, order, index) for order in self.orders[numbers].tolist()])
+            for index, (name, bits) in enumerate(self._contents.items())
+        }
+        return Sweep(self.template, self.words[numbers], data)
+
+    @cached_property
+    def _contents(self) -> dict[str, Bits]:
+        return {name: initial_bits(self.template.buffers[name]) for name in self.data_buffers}
+
+
+def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
+    """The bytes of a buffer whose elements lie in another order."""
+    return (np.random.default_rng((order, buffer)).permutation(bits) if order else bits).view(np.uint8)
 
 
 def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Case, count: int) -> Given | None:
     """Sets to try for the example of a number, none of them its own: ROUNDS for each of the `count` that are wanted.
 
-    None where it reads nothing at run time, and where sets cannot share a dispatch: their windows lie beside each
-    other, so that robust accesses of one reach another. The generator makes the case again with one number drawn anew;
-    what leaves the module as it is gives other words. Sets are these, then combinations of them and integers near
-    them, which need not be valid.
+    None where there are no others, and where sets cannot share a dispatch: their windows lie beside each other, so that
+    robust accesses of one reach another. The generator makes the case again with one number drawn anew; what leaves the
+    module as it is gives other words. Sets have these, or combinations of them and integers near them, which need not
+    be valid, with the contents of the case or its elements in another order.
     """
-    if not any(dynamics(case)) or case.opaque or case.conversions or case.robustness is not None:
+    if case.opaque or case.conversions or case.robustness is not None:
+        return None
+    buffers = _loaded(case)
+    if not buffers and not any(dynamics(case)):
         return None
     dice = random.Random(f"sets {seed} {number}")
-    own = dynamic_words(case)
-    drawn = list(_redrawn(source, recorded(seed, number), structure_of(case), dice))
-    tried = [*drawn, *_mixed([own, *drawn], case, dice, ROUNDS * count)]
+    own, most = dynamic_words(case), min(ROUNDS * count, MOST_BYTES // sum(window_strides(case, buffers)))
+    tried = _words(source, recorded(seed, number), case, most, dice) if own.size else [own] * most
+    different: dict[tuple[bytes, int], Words] = {}
+    for others in tried:
+        order = dice.randrange(1, 1 << 32) if buffers and dice.randrange(4) else 0
+        words = own if order and not dice.randrange(3) else others  # at times other contents alone
+        if order or words.tobytes() != own.tobytes():
+            different[words.tobytes(), order] = words
+    if not different:
+        return None
+    orders = np.array([order for _, order in different], np.int64)
+    return Given(case, np.stack(list(different.values())), orders, buffers)
+
+
+def _words(source: Source[Case], first: Recorded, case: Case, count: int, dice: random.Random) -> list[Words]:
+    """So many words, the case's own perhaps among them: as the generator has them, and mixtures. No loop is long."""
+    drawn = list(_redrawn(source, first, structure_of(case), dice))
+    tried = [*drawn, *_mixed([dynamic_words(case), *drawn], case, dice, count)]
     loops = {i for i, instruction in enumerate(case.program) if isinstance(instruction, Loop)}
     counts = [place for place, (i, path, _) in enumerate(dynamics(case)) if i in loops and path == "count"]
-    short = [words for words in tried if (words[counts] <= ITERATIONS).all()]
-    different = {words.tobytes(): words for words in short if words.tobytes() != own.tobytes()}
-    return Given(case, np.stack(list(different.values())[: ROUNDS * count])) if different else None
+    return [words for words in tried if (words[counts] <= ITERATIONS).all()][:count]
+
+
+def _loaded(case: Case) -> tuple[str, ...]:
+    """The buffers whose elements may lie in any order: loaded as they are, and not written.
+
+    The bytes of blocks, and what functions read by themselves, mean something where they are.
+    """
+    types = types_of(case)
+    decoded = {i.buffer for i in case.program if getattr(i, "decode", None) is not None}
+    loads = [i.buffer for i in case.program if isinstance(i, Load)]
+    others = {*written(case), *decoded}
+    others |= {part.buffer for function in case.functions.values() for part in buffers_of(function)}
+    pointers = {name: t.buffer for name, t in types.items() if isinstance(t, PointerType)}
+    found = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
+    return tuple(name for name, b in case.buffers.items() if name in found and b.storage is not StorageClass.Workgroup)
 
 
 def judge_given(given: Given, count: int, driver: OpenDriver, oracle: Oracle) -> Judged:
     """What becomes of the sets, in their order, until so many have a verdict."""
     judged, start = Judged(np.zeros(0, np.uint8)), 0
-    while start < len(given.words) and have_verdict(judged.states).sum() < count:
-        numbers = np.arange(start, min(start + count, len(given.words)))
+    while start < len(given) and have_verdict(judged.states).sum() < count:
+        numbers = np.arange(start, min(start + count, len(given)))
         judged = together([judged, judge_sets(given, numbers, driver, oracle)])
         start += count
     return judged

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cts.judging.events import Event, Result
-from cts.model import Loop, dynamic_words, dynamics
+from cts.model import Case, Loop, MatrixLoadTensor, dynamic_words, dynamics, initial_bits, written
 from cts.plugins import registry
 from cts.running import runner
 from cts.running.drawing import Undrawn, example
@@ -30,24 +30,59 @@ def results(plan: Plan) -> list[Result]:
     return [e for e in events if isinstance(e, Result)]
 
 
-@pytest.mark.parametrize("area", ["tensor_addressing", "matrix_memory", "vector_multiply"])
-def test_sets_change_nothing_but_words(area: str) -> None:
+@pytest.mark.parametrize(
+    "area", ["tensor_addressing", "matrix_memory", "vector_multiply", "block_loads", "per_element"]
+)
+def test_sets_change_nothing_but_words_and_the_order_of_what_is_loaded(area: str) -> None:
     source = registry.area(area)(CAPABILITIES)
-    found = 0
+    words = orders = 0
     for number in range(1, 31):
         case = example(source, 3, number)
-        given = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
-        assert given is None or any(dynamics(case))  # type: ignore[arg-type]
+        assert not isinstance(case, Undrawn)
+        given = parameter_sets(source, 3, number, case, 20)
         if given is None:
+            assert case.opaque or case.conversions or case.robustness or not any(dynamics(case))
             continue
-        found += len(given.words)
-        assert len(given.words) == len(np.unique(given.words, axis=0)) <= ROUNDS * 20
-        assert not (given.words == dynamic_words(case)).all(axis=1).any()  # type: ignore[arg-type]
-        sweep = given.sweep(np.arange(len(given.words)))
-        assert {structure_of(sweep.case(i)) for i in range(len(sweep))} == {structure_of(case)}  # type: ignore[arg-type]
-        again = parameter_sets(source, 3, number, case, 20)  # type: ignore[arg-type]
-        assert again is not None and (again.words == given.words).all()
-    assert found > 5
+        assert len(given) <= ROUNDS * 20
+        own = (given.words == dynamic_words(case)).all(axis=1)
+        words, orders = words + int((~own).sum()), orders + int((given.orders > 0).sum())
+        assert not (own & (given.orders == 0)).any()
+        assert len({(row.tobytes(), order) for row, order in zip(given.words, given.orders, strict=True)}) == len(given)
+        sweep = given.sweep(np.arange(len(given)))
+        assert {structure_of(sweep.case(i)) for i in range(len(sweep))} == {structure_of(case)}
+        for name, rows in sweep.data.items():
+            elements = rows.view(case.buffers[name].type.bits_dtype)
+            assert (np.sort(elements) == np.sort(initial_bits(case.buffers[name]))).all()
+            assert name not in written(case)
+        again = parameter_sets(source, 3, number, case, 20)
+        assert again is not None and (again.words == given.words).all() and (again.orders == given.orders).all()
+    assert words > 5 and orders > 100
+
+
+def test_blocks_and_tables_stay_as_they_are() -> None:
+    source = registry.area("block_loads")(CAPABILITIES)
+    decoded = 0
+    for number in range(1, 31):
+        case = example(source, 3, number)
+        assert not isinstance(case, Undrawn)
+        given = parameter_sets(source, 3, number, case, 4)
+        blocks = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
+        decoded += len(blocks)
+        assert given is None or blocks.isdisjoint(given.data_buffers)
+    assert decoded > 10
+
+
+def test_large_buffers_have_few_sets() -> None:
+    source = registry.area("tensor_addressing")(CAPABILITIES)
+    large = next(
+        (number, case)
+        for number in range(1, 300)
+        if isinstance(case := example(source, 5, number), Case)
+        and sum(b.size for b in case.buffers.values()) > 1 << 24
+        and not case.robustness
+    )
+    given = parameter_sets(source, 5, *large, 64)
+    assert given is None or len(given) <= 2
 
 
 def test_no_loop_is_made_long() -> None:
