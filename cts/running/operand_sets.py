@@ -91,12 +91,13 @@ def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
 def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Case, count: int) -> Given | None:
     """Sets to try for the example of a number, none of them its own: ROUNDS for each of the `count` that are wanted.
 
-    None where there are no others, and where sets cannot share a dispatch: their windows lie beside each other, so that
-    robust accesses of one reach another. The generator makes the case again with one number drawn anew; what leaves the
-    module as it is gives other words. Sets have these, or combinations of them and integers near them, which need not
-    be valid, with the contents of the case or its elements in another order.
+    None where there are no others, and where sets cannot share a dispatch, as a universe's cannot: their windows lie
+    beside each other, so that no range of memory ends with one, and none begins late. The generator makes the case again
+    with one number drawn anew; what leaves the module as it is gives other words. Sets have these, or combinations of
+    them and integers near them, which need not be valid, with the contents of the case or its elements in another order.
     """
-    if case.opaque or case.conversions or case.robustness is not None:
+    late = any(buffer.begins_at for buffer in case.buffers.values())
+    if late or case.opaque or case.conversions or case.robustness is not None:
         return None
     buffers = _loaded(case)
     if not buffers and not any(dynamics(case)):
