@@ -92,9 +92,10 @@ def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Ca
     """Sets to try for the example of a number, none of them its own: ROUNDS for each of the `count` that are wanted.
 
     None where there are no others, and where sets cannot share a dispatch, as a universe's cannot: their windows lie
-    beside each other, so that no range of memory ends with one, and none begins late. The generator makes the case again
-    with one number drawn anew; what leaves the module as it is gives other words. Sets have these, or combinations of
-    them and integers near them, which need not be valid, with the contents of the case or its elements in another order.
+    beside each other, so that no range of memory ends with one, and none begins late. The generator makes the case
+    again with one number drawn anew; what leaves the module as it is gives other words. Sets have these, or
+    combinations of them and integers near them, which need not be valid, with the contents of the case or its elements
+    in another order.
     """
     late = any(buffer.begins_at for buffer in case.buffers.values())
     if late or case.opaque or case.conversions or case.robustness is not None:
