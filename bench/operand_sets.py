@@ -10,37 +10,17 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from typing import Any
+
+from sweeps import Timed
 
 from cts.known.quarantine import NO_RULES
 from cts.model import Case
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Swept
 from cts.plugins import registry
 from cts.running.drawing import example
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.operand_sets import judge_given, parameter_sets
 from cts.sweeps.judging import have_verdict, wrong
-
-
-class Timed:
-    """The oracle, whose answers to sweeps are timed."""
-
-    def __init__(self) -> None:
-        self.oracle = registry.oracle()
-        self.seconds = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.oracle, name)
-
-    def sweep(self, sweep: Sweep) -> Swept:
-        """As the oracle's."""
-        start = time.perf_counter()
-        try:
-            return self.oracle.sweep(sweep)
-        finally:
-            self.seconds += time.perf_counter() - start
 
 
 def main() -> None:

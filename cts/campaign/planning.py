@@ -109,22 +109,22 @@ class Planner:
 
 
 class News:
-    """What cases have that others lack."""
+    """What drawn cases have that others lack; those that a driver cannot run have nothing."""
 
     def __init__(self) -> None:
-        self.cases = 0
+        self.drawn = 0
         self.seen: Counter[str] = Counter()
 
     def add(self, report: Report) -> None:
         """Count the situations and facts of a report's cases."""
-        self.cases += sum(report.verdicts.values())
+        self.drawn += report.drawn
         self.seen.update(report.situations)
         self.seen.update(report.facts)
 
     @property
     def chance(self) -> float:
         """How likely the next case has something that none of these has (Good 1953): the part of it seen once."""
-        return sum(count == 1 for count in self.seen.values()) / self.cases if self.cases else 1.0
+        return sum(count == 1 for count in self.seen.values()) / self.drawn if self.drawn else 1.0
 
 
 def interleaved(areas: Sequence[str], weights: Sequence[float], count: int) -> list[str]:

@@ -195,7 +195,7 @@ def planned(given: Settings, order: int, news: dict[str, int]) -> list[Chunk]:
         for chunk in reversed(some):
             new = {f"{chunk.area} {chunk.start} {n}": 1 for n in range(news[chunk.area])}
             count += len(new)
-            report = Report(chunk, "", "", verdicts={"pass": chunk.count}, situations={"all": chunk.count, **new})
+            report = Report(chunk, "", "", drawn=chunk.count, situations={"all": chunk.count, **new})
             assert planner.done(chunk, report) and not planner.done(chunk, report)
     return chunks
 
@@ -211,6 +211,17 @@ def test_plans_follow_from_reports_alone(order: int) -> None:
     assert sum(chunk.count for chunk in chunks) == 1205
     by_area = {area: sum(chunk.count for chunk in chunks if chunk.area == area) for area in given.areas}
     assert by_area["tensor_addressing"] > 4 * by_area["reductions"] > 0
+
+
+def test_an_area_that_the_driver_cannot_run_gets_little() -> None:
+    given = settings(cases=1200)
+    planner, counts = Planner(given, {}), dict.fromkeys(given.areas, 0)
+    while (chunk := planner.next()) is not None:
+        counts[chunk.area] += chunk.count
+        new = {f"{chunk.start} {n}": 1 for n in range(4)} if chunk.area == "reductions" else {}
+        unsupported = {} if new else {"everything": chunk.count}
+        planner.done(chunk, Report(chunk, "", "", drawn=chunk.count, unsupported=unsupported, situations=new))
+    assert counts["reductions"] > 4 * counts["tensor_addressing"] > 0
 
 
 def test_areas_are_spread_by_weight() -> None:
