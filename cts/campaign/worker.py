@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,16 +16,17 @@ import numpy as np
 from cts.campaign.chunks import Answer, Chunk, FaultSeen, Kept, Lost, Reduce, Reduced, Report, structure
 from cts.campaign.settings import DEVICE, Settings, differing, host, identity
 from cts.coverage.situations import exercised
-from cts.driver import NamedDriver
+from cts.driver import NamedDriver, Outcome, Status
 from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.judging.batch import judge_all
+from cts.judging.compare import compare
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, describe
 from cts.judging.reruns import rerun_findings
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
 from cts.model import Case, dumps_case, loads_case
-from cts.model.sweep import AREA
+from cts.model.sweep import AREA, Bytes
 from cts.oracle.expectation import Expectation, Oracle
 from cts.plugins import registry
 from cts.reduction.minimize import Budget, minimize, renamed
@@ -246,9 +247,8 @@ class _ChunkRun:
             case = case_of(place)
             (one,) = judge_all([case], [self.worker.driver], self.worker.oracle.expect)
             attempt = one.attempts[0]
-            if attempt.verdict is Verdict.PASS:
-                said = "a parameter set fails among others in a dispatch, and passes alone"
-                attempt = replace(attempt, verdict=Verdict.FLAKY, detail=said)
+            if attempt.verdict is Verdict.PASS and one.expectation is not None:
+                attempt = among_others(case, attempt, one.expectation, judged.left.get(place))
             self._count(case, attempt, one.expectation, number)
 
     def _count(self, case: Case, attempt: Attempt, expectation: Expectation | None, number: int) -> None:
@@ -292,6 +292,15 @@ class _ChunkRun:
             return work()
         finally:
             self.seconds[stage] += time.perf_counter() - start
+
+
+def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:
+    """What a set that passes alone came to among others, where it failed, with what it left there if that is known."""
+    said = "a parameter set fails among others in a dispatch, and passes alone"
+    if left is None:
+        return replace(alone, verdict=Verdict.FLAKY, detail=said)
+    outcome, divergence = Outcome(Status.DONE, dict(left)), compare(case, expectation, left)
+    return replace(alone, verdict=Verdict.FLAKY, detail=said, outcome=outcome, divergence=divergence)
 
 
 def suspected(case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle) -> tuple[str, str]:

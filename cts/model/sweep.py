@@ -120,6 +120,16 @@ class Sweep:
                 memory[name] = np.concatenate([guard, contents, guard])
         return memory
 
+    def left_by(self, index: int, memory: Mapping[str, Bytes]) -> dict[str, Bytes]:
+        """Of memory after a run what concerns one set, as a case of its own would have left it."""
+        left = dict(memory)
+        for name, windows in self.windows.items():
+            behind = guard_pattern().copy()
+            gap = windows.gaps(memory[name])[index][: len(behind)]
+            behind[: len(gap)] = gap
+            left[name] = np.concatenate([guard_pattern(), windows.contents(memory[name])[index], behind])
+        return left
+
     def case(self, index: int, constness: Literal["dynamic", "literal", "spec"] = "dynamic") -> Case:
         """One set as a case of its own, whose swept operands are delivered as `constness` says."""
         case = self.template

@@ -22,10 +22,13 @@ from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job_for
 from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
-from cts.model.sweep import Sweep, sets_at_a_time, window_strides
+from cts.model.sweep import Bytes, Sweep, sets_at_a_time, window_strides
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
 from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
+
+#: Wrong sets of which is kept what they left in memory.
+LEFT = 3
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
 DISPATCH_SETS = 8192
@@ -89,12 +92,16 @@ def wrong(states: States) -> npt.NDArray[np.bool_]:
 
 @dataclass(eq=False)
 class Judged:
-    """What became of some sets on a driver, (n,); how many each rule excludes; the first detail of each other state."""
+    """What became of some sets on a driver, (n,); how many each rule excludes; the first detail of each other state.
+
+    `left` is what some wrong sets left in memory among others, by their places.
+    """
 
     states: States
     excluded: Counter[str] = field(default_factory=Counter)
     details: dict[State, str] = field(default_factory=dict)
     seconds: float = 0.0
+    left: dict[int, dict[str, Bytes]] = field(default_factory=dict)
 
     def note(self, places: Numbers, state: State, detail: str) -> None:
         """Give some sets a state that is not PASS."""
@@ -108,6 +115,7 @@ class Judged:
         self.excluded.update(some.excluded)
         self.details = some.details | self.details
         self.seconds += some.seconds
+        self.left |= {start + place: memory for place, memory in some.left.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +282,8 @@ class _Judge:
                 return
         if wrong is not None:
             self.result.states[block.places] = np.where(wrong, State.FAIL, State.PASS)
+            for number in np.flatnonzero(wrong)[: max(0, LEFT - len(self.result.left))].tolist():
+                self.result.left[int(block.places[number])] = block.sweep.left_by(number, outcome.memory)
         elif len(block.sweep) > 1:
             for half in _halves(block):
                 self._again(half)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,8 +23,9 @@ from cts.campaign.running import Campaign
 from cts.campaign.settings import Settings, identity
 from cts.campaign.totals import Totals, chance
 from cts.campaign.worker import Worker
+from cts.driver import Outcome, SweepJob
 from cts.errors import BadInput
-from cts.model import loads_case
+from cts.model import loads_case, written
 from cts.plugins import registry
 from cts.running.deadline import Deadline
 from cts.running.drawing import example
@@ -294,6 +297,34 @@ def test_sets_of_cases_and_of_universes_are_judged(tmp_path: Path) -> None:
     found = {area: totals.sets for area, totals in folder.totals.areas.items()}
     assert found.pop("tensor_addressing") > 20
     assert found == {"sweep.vector_loads": 40, "sweep.vector_unary_8": 8}
+
+
+class Among:
+    """A driver whose dispatches of several sets flip a byte of what the second one stores."""
+
+    def __init__(self, driver: Any) -> None:
+        self.driver = driver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.driver, name)
+
+    def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
+        for job in jobs:
+            (outcome,) = self.driver.run_sweeps([job])
+            if len(job.sweep) > 1:
+                name = written(job.sweep.template)[0]
+                job.sweep.windows[name].contents(outcome.memory[name])[1, 0] ^= 0x55
+            yield outcome
+
+
+def test_a_set_that_fails_among_others_alone_is_kept_with_what_it_left() -> None:
+    worker = Worker(settings(driver="emulator", areas=("reductions",), sets=5))
+    worker.driver = replace(worker.driver, driver=Among(worker.driver.driver))
+    with closing(worker):
+        report = worker.answer(Chunk("reductions", 1, 10))
+    assert isinstance(report, Report) and report.verdicts["flaky"] > 3
+    assert all(kept.detail.startswith("a parameter set fails among others") for kept in report.kept)
+    assert all("1 of " in kept.detail and "expected" in kept.detail for kept in report.kept)
 
 
 def test_workers_of_a_scheduler_find_the_same(alone: Path, tmp_path: Path) -> None:
