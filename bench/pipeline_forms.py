@@ -24,13 +24,16 @@ import numpy as np
 from cts.driver import IN_PROCESSES
 from cts.errors import NothingToGenerate
 from cts.job import Making, ModuleJob, Submitting
-from cts.judging.batch import judge_all
-from cts.judging.judge import OpenDriver, refusal
+from cts.judging.batch import Judged, judge_all
+from cts.judging.finding import finding
+from cts.judging.judge import Attempt, OpenDriver, refusal
 from cts.known.baseline import load as load_baseline
 from cts.known.quarantine import NO_RULES
 from cts.model import Case, dumps_case
+from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.plugins.transform import Origin, Transform, Transformed, parse
+from cts.report.failure import summary
 from cts.running import corpus
 from cts.running.drawing import check, example, fault_of
 from cts.running.opening import open_driver
@@ -144,19 +147,23 @@ def part(options: argparse.Namespace, forms: list[str], number: int) -> dict[str
                 tally = tallies[form]
                 tally.changed = transform.changed
                 for plain, result in zip(judged[0], results, strict=True):
-                    count(tally, result.case, plain.attempts[0], result.attempts[0])
+                    count(tally, result, plain.attempts[0], oracle)
     finally:
         opened.driver.close()
     return tallies
 
 
-def count(tally: Tally, case: Case, plain: Any, attempt: Any) -> None:
+def count(tally: Tally, judged: Judged, plain: Attempt, oracle: Oracle) -> None:
     """Take in a case, as it is and in the form."""
+    case, attempt = judged.case, judged.attempts[0]
     tally.cases += 1
     tally.verdicts[attempt.verdict.value] += 1
     if attempt.kind != plain.kind and attempt.verdict.value != "unsupported":
         said = {"case": case.name, "plain": plain.verdict.value, "verdict": attempt.verdict.value}
-        tally.differences.append(said | {"detail": attempt.detail[:2000], "yaml": dumps_case(case)})
+        seen = [attempt.detail[:2000]]
+        if attempt.divergence is not None:
+            seen += summary(finding(case, attempt, judged.expectation, oracle))
+        tally.differences.append(said | {"detail": "\n".join(seen), "yaml": dumps_case(case)})
 
 
 def given(opened: OpenDriver, seed: int, number: int, of: int) -> Iterator[Case]:

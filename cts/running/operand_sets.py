@@ -15,6 +15,7 @@ from cts.model import (
     Case,
     Load,
     Loop,
+    MatrixLoadTensor,
     PointerType,
     StorageClass,
     buffers_of,
@@ -133,7 +134,7 @@ def _loaded(case: Case) -> tuple[str, ...]:
     The bytes of blocks, and what functions read by themselves, mean something where they are.
     """
     types = types_of(case)
-    decoded = {i.buffer for i in case.program if getattr(i, "decode", None) is not None}
+    decoded = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
     loads = [i.buffer for i in case.program if isinstance(i, Load)]
     others = {*written(case), *decoded}
     others |= {part.buffer for function in case.functions.values() for part in buffers_of(function)}
