@@ -58,8 +58,8 @@ def negated(x: float, bug: int) -> float:
 @device
 def absolute(x: float, bug: int) -> float:
     """|x|."""
-    if bug == s.CALLBACK_ABS_KEEPS_MINUS_ZERO and x == 0:
-        return x
+    if bug == s.CALLBACK_ABS_NEGATES_ZERO and x == 0:
+        return -x
     return abs(x)
 
 

@@ -136,7 +136,8 @@ class Floats:
         return self._moved(intervals.negate, a)
 
     def abs(self, a: Value) -> Value:
-        return self._moved(intervals.absolute, a, keeps_specials=False)
+        """FAbs, which by its text is x where x >= 0, and so of -0 either zero (NU-020)."""
+        return self._moved(intervals.absolute, a, keeps_specials=False, zero=intervals.negative_zero)
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
@@ -254,11 +255,20 @@ class Floats:
             return np.zeros((), bool)
         return np.isnan(value.history.lo)
 
-    def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
+    def _moved(
+        self,
+        move: Callable[[Interval], Interval],
+        a: Value,
+        keeps_specials: bool = True,
+        zero: Callable[[Interval], Mask] | None = None,
+    ) -> Value:
+        """What is moved with another sign; `zero` says of which numbers the result may be a zero of either sign."""
         mode = self.mode(component_of(a)).unrounded
         ieee = self.ieee or (mode.specials and keeps_specials)
-        bounds, zero, wild = self._parts(a, mode)
-        result = rounded(component_of(a), move(bounds), wild, a.reasons, zero, ieee, mode)
+        bounds, may_be_zero, wild = self._parts(a, mode)
+        if zero is not None and (free := zero(bounds)).any():
+            may_be_zero = free if may_be_zero is None else may_be_zero | free
+        result = rounded(component_of(a), move(bounds), wild, a.reasons, may_be_zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
             return specials.recomputed(result, specials.moved(move), (a,), mode=mode) if ieee and wild.any() else result

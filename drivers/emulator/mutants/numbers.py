@@ -71,7 +71,7 @@ REDUCE_EXTREME_STARTS_FINITE = reduction(
 
 # Callbacks (vm.py, number_bugs.py)
 CALLBACK_NEGATION_FROM_ZERO = per_element("callback-negation-from-zero", "in functions, -x of floats is 0 - x")
-CALLBACK_ABS_KEEPS_MINUS_ZERO = per_element("callback-abs-keeps-minus-zero", "abs is max(x, -x): that of -0 is -0")
+CALLBACK_ABS_NEGATES_ZERO = per_element("callback-abs-negates-zero", "abs is x where x > 0, else -x: that of +0 is -0")
 CALLBACK_COMPARES_UNORDERED = per_element("callback-compares-unordered", "comparisons with a NaN are true")
 DECODE_ZERO_SKIPS_SCALE = block(
     "decode-zero-skips-scale", "an element of 0 is decoded as 0 whatever its scale: negative, infinite or NaN"
