@@ -30,7 +30,7 @@ from cts.model import (
     types_of,
     written,
 )
-from cts.model.sweep import Sweep
+from cts.model.sweep import Sweep, Words
 from cts.oracle.expectation import Allowed, Exclusion, Identical, Intervals, Swept, Violation
 from cts.reference.common.broken import Broken, violations_of
 from cts.reference.execution.execute import run
@@ -64,18 +64,15 @@ def _ways(sweep: Sweep) -> list[I64]:
     """The numbers of the sets that agree in all operands that decide which instructions are executed."""
     program = sweep.template.program
     flow = {n for n, instruction in enumerate(program) if isinstance(instruction, ControlInstruction)}
-    columns = [column for column, (n, _, _) in enumerate(dynamics(sweep.template)) if n in flow]
-    _, way = np.unique(sweep.sets[:, columns], axis=0, return_inverse=True)
-    return [np.flatnonzero(way == n) for n in range(int(way.max()) + 1)]
+    return _alike(sweep.sets[:, [column for column, (n, _, _) in enumerate(dynamics(sweep.template)) if n in flow]])
 
 
-def _alike(sweep: Sweep, numbers: I64) -> list[I64]:
-    """The numbers of those sets that have the same words, whatever their contents."""
-    words = sweep.sets[numbers]
-    if not words.shape[1]:
-        return [numbers] if numbers.size else []
-    _, which = np.unique(words, axis=0, return_inverse=True)
-    return [numbers[which == n] for n in range(int(which.max(initial=-1)) + 1)]
+def _alike(words: Words) -> list[I64]:
+    """The numbers of rows that are the same, (n, k)."""
+    if not words.size:
+        return [np.arange(len(words))] if len(words) else []
+    _, group = np.unique(words, axis=0, return_inverse=True)
+    return [np.flatnonzero(group.reshape(-1) == n) for n in range(int(group.max()) + 1)]
 
 
 def _of_one_way(sweep: Sweep) -> Swept:
@@ -109,9 +106,10 @@ def _together(sweep: Sweep) -> Swept:
     excluded = _Excluded(len(sweep))
     shared = _shares_memory(sweep.template)
     excluded.add(rules_broken(evaluation, shared))
-    for alike in _alike(sweep, excluded.valid) if shared else ():
-        for race in islice(races(evaluation.chosen(alike[:1])), 1):
-            excluded.take(race, alike)
+    sound = excluded.valid
+    for alike in _alike(sweep.sets[sound]) if shared else ():
+        for race in islice(races(evaluation.chosen(sound[alike[:1]])), 1):
+            excluded.take(race, sound[alike])
     valid = excluded.valid
     while True:
         if not valid.size:
