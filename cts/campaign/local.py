@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -132,6 +133,14 @@ class Processes:
 
 
 def _begin(count: int) -> None:
-    """What a process begins with. Ctrl-C does not concern it."""
+    """What a process begins with. Ctrl-C does not concern it; it ends with the campaign, even one that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault(IN_PROCESSES, str(count))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "this is a process of a pool"
+    parent.join()
+    os._exit(1)  # the queue of tasks stays open: nothing else says that none will come

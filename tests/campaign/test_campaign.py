@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -159,6 +161,18 @@ def test_a_process_that_dies_costs_nothing_but_time(alone: Path, tmp_path: Path)
     assert campaign(folder, executor) == 1
     assert not executor.deaths
     assert outcomes(folder.path) == outcomes(alone)
+
+
+def test_processes_end_with_a_campaign_that_is_killed(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "cts", "campaign", "-d", "emulator", "--area", "reductions", "--cases", "100000")
+    environment = {**os.environ, "PYTHONPATH": str(Path(folders.__file__).parents[2])}
+    client = subprocess.Popen([*command, "-j", "2"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    answers = tmp_path / "cts-run/001" / folders.ANSWERS
+    while not (answers.exists() and answers.read_bytes()):
+        with pytest.raises(subprocess.TimeoutExpired):  # it goes on
+            client.wait(0.05)
+    client.kill()
+    client.communicate(timeout=60)  # each process holds the other end of its standard error until it ends
 
 
 def test_a_chunk_whose_process_always_dies_is_lost(tmp_path: Path) -> None:
