@@ -20,6 +20,7 @@ from cts.driver import NamedDriver, Outcome, Status
 from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.judging.batch import judge_all
 from cts.judging.compare import compare
+from cts.judging.events import Finding
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, describe
 from cts.judging.reruns import rerun_findings
@@ -27,7 +28,7 @@ from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
 from cts.model import Case, dumps_case, loads_case
 from cts.model.sweep import AREA, Bytes
-from cts.oracle.expectation import Expectation, Oracle
+from cts.oracle.expectation import Expectation
 from cts.plugins import registry
 from cts.reduction.minimize import Budget, minimize, renamed
 from cts.reduction.narrowing import narrowed
@@ -274,10 +275,12 @@ class _ChunkRun:
             return attempt
         driver = worker.driver
         attempt = rerun_findings(driver, case, expectation, attempt, worker.settings.reruns)
-        cause, seen = suspected(case, attempt, expectation, worker.oracle)
+        found = None if attempt.divergence is None else finding(case, attempt, expectation, worker.oracle)
+        cause = suspected(attempt, found)
         self.causes[cause] += 1
         if sum(kept.cause == cause for kept in self.kept) < KEPT:
-            self.kept.append(Kept(case.content_hash, cause, attempt.verdict.value, seen, dumps_case(case), number))
+            verdict, text = attempt.verdict.value, seen(attempt, found)
+            self.kept.append(Kept(case.content_hash, cause, verdict, text, dumps_case(case), number))
         return attempt
 
     def _fault(self, fault: Fault, number: int) -> None:
@@ -303,17 +306,17 @@ def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Map
     return replace(alone, verdict=Verdict.FLAKY, detail=said, outcome=outcome, divergence=divergence)
 
 
-def suspected(case: Case, attempt: Attempt, expectation: Expectation | None, oracle: Oracle) -> tuple[str, str]:
-    """What may be behind a failure, and what was seen of it.
+def suspected(attempt: Attempt, found: Finding | None) -> str:
+    """What may be behind a failure: its verdict, and the instruction and fact that its first wrong byte leads to."""
+    if found is None:
+        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
+    return f"{attempt.verdict.value}: {' '.join(filter(None, named_by(found))) or 'no instruction known'}"
 
-    The first is its verdict, with the instruction and the fact that its first wrong byte leads to.
-    """
-    if attempt.divergence is None:
-        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}", attempt.detail
-    found = finding(case, attempt, expectation, oracle)
-    cause = " ".join(filter(None, named_by(found))) or "no instruction known"
-    seen = "\n".join(filter(None, (attempt.detail, *summary(found), *details(found, SHOWN))))
-    return f"{attempt.verdict.value}: {cause}", seen
+
+def seen(attempt: Attempt, found: Finding | None) -> str:
+    """What happened, and what differs where something does."""
+    lines = () if found is None else (*summary(found), *details(found, SHOWN))
+    return "\n".join(filter(None, (attempt.detail, *lines)))
 
 
 _workers: dict[str, Worker] = {}

@@ -55,6 +55,12 @@ def element_size(form: Form) -> int:
     return COMPONENTS[form.component].size
 
 
+def copy_bytes(source: Side, destination: Side) -> None:
+    """As many bytes as both have."""
+    size = min(source.size, destination.size)
+    destination.memory[destination.start : destination.start + size] = source.memory[source.start : source.start + size]
+
+
 def elsewhere(side: Side) -> Side:
     """A side with memory of its own."""
     return replace(side, memory=side.memory.copy())
@@ -175,9 +181,7 @@ class ColumnsStayColumns(Converter):
     def convert(self, source: Side, destination: Side) -> None:
         forms = source.form, destination.form
         if forms[0].layout == forms[1].layout and not forms[0].optimal and forms[0].rows > forms[0].cols:
-            size = min(source.size, destination.size)
-            places = slice(destination.start, destination.start + size)
-            destination.memory[places] = source.memory[source.start : source.start + size]
+            copy_bytes(source, destination)
         else:
             super().convert(source, destination)
 
@@ -202,9 +206,7 @@ class OptimalIsOptimal(Converter):
 
     def convert(self, source: Side, destination: Side) -> None:
         if source.form.optimal and destination.form.optimal and source.form.component == destination.form.component:
-            size = min(source.size, destination.size)
-            places = slice(destination.start, destination.start + size)
-            destination.memory[places] = source.memory[source.start : source.start + size]
+            copy_bytes(source, destination)
         else:
             super().convert(source, destination)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from cts.model import Case, Loop, MatrixLoadTensor, dynamic_words, dynamics, ini
 from cts.plugins import registry
 from cts.running import runner
 from cts.running.drawing import Undrawn, example
-from cts.running.operand_sets import ITERATIONS, ROUNDS, parameter_sets
+from cts.running.operand_sets import ITERATIONS, ROUNDS, Given, parameter_sets
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.spirv.lower.structure import structure_of
@@ -30,16 +31,21 @@ def results(plan: Plan) -> list[Result]:
     return [e for e in events if isinstance(e, Result)]
 
 
+def with_sets(area: str, examples: int, count: int) -> Iterator[tuple[int, Case, Given | None]]:
+    """The first examples of an area by their numbers, and so many parameter sets of each."""
+    source = registry.area(area)(CAPABILITIES)
+    for number in range(1, examples + 1):
+        case = example(source, 3, number)
+        assert not isinstance(case, Undrawn)
+        yield number, case, parameter_sets(source, 3, number, case, count)
+
+
 @pytest.mark.parametrize(
     "area", ["tensor_addressing", "matrix_memory", "vector_multiply", "block_loads", "per_element"]
 )
 def test_sets_change_nothing_but_words_and_the_order_of_what_is_loaded(area: str) -> None:
-    source = registry.area(area)(CAPABILITIES)
     words = orders = 0
-    for number in range(1, 31):
-        case = example(source, 3, number)
-        assert not isinstance(case, Undrawn)
-        given = parameter_sets(source, 3, number, case, 20)
+    for number, case, given in with_sets(area, 30, 20):
         if given is None:
             late = any(buffer.begins_at for buffer in case.buffers.values())
             assert late or case.opaque or case.conversions or case.robustness or not any(dynamics(case))
@@ -56,18 +62,14 @@ def test_sets_change_nothing_but_words_and_the_order_of_what_is_loaded(area: str
             elements = rows.view(case.buffers[name].type.bits_dtype)
             assert (np.sort(elements) == np.sort(initial_bits(case.buffers[name]))).all()
             assert name not in written(case)
-        again = parameter_sets(source, 3, number, case, 20)
+        again = parameter_sets(registry.area(area)(CAPABILITIES), 3, number, case, 20)
         assert again is not None and (again.words == given.words).all() and (again.orders == given.orders).all()
     assert words > 5 and orders > 100
 
 
 def test_blocks_and_tables_stay_as_they_are() -> None:
-    source = registry.area("block_loads")(CAPABILITIES)
     decoded = 0
-    for number in range(1, 31):
-        case = example(source, 3, number)
-        assert not isinstance(case, Undrawn)
-        given = parameter_sets(source, 3, number, case, 4)
+    for _, case, given in with_sets("block_loads", 30, 4):
         blocks = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
         decoded += len(blocks)
         assert given is None or blocks.isdisjoint(given.data_buffers)
@@ -89,12 +91,8 @@ def test_large_buffers_have_few_sets() -> None:
 
 def test_no_loop_is_made_long() -> None:
     """A device that misses a Break goes through all of a loop's count."""
-    source = registry.area("matrix_programs")(CAPABILITIES)
     found = 0
-    for number in range(1, 80):
-        case = example(source, 3, number)
-        assert not isinstance(case, Undrawn)
-        given = parameter_sets(source, 3, number, case, 8)
+    for _, case, given in with_sets("matrix_programs", 79, 8):
         counts = [
             n for n, (i, path, _) in enumerate(dynamics(case)) if isinstance(case.program[i], Loop) and path == "count"
         ]
