@@ -15,12 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count as count_from
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cts.choices import Source
 from cts.driver import IN_PROCESSES
 from cts.errors import NothingToGenerate
 from cts.job import Making, ModuleJob, Submitting
@@ -173,26 +176,22 @@ def given(opened: OpenDriver, seed: int, number: int, of: int) -> Iterator[Case]
     def may_run(case: Case) -> bool:
         return refusal(opened, case) is None and opened.quarantine.find(case) is None
 
+    def drawn(source: Source[Case]) -> Iterator[Case]:
+        for number in count_from(1):
+            case = example(source, seed, number)
+            if isinstance(case, Case) and may_run(case) and not fault_of(case, lambda case: check(case, oracle)):
+                yield case
+
     read = (corpus.read(entry, oracle) for entry in corpus.entries()[number::of])
     sources = [(case for case in read if may_run(case))]
     for area in registry.names("cts.areas"):
-        try:
-            source = registry.area(area)(opened.capabilities)
-        except NothingToGenerate:
-            continue
-        drawn = (example(source, seed, i) for i in range(1, 1 << 30))
-        sources.append(
-            case
-            for case in drawn
-            if isinstance(case, Case) and may_run(case) and not fault_of(case, lambda case: check(case, oracle))
-        )
+        with suppress(NothingToGenerate):
+            sources.append(drawn(registry.area(area)(opened.capabilities)))
     while sources:
         for one in list(sources):
             try:
                 yield next(one)
-            except StopIteration:
-                sources.remove(one)
-            except NothingToGenerate:
+            except (StopIteration, NothingToGenerate):
                 sources.remove(one)
 
 

@@ -11,8 +11,9 @@ from cts.campaign.settings import Settings
 #: The part of a round that all areas share alike, whatever they bring.
 ALIKE = 0.25
 
-#: A round is planned from what all rounds so many before it brought: nobody waits for the end of the last one.
-AHEAD = 2
+#: A round is planned from what all rounds so many before it brought. The chunks of so many rounds are minutes of work
+#: for thirty processes: nobody waits for one whose pipeline takes a minute to create.
+AHEAD = 16
 
 #: Parameter sets of a chunk of a universe.
 SETS = 8192

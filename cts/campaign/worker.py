@@ -119,12 +119,8 @@ class Worker:
         if not attempt.verdict.is_finding:
             return Reduced(task, "", f"{attempt.verdict.value} when it was run again")
 
-        def wanted(other: Case) -> bool:
-            kept = driver.quarantine.last(other) or driver.baseline.known_by_condition(other, attempt.verdict)
-            return not kept
-
         driver, attempt = narrowed(driver, case, attempt, judged.expectation)
-        smaller = minimize(case, driver, self.oracle, Budget(task.seconds), lambda event: None, wanted)
+        smaller = minimize(case, driver, self.oracle, Budget(task.seconds))
         note = f"{smaller.verdict.value} on {driver.narrowed or driver.spec}"
         return Reduced(task, dumps_case(renamed(smaller)), note)
 

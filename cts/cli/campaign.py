@@ -121,7 +121,17 @@ def campaign(
         wanted = folders.settings_of(resume)
     else:
         wanted = settings_of(
-            driver, area or [], cases, seed, sets, sweep, chunk, transform or [], (quarantine, baseline), reruns
+            driver,
+            area or [],
+            cases,
+            seed,
+            sets,
+            sweep,
+            chunk,
+            transform or [],
+            (quarantine, baseline),
+            reruns,
+            devices,
         )
         if cases is None and max_time is None:
             raise BadInput("endless", "a campaign without an end", "cts campaign", "--cases N, --max-time S, or both")
@@ -156,6 +166,7 @@ def settings_of(
     transforms: list[str],
     known: tuple[Path | None, Path | None],
     reruns: int,
+    devices: str | None = None,
 ) -> Settings:
     """The settings of a new campaign. Raises BadInput, or BadInputs with all that is wrong."""
     from cts.campaign.settings import DEVICE, Settings, identity, now
@@ -175,7 +186,7 @@ def settings_of(
             raise BadInput(
                 "no-driver", "no driver to test", "cts campaign", "--driver emulator; `cts drivers` lists them"
             )
-        check_drivers([driver.replace(DEVICE, "0")])
+        check_drivers([driver.replace(DEVICE, (devices or "0").split(",")[0].strip())])
         for text in transforms:
             registry.check_transform(text)
         (spec,) = registry.transformed((driver,), transforms)

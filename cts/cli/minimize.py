@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.options import BaselineFile, QuarantineFile
 from cts.cli.paths import written
 from cts.cli.target import Driver, Target
 
@@ -36,12 +37,15 @@ def minimize(
         float | None, typer.Option("--seconds", help="Stop after this time.", metavar="S", min=0)
     ] = None,
     steps: Annotated[int | None, typer.Option("--steps", help="Stop after this many runs.", metavar="N", min=0)] = None,
+    quarantine: QuarantineFile = None,
+    baseline: BaselineFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print the case and every step as JSON.")] = False,
 ) -> None:
     """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.
 
     Instructions, dimensions, numbers, types and data are made less, one after the other, and only
-    valid cases are tried. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
+    valid cases are tried. With --baseline no case is taken that its conditions explain: another failure that is known
+    does not take the place of this one. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
     on stderr, or by --json.
     """
     from cts.cli.target import read, tell_if_not_validated
@@ -49,6 +53,7 @@ def minimize(
     from cts.model import dumps_case
     from cts.plugins import registry
     from cts.reduction.minimize import Budget, renamed, report
+    from cts.running.checks import load_known
     from cts.running.opening import open_driver
     from cts.running.outputs import check_file
 
@@ -56,7 +61,7 @@ def minimize(
     oracle = registry.oracle()
     case = read(target, oracle)
     tell_if_not_validated()
-    opened = open_driver(driver)
+    opened = open_driver(driver, *load_known(quarantine, baseline))
     with closing(opened.driver):
         minimized, spec = _watched(case, opened, Budget(seconds, runs=steps))
     text = dumps_case(renamed(minimized))

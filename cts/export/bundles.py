@@ -79,12 +79,12 @@ class Bundles:
     def _smaller(self, result: Result, driver: OpenDriver, oracle: Oracle) -> Minimized | None:
         """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""
         assert result.finding is not None
-        case, last = result.finding.case, driver.quarantine.last
-        if not self.seconds or result.generated or result.verdict is Verdict.FLAKY or last(case):
+        case = result.finding.case
+        if not self.seconds or result.generated or result.verdict is Verdict.FLAKY or driver.quarantine.last(case):
             return None
         try:
             budget = Budget(seconds=self.seconds)
-            smaller = minimize(case, driver, oracle, budget, wanted=lambda case: not last(case))
+            smaller = minimize(case, driver, oracle, budget)
         except BadInput:
             # It does not end the same way again, and is shown as it was found.
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from cts.driver import BatchDriver
 from cts.errors import BadInput
 from cts.judging.batch import judge_many
 from cts.judging.events import Emit, Reduced, ignore
-from cts.judging.judge import Attempt, OpenDriver, judge, refusal
+from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judge, refusal
 from cts.judging.reduction_record import Reduction, Step, Stopped, Tried
+from cts.known.quarantine import Rule
 from cts.model import Case
 from cts.model.plain import plain
 from cts.oracle.expectation import Expectation, Oracle
@@ -57,13 +58,6 @@ class Minimized:
         return self.attempt.verdict
 
 
-Wanted = Callable[[Case], bool]
-
-
-def _any(case: Case) -> bool:
-    return True
-
-
 class _Ended(Exception):
     """The budget is used up; the argument says of what."""
 
@@ -78,18 +72,18 @@ def minimize(
     oracle: Oracle,
     budget: Budget | None = None,
     emit: Emit = ignore,
-    wanted: Wanted = _any,
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
     A crash stays a crash (of one fault code, where the driver gives one), a failure a failure that says what it looks
     like if it did; and as long as no instruction less is left, a failure keeps its evidence (`cts.reduction.evidence`).
     Tensors keep dimensions other than 0. The result is never larger than the case, and depends on nothing but the
-    driver's answers and the budget. Only cases that are `wanted` are run. `emit` is told after each step how small the
-    best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput where the case passes,
-    cannot be run or does not end the same way twice.
+    driver's answers and the budget. Cases that the driver's quarantine leaves for last are not run, and none that its
+    baseline explains otherwise than the case: a known failure does not take the place of this one. `emit` is told after
+    each step how small the best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput
+    where the case passes, cannot be run or does not end the same way twice.
     """
-    search = _Search(driver, oracle, budget or Budget(), emit, wanted, _original(case, driver, oracle))
+    search = _Search(driver, oracle, budget or Budget(), emit, _original(case, driver, oracle))
     stopped = Stopped.COMPLETE
     try:
         reduce_by(case, search.first)
@@ -143,17 +137,16 @@ class _Search:
         oracle: Oracle,
         budget: Budget,
         emit: Emit,
-        wanted: Wanted,
         original: Minimized,
     ) -> None:
         self.driver = driver
         self.oracle = oracle
         self.budget = budget
         self.emit = emit
-        self.wanted = wanted
         self.case, self.attempt = original.case, original.attempt
         self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
+        self.known = self._known(original.case)
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
         self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
@@ -228,10 +221,17 @@ class _Search:
             self._left()
             if self.is_sized and not is_sized(case):
                 continue  # a tensor without dimensions would be another case
-            if self.wanted(case) and refusal(self.driver, case) is None:
+            if self._may_run(case) and refusal(self.driver, case) is None:
                 expectation = self._expectation(case)
                 if expectation is not None:
                     yield _Question(candidate, expectation)
+
+    def _may_run(self, case: Case) -> bool:
+        return not excluded_from_shrinking(self.driver, case) and self._known(case) in (None, self.known)
+
+    def _known(self, case: Case) -> Rule | None:
+        """The entry of the driver's baseline that explains this verdict of a case."""
+        return self.driver.baseline.known_by_condition(case, self.attempt.verdict)
 
     def _expectation(self, case: Case) -> Expectation | None:
         """None for a case that breaks a rule or is too large to be judged."""

@@ -103,14 +103,9 @@ class Shrinker:
         """Make the case smaller, away from what is known or left for last."""
         driver, verdict = self._driver, failing.attempt.verdict
 
-        def wanted(case: Case) -> bool:
-            return (
-                not excluded_from_shrinking(driver, case) and driver.baseline.known_by_condition(case, verdict) is None
-            )
-
         try:
             budget = Budget(runs=self._profile.reductions)
-            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit, wanted)
+            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit)
         except BadInput as e:
             return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=e.what))
         if minimized.reduction.stopped is Stopped.INTERRUPTED:
