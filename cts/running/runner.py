@@ -70,8 +70,8 @@ from cts.spirv import tools
 from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
 from cts.sweeps.selection import SweepEntry
 
-#: Cases and examples that a process gets at a time, where there are several.
-CASES, EXAMPLES = 8, 10
+#: Cases and examples that a process gets at a time, where there are several, and how often it gets some at least.
+CASES, EXAMPLES, SHARES = 8, 10, 4
 
 
 @dataclass(frozen=True)
@@ -223,9 +223,15 @@ class _Run:
             for entry in self.plan.entries
             if (some := self._open_questions(entry.name, drivers))
         ]
-        size = 1 if self.plan.stop_at_first else max(block_size(drivers), CASES if self.plan.jobs > 1 else 1)
+        size = 1 if self.plan.stop_at_first else self._cases_at_a_time(drivers, len(entries))
         tasks = [Cases(tuple(entries[i : i + size])) for i in range(0, len(entries), size)]
         self.kept = self._performed(tasks)
+
+    def _cases_at_a_time(self, drivers: Sequence[OpenDriver], count: int) -> int:
+        """As many as the drivers gain by; with several processes so few that each of them gets some, more than once."""
+        if self.plan.jobs == 1:
+            return block_size(drivers)
+        return max(1, min(max(block_size(drivers), CASES), count // (SHARES * self.plan.jobs)))
 
     def _last(self) -> None:
         """The cases that a quarantine leaves for last, one by one."""

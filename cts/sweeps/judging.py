@@ -65,6 +65,9 @@ _ENDINGS = {
     Status.UNSUPPORTED: State.UNSUPPORTED,
 }
 
+#: What a dispatch of many sets must not end with where those of fewer end well: that it takes longer is no reason.
+_NOT_BY_SIZE = (Status.CRASH, Status.DEVICE_LOST)
+
 #: Of states that are a verdict.
 VERDICTS = {
     State.PASS: Verdict.PASS,
@@ -287,18 +290,30 @@ class _Judge:
         elif len(block.sweep) > 1:
             for half in _halves(block):
                 self._again(half)
+            if outcome.status in _NOT_BY_SIZE and (self.result.states[block.places] == State.PASS).all():
+                self._take_together(block, outcome.status)
         else:
             self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.remarks)
 
+    def _take_together(self, block: _Block, status: Status) -> None:
+        """Sets of which each half ended well: what they did together counts if they do it once more."""
+        _, outcome = self._run(block)
+        if outcome.status is status:
+            what = f"{len(block.sweep)} sets in one dispatch, of which each half ends well: {outcome.remarks}"
+            self.result.note(block.places[:1], _ENDINGS[status], what)
+
     def _again(self, block: _Block) -> None:
         """Part of a dispatch that did not end well, on its own."""
+        self._take(block, *self._run(block))
+
+    def _run(self, block: _Block) -> tuple[SweepJob, Outcome]:
         assert isinstance(self.driver.driver, SweepDriver)
         prepared = _job(block.sweep, self.driver.capabilities.subgroup_size)
         try:
             (outcome,) = self.driver.driver.run_sweeps([prepared])
         except Exception as e:  # noqa: BLE001 - as above
             outcome = Outcome(Status.ERROR, detail=describe(e))
-        self._take(block, prepared, outcome)
+        return prepared, outcome
 
     def _one_by_one(self, block: _Block) -> None:
         """For drivers that run one case at a time."""

@@ -65,13 +65,30 @@ def test_a_set_that_breaks_a_dispatch_is_isolated(status: Status, state: State) 
 def test_what_breaks_once_and_not_again_is_judged_all_the_same() -> None:
     """A worker that is killed at random: every set has one verdict, and that is right."""
     for seed in range(20):
-        dice = random.Random(seed)
+        dice, broken = random.Random(seed), set[bytes]()
 
-        def breaks(sweep: Sweep, dice: random.Random = dice) -> Status | None:
-            return Status.CRASH if len(sweep) > 1 and dice.random() < 0.5 else None
+        def breaks(sweep: Sweep, dice: random.Random = dice, broken: set[bytes] = broken) -> Status | None:
+            key = sweep.sets.tobytes()
+            if len(sweep) == 1 or key in broken or dice.random() < 0.5:
+                return None
+            broken.add(key)
+            return Status.CRASH
 
         driver = Sweeping(breaks=breaks)
         assert (judged(driver) == State.PASS).all()
+
+
+def test_sets_that_break_together_and_not_apart_are_told() -> None:
+    driver = Sweeping(breaks=lambda sweep: Status.CRASH if np.isin([7, 8], dims(sweep)).all() else None)
+    result = judge_sets(UNIVERSE.parts[1], every(), opened(driver), ORACLE)
+    (place,) = np.flatnonzero(result.states != State.PASS)
+    assert result.states[place] == State.CRASH
+    assert "sets in one dispatch, of which each half ends well: broken" in result.details[int(place)]
+
+
+def test_sets_that_are_slow_together_pass() -> None:
+    driver = Sweeping(breaks=lambda sweep: Status.TIMEOUT if len(sweep) > 10 else None)
+    assert (judged(driver) == State.PASS).all()
 
 
 def test_memory_that_is_nobody_s_is_looked_for() -> None:

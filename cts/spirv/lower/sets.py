@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cts.model import StorageClass
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import BufferStructure
@@ -50,7 +51,12 @@ def element_in_window(lowering: Lowering, buffer: BufferStructure, index: Id) ->
 
 
 def byte_in_window(lowering: Lowering, buffer: BufferStructure, offset: Id) -> Id:
-    """The offset in the whole buffer, in bytes, of what the template counts from the beginning of its window."""
+    """The offset, in bytes, of what the template counts from the beginning of its window: in the whole buffer.
+
+    A part in workgroup memory is not cut into windows: each set has workgroups of its own.
+    """
+    if buffer.storage is StorageClass.Workgroup:
+        return offset
     return _in_window(lowering, buffer, offset, 1)
 
 
