@@ -83,7 +83,7 @@ def test_sets_that_break_together_and_not_apart_are_told() -> None:
     result = judge_sets(UNIVERSE.parts[1], every(), opened(driver), ORACLE)
     (place,) = np.flatnonzero(result.states != State.PASS)
     assert result.states[place] == State.CRASH
-    assert "sets in one dispatch, of which each half ends well: broken" in result.details[int(place)]
+    assert "sets in one dispatch, of which each half ends well: broken" in result.details[State.CRASH]
 
 
 def test_sets_that_are_slow_together_pass() -> None:
