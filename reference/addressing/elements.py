@@ -76,7 +76,8 @@ def _block(layout: TensorLayoutState, view: TensorViewState | None, row: U32, co
 
 def _elements(layout: TensorLayoutState, tensor: TensorCoord) -> Elements:
     index = addressing.tensor_coord_to_linear(layout, tensor.block_coord)
-    return Elements(index, np.broadcast_to(tensor.status, index.shape))
+    # A clip alone may be what differs between sets, or the layout alone.
+    return Elements(*np.broadcast_arrays(index, tensor.status))
 
 
 def _tensor_coord(

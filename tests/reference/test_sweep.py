@@ -77,6 +77,18 @@ def sets_by_rule(found: Swept) -> dict[str, list[int]]:
     return by_rule
 
 
+def test_a_clip_alone_may_differ_between_sets() -> None:
+    case = case_of("""
+op: TensorLayout, id: t0, dim: 1
+op: TensorLayoutSetDimension, id: t, of: t0, dims: [256]
+op: TensorView, id: v0, dim: 1, has_dimensions: false, permutation: [0]
+op: TensorViewSetClip, id: v, of: v0, row_offset: 0, row_span: {dynamic: 4}, col_offset: 0, col_span: 16
+op: MatrixConstant, id: m, type: MATRIX, value: 3
+op: MatrixStoreTensor, matrix: m, buffer: dst, layout: t, view: v
+""")
+    assert not swept(case, {}, {0: 1}, {0: 0}, {0: 16}).exclusions
+
+
 @pytest.mark.parametrize("area", ["tensor_addressing", "block_loads", "matrix_memory"])
 def test_generated_programs_of_memory(area: str) -> None:
     together = both = 0

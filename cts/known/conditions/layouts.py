@@ -16,11 +16,13 @@ from cts.model import (
     MatrixShape,
     Operand,
     Scalar,
+    Scope,
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetDimension,
     TensorLayoutSetStride,
     TensorLayoutSlice,
+    ViewType,
     base_of,
     factors_of,
     types_of,
@@ -82,26 +84,62 @@ def layout_innermost_stride(case: Case) -> bool:
     )
 
 
+@condition("layout-odd-strides", operands=("strides",))
+def layout_odd_strides(case: Case) -> bool:
+    """A Workgroup matrix of less than 32 bits is loaded from a layout of 3 dimensions or more, an outer stride odd."""
+    types = types_of(case)
+    for load, _, strides in _loads(case):
+        shape = types[load.id]
+        assert isinstance(shape, MatrixShape)
+        outer = strides[:-1] if shape.scope is Scope.Workgroup and shape.component.size < 4 else ()
+        if len(outer) > 1 and any(value % 2 for operand in outer for value in values(operand, case.dispatch)):
+            return True
+    return False
+
+
+@condition("layout-view-of-endless-span", operands=("dims", "span"))
+def layout_view_of_endless_span(case: Case) -> bool:
+    """A matrix is loaded through a view without dimensions of its own from a layout with a span of 2^31 or more."""
+    types = types_of(case)
+    return any(
+        isinstance(view := types[load.view], ViewType)
+        and not view.has_dimensions
+        and any(value >= 1 << 31 for operand in spans for value in values(operand, case.dispatch))
+        for load, spans, _ in _loads(case)
+        if load.view is not None
+    )
+
+
 @condition("layout-span-runs-out", operands=("dims", "span"))
 def layout_span_runs_out(case: Case) -> bool:
     """A matrix without a view is loaded from a 2-D layout whose span has its columns, but not all its rows."""
     types = types_of(case)
-    spans: dict[str, tuple[Operand, ...]] = {}
-    for i in case.program:
-        if isinstance(i, TensorLayout):
-            spans[i.id] = ()
-        elif isinstance(i, TensorLayoutSetDimension):
-            spans[i.id] = i.dims
-        elif isinstance(i, TensorLayoutSlice):
-            spans[i.id] = i.span
-        elif isinstance(i, LayoutInstruction):
-            spans[i.id] = spans[i.of]
-        elif isinstance(i, MatrixLoadTensor) and i.view is None and len(spans[i.layout]) == 2:
-            shape, (rows, cols) = types[i.id], (values(o, case.dispatch) for o in spans[i.layout])
+    for load, spans, _ in _loads(case):
+        if load.view is None and len(spans) == 2:
+            shape, (rows, cols) = types[load.id], (values(operand, case.dispatch) for operand in spans)
             assert isinstance(shape, MatrixShape)
             if any(r < shape.rows and c == shape.cols for r, c in product(rows, cols)):
                 return True
     return False
+
+
+def _loads(case: Case) -> Iterator[tuple[MatrixLoadTensor, tuple[Operand, ...], tuple[Operand, ...]]]:
+    """Loads by layouts, with the spans of each and the strides that it was given: none since its last SetDimension."""
+    spans: dict[str, tuple[Operand, ...]] = {}
+    strides: dict[str, tuple[Operand, ...]] = {}
+    for i in case.program:
+        if isinstance(i, TensorLayout):
+            spans[i.id] = strides[i.id] = ()
+        elif isinstance(i, LayoutInstruction):
+            spans[i.id], strides[i.id] = spans[i.of], strides[i.of]
+            if isinstance(i, TensorLayoutSetDimension):
+                spans[i.id], strides[i.id] = i.dims, ()
+            elif isinstance(i, TensorLayoutSlice):
+                spans[i.id] = i.span
+            elif isinstance(i, TensorLayoutSetStride):
+                strides[i.id] = i.strides
+        elif isinstance(i, MatrixLoadTensor):
+            yield i, spans[i.layout], strides[i.layout]
 
 
 @condition("layout-span-endless", operands=("span",))

@@ -20,6 +20,7 @@ from cts.model import (
     MatrixConstant,
     MatrixConvert,
     MatrixConvertUse,
+    MatrixCopy,
     MatrixMulAdd,
     MatrixNull,
     MatrixShape,
@@ -30,6 +31,7 @@ from cts.model import (
     VectorConstant,
     VectorConversion,
     VectorConvert,
+    VectorInsert,
     VectorOperation,
     VectorShape,
     VectorTimesScalar,
@@ -155,13 +157,15 @@ def vector_negation_widened(case: Case) -> bool:
 
 @condition("conversion-of-conversion", operands=())
 def conversion_of_conversion(case: Case) -> bool:
-    """Roundings bind, and the result of a conversion between floats, not to bfloat16, is converted again."""
+    """Roundings bind, and the result of a conversion between floats, not to bfloat16, or a copy is converted again."""
     if case.float_controls is FloatControls.Undecorated:
         return False
     types = types_of(case)
     converted: set[str] = set()
     for i in case.program:
-        if isinstance(i, (MatrixConvertUse, MatrixTranspose)) and i.matrix in converted:
+        if isinstance(i, (MatrixConvertUse, MatrixCopy, MatrixTranspose)) and i.matrix in converted:
+            converted.add(i.id)
+        if isinstance(i, VectorInsert) and i.vector in converted:
             converted.add(i.id)
         if not isinstance(i, (MatrixConvert, VectorConvert)) or not i.component.is_float:
             continue

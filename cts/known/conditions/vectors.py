@@ -11,10 +11,13 @@ from cts.model import (
     BlockStart,
     Buffer,
     Case,
+    Continue,
     Else,
     EndIf,
+    EndLoop,
     EndSwitch,
     If,
+    Loop,
     MatrixLayout,
     Return,
     Scalar,
@@ -120,6 +123,26 @@ def vector_product_in_switch(case: Case) -> bool:
                 return True
         elif isinstance(i, VectorMatrixMul):
             products = [True] * len(products)
+    return False
+
+
+@condition("vector-loop-shifts", operands=())
+def vector_loop_shifts(case: Case) -> bool:
+    """A loop with a Continue hands a vector that it carries on as another one."""
+    types = types_of(case)
+    continues: list[bool] = []
+    carried: list[tuple[str, ...]] = []
+    for i in case.program:
+        if isinstance(i, Loop):
+            continues.append(False)
+            carried.append(i.defines)
+        elif isinstance(i, Continue):
+            continues[-1] = True
+        elif isinstance(i, EndLoop):
+            names = carried.pop()
+            others = (new for old, new in zip(names, i.next, strict=True) if new in names and new != old)
+            if continues.pop() and any(isinstance(types[name], VectorShape) for name in others):
+                return True
     return False
 
 
