@@ -27,7 +27,12 @@ NEIGHBOURS = [
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "165", "164"),
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "float16", "float32"),
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "scope: Workgroup", "scope: Subgroup"),
-    ("layout-view-of-endless-span", "tensor_addressing.view.transposed_endless_span", "span: [32, -7]", "span: [32, 7]"),
+    (
+        "layout-view-of-endless-span",
+        "tensor_addressing.view.transposed_endless_span",
+        "span: [32, -7]",
+        "span: [32, 7]",
+    ),
     ("layout-view-of-endless-span", "tensor_addressing.view.transposed_endless_span", ", view: v", ""),
     ("layout-span-runs-out", "tensor_addressing.slice.full_rows_run_out", "span: [4, 16]", "span: [16, 16]"),
     ("layout-span-runs-out", "tensor_addressing.slice.full_rows_run_out", "span: [4, 16]", "span: [4, 64]"),

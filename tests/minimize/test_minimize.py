@@ -14,7 +14,9 @@ from cts.errors import BadInput
 from cts.judging.events import Event, Reduced
 from cts.judging.judge import OpenDriver
 from cts.judging.reduction_record import Stopped
-from cts.model import Case, MatrixMulAdd, VectorMatrixMul, dumps_case, loads_case
+from cts.known.baseline import Baseline
+from cts.known.quarantine import loads_rules
+from cts.model import Case, MatrixMulAdd, TensorLayoutSetStride, VectorMatrixMul, dumps_case, loads_case
 from cts.plugins import registry
 from cts.reduction.cost import size
 from cts.reduction.minimize import Budget, Minimized, minimize, renamed, report
@@ -102,6 +104,38 @@ def test_a_crash_stays_a_crash() -> None:
     assert found.verdict is Verdict.CRASH
     assert multiplies(found.case)
     assert len(found.case.program) <= 7
+
+
+#: A failure that a device is known for.
+KNOWN = """
+schema: 1
+entries:
+  - match: {condition: layout-innermost-stride}
+    verdict: crash
+    reason: the innermost stride is ignored
+"""
+STRIDED = "tensor_addressing.layout.odd_stride_of_workgroup"
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_known_failure_does_not_take_the_place_of_a_case(known: bool) -> None:
+    def ends(case: Case) -> Outcome | None:
+        strides = any(isinstance(i, TensorLayoutSetStride) for i in case.program)
+        return Outcome(Status.CRASH, detail="signal 11") if strides else None
+
+    driver = opened(ends)
+    if known:
+        driver = replace(driver, baseline=Baseline(loads_rules(KNOWN)))
+    strides = [i.strides for i in minimize(corpus_case(STRIDED), driver, ORACLE).case.program if hasattr(i, "strides")]
+    assert [s[-1] for s in strides] == [1 if known else 0]
+
+
+def test_a_case_that_is_known_is_reduced_to_others_that_are() -> None:
+    driver = replace(
+        opened(lambda case: Outcome(Status.CRASH, detail="signal 11")), baseline=Baseline(loads_rules(KNOWN))
+    )
+    found = minimize(corpus_case("tensor_addressing.layout.inner_stride"), driver, ORACLE)
+    assert found.reduction.after < found.reduction.before
 
 
 def test_a_crash_of_another_kind_is_not_taken() -> None:
