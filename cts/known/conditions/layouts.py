@@ -84,15 +84,20 @@ def layout_innermost_stride(case: Case) -> bool:
     )
 
 
-@condition("layout-odd-strides", operands=("strides",))
+@condition("layout-odd-strides", operands=())
 def layout_odd_strides(case: Case) -> bool:
-    """A Workgroup matrix of less than 32 bits is loaded from a layout of 3 dimensions or more, an outer stride odd."""
+    """A Workgroup matrix of less than 32 bits is loaded as it is by literal spans and strides of 4 dimensions or more.
+
+    Rows of the span are its rows, and a stride, not the innermost, is odd.
+    """
     types = types_of(case)
-    for load, _, strides in _loads(case):
+    for load, spans, strides in _loads(case):
         shape = types[load.id]
         assert isinstance(shape, MatrixShape)
-        outer = strides[:-1] if shape.scope is Scope.Workgroup and shape.component.size < 4 else ()
-        if len(outer) > 1 and any(value % 2 for operand in outer for value in values(operand, case.dispatch)):
+        plain = load.view is None and load.decode is None and shape.scope is Scope.Workgroup
+        outer = [stride for stride in strides[:-1] if isinstance(stride, int)]
+        literal = len(outer) > 2 and all(isinstance(operand, int) for operand in (*spans, *strides))
+        if plain and literal and shape.component.size < 4 and spans[-1] == shape.cols and any(s % 2 for s in outer):
             return True
     return False
 
