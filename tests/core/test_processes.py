@@ -35,7 +35,11 @@ def events_of(jobs: int, *drivers: str, **more: Any) -> tuple[int, list[Event]]:
 
 
 def comparable(events: list[Event]) -> list[dict[str, Any]]:
-    """Events without times, and without what is told of cases that are about to run."""
+    """Events without times, and without what is told of cases that are about to run.
+
+    What became of cases of a driver that takes many is told block by block, before their results: several processes
+    have smaller blocks. It is in order all the same, and so is everything else.
+    """
     import msgspec
 
     raw = [msgspec.json.decode(encode(event)) for event in events]
@@ -45,7 +49,8 @@ def comparable(events: list[Event]) -> list[dict[str, Any]]:
             for case in (holder.get("case"), holder.get("found")):
                 if case is not None:
                     case.pop("dispatch", None)  # a default, which is left out or not
-    return [event for event in raw if event["event"] not in ("cases-started", "progress")]
+    told = [event for event in raw if event["event"] not in ("cases-started", "progress")]
+    return sorted(told, key=lambda event: event["event"] == "case-judged")
 
 
 @pytest.mark.parametrize("drivers", [("fake:right", "fake:wrong"), ("fake:remarks,batch=well",), ("emulator",)])
