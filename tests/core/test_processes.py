@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,7 @@ from cts.running.checks import check_jobs, processors
 from cts.running.processes import Processes, Setting
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.running.tasks import Cases
+from cts.running.tasks import Cases, Task
 from cts.store import load
 from cts.verdict import Verdict
 
@@ -59,6 +60,22 @@ def test_the_same_as_in_one(fakes: ModuleType, drivers: tuple[str, ...]) -> None
     again, several = events_of(3, *drivers)
     assert status == again
     assert comparable(several) == comparable(one)
+
+
+def test_few_cases_are_dealt_out_to_all(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that takes 64 cases at a time has no process idle that could have some of them."""
+    given: list[int] = []
+    perform = Processes.perform
+
+    def noted(tasks: Iterable[Task]) -> Iterator[Task]:
+        for task in tasks:
+            if isinstance(task, Cases):
+                given.append(len(task.entries))
+            yield task
+
+    monkeypatch.setattr(Processes, "perform", lambda self, tasks, *more: perform(self, noted(tasks), *more))
+    assert events_of(3, "fake:remarks,batch=well")[0] == 0
+    assert given == [1, 1, 1]
 
 
 def test_what_a_quarantine_leaves_for_last(fakes: ModuleType) -> None:
