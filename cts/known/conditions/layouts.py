@@ -95,9 +95,9 @@ def layout_odd_strides(case: Case) -> bool:
         shape = types[load.id]
         assert isinstance(shape, MatrixShape)
         plain = load.view is None and load.decode is None and shape.scope is Scope.Workgroup
-        outer = [stride for stride in strides[:-1] if isinstance(stride, int)]
-        literal = len(outer) > 2 and all(isinstance(operand, int) for operand in (*spans, *strides))
-        if plain and literal and shape.component.size < 4 and spans[-1] == shape.cols and any(s % 2 for s in outer):
+        literal = len(strides) > 3 and all(isinstance(operand, int) for operand in (*spans, *strides))
+        odd = any(value % 2 for stride in strides[:-1] for value in values(stride, case.dispatch))
+        if plain and literal and odd and shape.component.size < 4 and spans[-1] == shape.cols:
             return True
     return False
 
