@@ -20,6 +20,7 @@ from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import AREA, Sweep
+from cts.stages import Stage
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ class Baseline:
 
     rules: tuple[Rule, ...] = ()
 
-    def for_driver(self, *names: str) -> Baseline:
-        """Those of a driver with any of these names; the last of several is its reported identity."""
-        return Baseline(tuple(r for r in self.rules if r.match.is_for_driver(names)))
+    def for_driver(self, *names: str, stage: Stage = Stage.COMPUTE) -> Baseline:
+        """Those of a driver with any of these names, the last of several its identity, that runs cases in a stage."""
+        return Baseline(tuple(r for r in self.rules if r.match.is_for_driver(names, stage)))
 
     def matching(self, case: Case) -> tuple[int, ...]:
         """The places of the entries that match a case, whatever becomes of it."""

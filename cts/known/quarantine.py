@@ -26,6 +26,7 @@ from cts.model.identity import HASHES
 from cts.model.sweep import Sweep
 from cts.model.yaml import locate
 from cts.plain_yaml import MAX_FILE_BYTES, parse
+from cts.stages import Stage, named
 
 PAGE = "docs/quarantine.md"
 
@@ -50,10 +51,12 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 
     `driver` and a single `cases` are globs; a list of `cases` are content hashes. `version` are
     comparisons such as ">=580, <590" with the last dotted number in the driver's reported identity.
+    `stages` are names of shader stages in which the driver runs cases; none are all.
     """
 
     driver: str = "*"
     version: str = ""
+    stages: tuple[str, ...] = ()
     cases: str | tuple[Hash, ...] | None = None
     condition: str | None = None
 
@@ -62,8 +65,10 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("give `cases`, `condition` or both")
         comparisons(self.version)
 
-    def is_for_driver(self, names: Sequence[str]) -> bool:
-        """Whether a driver with these names is meant; the last is its reported identity."""
+    def is_for_driver(self, names: Sequence[str], stage: Stage) -> bool:
+        """Whether a driver with these names that runs cases in a stage is meant; the last is its reported identity."""
+        if self.stages and stage.value not in self.stages:
+            return False
         if not any(fnmatchcase(n, self.driver) for n in names):
             return False
         return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
@@ -132,9 +137,9 @@ class Quarantine:
 
     rules: tuple[Rule, ...] = ()
 
-    def for_driver(self, *names: str) -> Quarantine:
-        """The rules for a driver with any of these names; the last of several is its reported identity."""
-        return Quarantine(tuple(r for r in self.rules if r.match.is_for_driver(names)))
+    def for_driver(self, *names: str, stage: Stage = Stage.COMPUTE) -> Quarantine:
+        """The rules for a driver with any of these names, the last of several its identity, that runs in a stage."""
+        return Quarantine(tuple(r for r in self.rules if r.match.is_for_driver(names, stage)))
 
     def find(self, case: Case) -> Rule | None:
         """The strictest rule that a case falls under, or None."""
@@ -221,4 +226,6 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
             )
         if rule.match.condition is not None:
             conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
+        for n, stage in enumerate(rule.match.stages):
+            named(stage, locate(where, text, f"entries[{i}].match.stages[{n}]"))
     return file.entries

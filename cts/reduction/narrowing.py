@@ -88,7 +88,8 @@ class _Search:
         spec = self._driver.spec.partition("|")[0] + transformed.suffix
         if spec == (self._driver.narrowed or self._driver.spec):
             return self._driver, self._attempt
-        baseline = self._driver.listed.for_driver(self._driver.spec, spec, transformed.identity())
+        names = self._driver.spec, spec, transformed.identity()
+        baseline = self._driver.listed.for_driver(*names, stage=self._driver.capabilities.stage)
         return replace(self._driver, driver=transformed, narrowed=spec, baseline=baseline), self._attempt
 
     def _narrow(self, place: int, transform: ListedTransform) -> None:

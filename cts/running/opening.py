@@ -15,12 +15,13 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline
     try:
         driver = registry.driver(spec)
         names = (spec, driver.identity()) if isinstance(driver, NamedDriver) else (spec,)
+        capabilities = driver.capabilities()
         return OpenDriver(
             spec,
             driver,
-            driver.capabilities(),
-            quarantine.for_driver(*names),
-            baseline=baseline.for_driver(*names),
+            capabilities,
+            quarantine.for_driver(*names, stage=capabilities.stage),
+            baseline=baseline.for_driver(*names, stage=capabilities.stage),
             listed=baseline,
         )
     except (BadInput, HarnessTrouble):

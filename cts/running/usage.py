@@ -9,6 +9,7 @@ from cts.judging.events import CaseJudged, DriverOpened, Event, Result, Unused
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import Rule
 from cts.running import corpus
+from cts.stages import Stage
 
 #: A driver, and the place of an entry among those of the baseline that concern it.
 _Entry = tuple[str, int]
@@ -33,7 +34,8 @@ class BaselineUsage:
         match event:
             case DriverOpened():
                 names = (event.driver, event.identity) if event.identity else (event.driver,)
-                self._of_driver[event.driver] = self._baseline.for_driver(*names).rules
+                stage = Stage(event.capabilities.get("stage", "compute"))  # runs of before there were others do not say
+                self._of_driver[event.driver] = self._baseline.for_driver(*names, stage=stage).rules
             case CaseJudged():
                 self._judged(event)
             case Result():
@@ -101,6 +103,7 @@ def describe(rule: Rule) -> str:
     cases = rule.match.cases
     parts = [cases] if isinstance(cases, str) else list(cases or ())
     parts += [f"condition {rule.match.condition}"] if rule.match.condition else []
+    parts += [f"in {' and '.join(rule.match.stages)}"] if rule.match.stages else []
     return f"{', '.join(parts)}: {rule.text}"
 
 

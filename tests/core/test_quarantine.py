@@ -22,6 +22,8 @@ from cts.running import corpus
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
+from cts.running.usage import describe
+from cts.stages import Stage
 from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 from tests.case_builder import corpus_case
 
@@ -208,6 +210,10 @@ def test_mirrored_dimension_of_one(clamp: str, dim: str, holds: bool) -> None:
             ["q.yaml:3: entries[0].match.condition", "did you mean 'clamp-mirrored-dimension-one'?"],
         ),
         (
+            "schema: 1\nentries:\n  - " + rule("stages: [task, mseh], cases: '*'", "never"),
+            ["q.yaml:3: entries[0].match.stages[1]", "'mseh' is not a shader stage", "did you mean 'mesh'?"],
+        ),
+        (
             "schema: 1\nentries:\n  - " + rule("cases: ['0123456789abcdef']", "never"),
             ["q.yaml:3: entries[0].match.cases", "hash of kind 1, this suite computes kind 2", "`hashes: 2`"],
         ),
@@ -267,6 +273,18 @@ def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
     assert found is not None and found.when == "never"
     assert not given.for_driver("vulkan", "NVIDIA H200, NVIDIA 590.10").rules
     assert not given.for_driver("vulkan", "llvmpipe (LLVM 20.1.8, 256 bits), llvmpipe Mesa 26.1.0").rules
+
+
+def test_an_entry_of_stages_concerns_drivers_that_run_cases_in_them() -> None:
+    text = "schema: 1\nentries:\n  - " + rule(f"stages: [fragment, mesh], cases: {PREFIX}.edge_*", "never")
+    given = quarantine.loads(text)
+    left_out = {
+        spec: open_driver(spec, given).quarantine.find(corpus_case(NAMES[0])) is not None
+        for spec in ("interpreter:stage=fragment", "interpreter:stage=miss", "interpreter", "emulator")
+    }
+    assert left_out == dict.fromkeys(left_out, False) | {"interpreter:stage=fragment": True}
+    known = baseline.Baseline(given.rules).for_driver("gpu", stage=Stage.MESH)
+    assert [describe(r) for r in known.rules] == [f"{PREFIX}.edge_*, in fragment and mesh: it hangs"]
 
 
 @pytest.mark.parametrize("version", ["26.1.6-1", "26.2.6-1"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,7 @@ from cts.model import (
     Else,
     EndIf,
     EndLoop,
-    EndSwitch,
+    Exit,
     If,
     Loop,
     MatrixLayout,
@@ -27,6 +29,7 @@ from cts.model import (
     VectorShape,
     constant_of,
     decode,
+    factors_of,
     initial_bits,
     interpretation_of,
     layout_of,
@@ -112,18 +115,48 @@ def vector_product_512_integers(case: Case) -> bool:
 @condition("vector-product-in-switch", operands=())
 def vector_product_in_switch(case: Case) -> bool:
     """A Switch whose selector varies by invocation gives on, from one of its arms, a value behind a multiplication."""
-    products: list[bool] = []  # of each Switch around an instruction, whether it has a multiplication
-    varies: list[bool] = []
+    return _gives_on_a_product(case, (Switch,))
+
+
+@condition("vector-product-in-arm", operands=())
+def vector_product_in_arm(case: Case) -> bool:
+    """An If or a Loop in which invocations part gives values on, and a multiplication stands in it."""
+    return _gives_on_a_product(case, (If, Loop))
+
+
+@dataclass
+class _Block:
+    """What is around an instruction: whether invocations part there, and whether it has a multiplication."""
+
+    start: BlockStart
+    parts: bool
+    multiplies: bool = False
+
+
+def _gives_on_a_product(case: Case, kinds: tuple[type[BlockStart], ...]) -> bool:
+    """Whether a block of these kinds has a multiplication, invocations part there, and it gives values on."""
+    blocks: list[_Block] = []
     for i in case.program:
-        if isinstance(i, Switch):
-            products.append(False)
-            varies.append(isinstance(i.selector, Scalar) and any(i.selector.factors.of_invocation))
-        elif isinstance(i, EndSwitch):
-            if products.pop() & varies.pop() & bool(i.merge):
-                return True
+        if isinstance(i, BlockStart):
+            blocks.append(_Block(i, _varies(i)))
+        elif isinstance(i, Exit):
+            blocks[-1].parts |= _varies(i)
         elif isinstance(i, VectorMatrixMul):
-            products = [True] * len(products)
+            for block in blocks:
+                block.multiplies = True
+        elif isinstance(i, BlockEnd):
+            block = blocks.pop()
+            gives_on = bool(i.defines or block.start.defines)
+            if isinstance(block.start, kinds) and block.parts and block.multiplies and gives_on:
+                return True
     return False
+
+
+def _varies(i: BlockStart | Exit) -> bool:
+    """Whether what is asked there differs between invocations."""
+    assert isinstance(i, (If, Loop, Switch, Exit))
+    asked = i.selector if isinstance(i, Switch) else i.count if isinstance(i, Loop) else i.condition
+    return any(factors_of(asked).of_invocation)
 
 
 @condition("vector-loop-shifts", operands=())
