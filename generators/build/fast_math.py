@@ -45,11 +45,17 @@ _EVERY = (2, 1, 3)
 
 
 def with_fast_math(
-    choices: Choices, program: Sequence[AnyInstruction], controls: FloatControls, functions: bool = False
+    choices: Choices,
+    program: Sequence[AnyInstruction],
+    controls: FloatControls,
+    *,
+    specials: bool,
+    functions: bool = False,
 ) -> tuple[list[AnyInstruction], dict[FloatWidth, FastMathBits]]:
     """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048).
 
-    With `functions` no type has one: they may meet infinities, of which nothing would be known any more.
+    With `functions` no type has one: they may meet infinities, of which nothing would be known any more. So it is with
+    `specials`, where the program has special numbers, and conversions to integers, which would be undefined.
     """
     if controls is not FloatControls.FastMathNone or not choices.rarely(_SOME):
         return list(program), {}
@@ -61,7 +67,13 @@ def with_fast_math(
         structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
     ]
     widths = (FloatWidth.float16, FloatWidth.float32)
-    return changed, {widths[width]: _BITS[of_type]} if defaulted and not functions else {}
+    if not defaulted or functions or (specials and any(map(_is_to_integers, program))):
+        return changed, {}
+    return changed, {widths[width]: _BITS[of_type]}
+
+
+def _is_to_integers(i: AnyInstruction) -> bool:
+    return isinstance(i, (MatrixConvert, VectorConvert)) and i.operation.value in ("ConvertFToS", "ConvertFToU")
 
 
 def _is_floating(i: AnyInstruction) -> bool:

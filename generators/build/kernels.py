@@ -357,7 +357,9 @@ class Kernel:
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, self.dispatch)
-        program, fast_math = with_fast_math(self._choices, program, float_controls, bool(self.functions))
+        program, fast_math = with_fast_math(
+            self._choices, program, float_controls, specials=self.ieee, functions=bool(self.functions)
+        )
         case = Case(
             schema=SCHEMA_VERSION,
             name="generated",

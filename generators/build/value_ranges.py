@@ -104,6 +104,21 @@ def settled(component: ComponentType, low: float, high: float, grain: int | None
     return Known(low, high, grain)
 
 
+def rounded_sum(exact: Known, magnitude: float, terms: int, bits: int) -> Known:
+    """What is known of a sum of so many terms that is made with `bits` significant bits in any order (NU-010).
+
+    `exact` is what is known of the exact sum, `magnitude` the most that the magnitudes of the terms add up to. Where
+    rounding may add as much again, nothing is known.
+    """
+    if exact.grain is not None or not exact.bounded:
+        return exact
+    unit = math.ldexp(terms, 1 - bits)
+    if unit >= 0.5:
+        return UNBOUNDED
+    slack = magnitude * unit / (1 - unit)
+    return Known(exact.low - slack, exact.high + slack, None)
+
+
 def added(component: ComponentType, a: Known, b: Known) -> Known:
     """A + b."""
     return settled(component, a.low + b.low, a.high + b.high, _finer(a.grain, b.grain))

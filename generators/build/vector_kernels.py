@@ -270,7 +270,7 @@ class VectorKernel:
         program, buffers = self.program.instructions, self.buffers()
         if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, dispatch)
-        program, fast_math = with_fast_math(self._choices, program, float_controls)
+        program, fast_math = with_fast_math(self._choices, program, float_controls, specials=self.ieee)
         return Case(
             schema=SCHEMA_VERSION,
             name="generated",

@@ -11,7 +11,7 @@ from cts.generators.build.contents import Contents, Wanted, draw_contents, near_
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_special
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
-from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, reread, settled
+from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, reread, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number
@@ -230,7 +230,8 @@ def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
     if not (x.bounded and y.bounded and z.bounded):
         return UNBOUNDED
     if row.result.is_float:
-        return added(row.result, settled(row.result, min(ends), max(ends), grain), z)
+        exact = added(row.result, settled(row.result, min(ends), max(ends), grain), z)
+        return rounded_sum(exact, a.cols * x.size * y.size + z.size, a.cols + 1, _bits(row))
     low, high = min(ends) + z.low, max(ends) + z.high
     least, most = limits(row.result)
     known = Known(max(low, least), min(high, most)) if row.saturating else settled(row.result, low, high, 0)

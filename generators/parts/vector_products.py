@@ -17,7 +17,7 @@ from cts.generators.build.contents import (
     realistic,
 )
 from cts.generators.build.specials import BOUNDED, draw_special
-from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, settled
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
 from cts.generators.parts.products import FLOAT8_BITS, alike
 from cts.model import ComponentType, Data, RandomBits
@@ -247,4 +247,4 @@ def summed(row: VectorMulSupport, k: int, given: Known, matrix: Known, bias: Kno
     if bias is not None:
         size += bias.size
         grain = None if grain is None or bias.grain is None else min(grain, bias.grain)
-    return settled(row.result, -size, size, grain)
+    return rounded_sum(settled(row.result, -size, size, grain), size, k + 1, bits_of(row))
