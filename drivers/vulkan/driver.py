@@ -17,7 +17,7 @@ from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, re
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
-from cts.drivers.vulkan.pool import Pool
+from cts.drivers.vulkan.pool import give_back, shared
 from cts.drivers.vulkan.session import Limits, Loss, Result
 from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
@@ -97,9 +97,8 @@ class VulkanDriver:
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.validation else 2 * options.threads
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
-        self.pool = Pool(self._opening, window, Limits(options.pipeline_timeout, grace), options.workers)
+        self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.workers)
         self._journal = Journal(options.journal)
-        self._numbers = 0
         self._batches: dict[int, list[_Item]] = {}
 
     @property
@@ -190,32 +189,31 @@ class VulkanDriver:
 
         Nothing is dispatched. What Vulkan itself refuses counts like a message of the layer.
         """
-        self._numbers += 1
-        item = _Item(self._numbers, None, job)
+        item = _Item(self.pool.number(), None, job)
         refused = self._examine(item)
         if refused is not None:
             return refused.status, refused.detail
         assert item.support is not None
         run = _request(item.number, [item], item.support, self._timeout(job), frozenset())
         self.pool.submit(msgspec.structs.replace(run, module=words.tobytes(), only_pipeline=True))
-        _, result = self.pool.next()
+        result = self.pool.result_of(item.number)
         rejected = "\n".join(m for m in result.messages if m.startswith("error"))
         if isinstance(result, Loss) and not rejected and not result.refused:
             return result.status, result.what
         return Status.DONE, rejected or (result.what if isinstance(result, Loss) else "")
 
     def close(self) -> None:
-        self.pool.close()
+        give_back(self.pool)
         self._journal.close()
 
     def _items(self, jobs: Iterable[tuple[Case | None, Job | SweepJob | ModuleJob]]) -> Iterator[_Item]:
         for case, job in jobs:
-            self._numbers += 1
+            number = self.pool.number()
             try:
-                yield _Item(self._numbers, case, job if isinstance(job, ModuleJob) else job.module())
+                yield _Item(number, case, job if isinstance(job, ModuleJob) else job.module())
             except HarnessTrouble as e:
                 nothing = ModuleJob(np.zeros(0, np.uint32), (1, 1, 1), {}, {})
-                yield _Item(self._numbers, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
+                yield _Item(number, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
 
     def _run(self, items: Iterator[_Item]) -> Iterator[Outcome]:
         """Outcomes in order. `queue` holds every item whose outcome has not been handed out."""
@@ -291,7 +289,8 @@ class VulkanDriver:
 
     def _collect(self) -> None:
         """Take the oldest result and give its items their outcomes."""
-        number, result = self.pool.next()
+        number = next(iter(self._batches))
+        result = self.pool.result_of(number)
         batch = self._batches.pop(number)
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
             lost = _LostBatch(result, len(batch))

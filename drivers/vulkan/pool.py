@@ -1,4 +1,7 @@
-"""One device with several workers, so that a driver that compiles on one core at a time uses all cores."""
+"""One device with several workers, so that a driver that compiles on one core at a time uses all cores.
+
+Drivers of a process that open the same device in the same way, such as those of several shader stages, share them.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,15 @@ MAX_WORKERS = 8
 #: Pipelines whose worker is remembered: no worker keeps more.
 _REMEMBERED = 256
 
+#: The arguments of Pool.
+_Making: TypeAlias = tuple[Opening, int, Limits, "int | None"]
+
 #: A module and its specialization: each pair is compiled separately.
 _Pipeline: TypeAlias = tuple[bytes, tuple[tuple[int, bytes], ...]]
 
 
 class Pool:
-    """Sessions on the same device; results come in the order in which runs were taken, whoever ran them.
+    """Sessions on the same device, for any number of drivers.
 
     Workers beyond the first are started when there is something for them to do. `workers` None means one
     for each processor where the device is one of them, and a single one otherwise: processes on a GPU
@@ -38,7 +44,9 @@ class Pool:
         self._opening = replace(opening, device=first.description.device.uuid)
         self._sessions = [first]
         self._workers = workers or _suitable(first.description)
+        self._numbers = 0
         self._order: deque[Session] = deque()
+        self._results: dict[int, Result] = {}
         self._homes: OrderedDict[_Pipeline, Session] = OrderedDict()
 
     @property
@@ -61,8 +69,13 @@ class Pool:
         """The process ids of the workers' commands that are alive."""
         return [session.pid for session in self._sessions if session.pid is not None]
 
+    def number(self) -> int:
+        """The id of a run, which no other one has."""
+        self._numbers += 1
+        return self._numbers
+
     def submit(self, run: Run) -> None:
-        """Take a run; ids must differ. Runs of one pipeline go to the worker that has it."""
+        """Take a run. Runs of one pipeline go to the worker that has it."""
         pipeline = (run.module, tuple(sorted(run.specialization.items())))
         session = self._homes.get(pipeline) or self._idlest()
         self._homes[pipeline] = session
@@ -72,9 +85,12 @@ class Pool:
         self._order.append(session)
         session.submit(run)
 
-    def next(self) -> tuple[int, Result]:
-        """The result of the oldest run. Never raises for anything a worker does."""
-        return self._order.popleft().next()
+    def result_of(self, number: int) -> Result:
+        """The result of a run, for which those of older ones are waited for. Raises nothing that a worker does."""
+        while number not in self._results:
+            done, result = self._order.popleft().next()
+            self._results[done] = result
+        return self._results.pop(number)
 
     def close(self) -> None:
         """End all workers. Runs that have no result yet get none."""
@@ -92,6 +108,31 @@ class Pool:
             self._workers = len(self._sessions)
             return idlest
         return self._sessions[-1]
+
+
+#: What each pool was made of, and how many drivers have it.
+_shared: dict[_Making, tuple[Pool, int]] = {}
+
+
+def shared(opening: Opening, window: int, limits: Limits, workers: int | None) -> Pool:
+    """The pool that a driver of this process has made so already, or a new one; `give_back` ends it with its last user.
+
+    Raises HarnessTrouble like Pool.
+    """
+    making = opening, window, limits, workers
+    pool, users = _shared.get(making) or (Pool(*making), 0)
+    _shared[making] = pool, users + 1
+    return pool
+
+
+def give_back(pool: Pool) -> None:
+    """A driver needs a pool no more. Its runs that have no result yet get none."""
+    making = next(m for m, (one, _) in _shared.items() if one is pool)
+    _, users = _shared.pop(making)
+    if users > 1:
+        _shared[making] = pool, users - 1
+    else:
+        pool.close()
 
 
 def _suitable(description: Description) -> int:

@@ -210,6 +210,30 @@ def test_several_workers_share_the_runs_in_order(tmp_path: Path) -> None:
     assert vulkan.pool.restarts == 1
 
 
+def test_drivers_that_open_a_device_alike_share_its_workers(tmp_path: Path) -> None:
+    """Each gets the results of its own runs, whoever asks first; the last of them ends the worker."""
+    first, second = faulty(tmp_path), faulty(tmp_path)
+    staged, other = faulty(tmp_path, stage="mesh"), faulty(tmp_path, threads="3")
+    try:
+        assert first.pool.pids == second.pool.pids == staged.pool.pids != other.pool.pids
+        running = first.run_modules(job("exit 3" if i == 4 else "none", i, 2 + i) for i in range(40))
+        outcomes = [next(running) for _ in range(5)]
+        between = list(second.run_modules(job(seed=i, factor=70 + i) for i in range(3)))
+        outcomes += running
+    finally:
+        first.close()
+        left = second.pool.pids
+        for one in (second, staged, other):
+            one.close()
+    assert outcomes.pop(4).status is Status.CRASH
+    for seed, outcome in zip([*range(4), *range(5, 40)], outcomes, strict=True):
+        assert_right(outcome, seed)
+    for seed, outcome in enumerate(between):
+        assert_right(outcome, seed)
+    assert len(left) == 1
+    assert not second.pool.pids
+
+
 def test_a_further_worker_that_does_not_start_is_done_without(tmp_path: Path) -> None:
     once = tmp_path / "once"
     vulkan = faulty(tmp_path, "death", once, workers="3")
