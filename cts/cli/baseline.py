@@ -28,7 +28,4 @@ def baseline(
     from cts.known.baseline import document
 
     stored_run = stored(run)
-    typer.echo(
-        document(stored_run.findings(), {d.driver: d.identity for d in stored_run.manifest.drivers}, reason, link),
-        nl=False,
-    )
+    typer.echo(document(stored_run.findings(), stored_run.manifest.drivers, reason, link), nl=False)

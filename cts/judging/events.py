@@ -18,6 +18,7 @@ from cts.judging.reduction_record import Reduction
 from cts.judging.sentences import to_json
 from cts.model import Case
 from cts.oracle.trace import TraceStep, Writer
+from cts.stages import Stage
 from cts.verdict import Verdict
 
 #: 1 had guesses, steps and what stores an element as sentences alone.
@@ -52,6 +53,11 @@ class DriverOpened(_Event, frozen=True, tag="driver-opened"):
     driver: str
     identity: str
     capabilities: dict[str, Any]
+
+    @property
+    def stage(self) -> Stage:
+        """The shader stage in which it runs cases; runs of before there were several do not say."""
+        return Stage(self.capabilities.get("stage", Stage.COMPUTE.value))
 
 
 class NotValidated(_Event, frozen=True, tag="not-validated"):

@@ -7,7 +7,7 @@ those with `when` are a quarantine.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from cts.stages import Stage
 from cts.verdict import Verdict
 
 if TYPE_CHECKING:
-    from cts.judging.events import Result
+    from cts.judging.events import DriverOpened, Result
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,15 @@ def load(path: Path) -> tuple[Baseline, Quarantine]:
     return Baseline(tuple(known)), Quarantine(tuple(kept))
 
 
-def document(results: Sequence[Result], identities: Mapping[str, str], reason: str, link: str = "") -> str:
+def document(results: Sequence[Result], drivers: Sequence[DriverOpened], reason: str, link: str = "") -> str:
     """The text of a baseline that lists the failures among results.
 
-    A driver is named by its identity where that is known: a device, and the version of its driver.
+    A driver is named by its identity where that is known: a device, and the version of its driver; and with its shader
+    stage, if that is not compute.
     A generated case is named `generated.AREA.HASH`, after what it was shrunk to; all sets of a universe `sweep.NAME`.
     """
     entries: list[dict[str, Any]] = []
+    opened = {d.driver: d for d in drivers}
     for result in results:
         if not result.verdict.is_finding:
             continue
@@ -96,7 +98,11 @@ def document(results: Sequence[Result], identities: Mapping[str, str], reason: s
             case = ".".join(result.name.split(".")[:2])
         elif result.generated and result.finding is not None:
             case = generated_name(result.area, result.finding.case)
-        match = {"driver": glob(identities.get(result.driver) or result.driver), "cases": glob(case)}
+        driver = opened.get(result.driver)
+        match: dict[str, Any] = {"driver": glob((driver and driver.identity) or result.driver)}
+        if driver is not None and driver.stage is not Stage.COMPUTE:
+            match["stages"] = [driver.stage.value]
+        match["cases"] = glob(case)
         entry = {"match": match, "verdict": result.verdict.value, "reason": reason}
         entries.append({**entry, "link": link} if link else entry)
     head = f"schema: 1\nhashes: {HASHES}\n"

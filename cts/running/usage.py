@@ -9,7 +9,6 @@ from cts.judging.events import CaseJudged, DriverOpened, Event, Result, Unused
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import Rule
 from cts.running import corpus
-from cts.stages import Stage
 
 #: A driver, and the place of an entry among those of the baseline that concern it.
 _Entry = tuple[str, int]
@@ -34,8 +33,7 @@ class BaselineUsage:
         match event:
             case DriverOpened():
                 names = (event.driver, event.identity) if event.identity else (event.driver,)
-                stage = Stage(event.capabilities.get("stage", "compute"))  # runs of before there were others do not say
-                self._of_driver[event.driver] = self._baseline.for_driver(*names, stage=stage).rules
+                self._of_driver[event.driver] = self._baseline.for_driver(*names, stage=event.stage).rules
             case CaseJudged():
                 self._judged(event)
             case Result():
