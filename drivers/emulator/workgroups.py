@@ -10,6 +10,9 @@ from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import vectors as v
 from cts.model import Dispatch
 
+#: The most instances of a workgroup of which a bug takes a line along y or z for a point.
+_LINE = 32
+
 
 def local_indices(dispatch: Dispatch, bug: int) -> Ints:
     """(members,): the index in the workgroup of its instances, in the order of their ids: x first, then y, then z.
@@ -33,6 +36,8 @@ def local_ids(dispatch: Dispatch, bug: int) -> Ints:
     if bug == v.LOCAL_ID_IN_X_ALONE:
         x, y, z = x * y * z, 1, 1
     k, j, i = np.indices((z, y, x)).reshape(3, -1)
+    if bug == v.LOCAL_ID_OF_A_LINE and x == min(y, z) == 1 and y * z <= _LINE:
+        k[:] = j[:] = 0
     return np.stack([i, k, j] if bug == v.LOCAL_ID_Y_AND_Z_SWAPPED else [i, j, k], axis=1)
 
 

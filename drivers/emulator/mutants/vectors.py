@@ -51,6 +51,10 @@ LOCAL_ID_Y_AND_Z_SWAPPED = arithmetic("local-id-y-and-z-swapped", "the y and z o
 LOCAL_ID_IN_X_ALONE = arithmetic(
     "local-id-in-x-alone", "the x of an invocation is its index in the workgroup, its y and z are 0"
 )
+LOCAL_ID_OF_A_LINE = arithmetic(
+    "local-id-of-a-line",
+    "the y and z of an invocation are 0 where a workgroup of up to 32 invocations extends in one of them alone",
+)
 
 # Operations on components (elements.py)
 VECTOR_TAIL_UNCOMPUTED = arithmetic(
@@ -170,6 +174,10 @@ VECTOR_BIAS_TYPE_OF_MATRIX = multiply(
 VECTOR_BIAS_OFFSET_IGNORED = multiply("vector-bias-offset-ignored", "the bias is read from the start of its buffer")
 VECTOR_BIAS_OFFSET_IN_ELEMENTS = multiply(
     "vector-bias-offset-in-elements", "the bias offset counts elements instead of bytes"
+)
+VECTOR_PRODUCT_IN_OTHER_ARM = multiply(
+    "vector-product-in-other-arm",
+    "behind a condition or a switch, a product is taken by invocations of the subgroup that went another way, too",
 )
 VECTOR_BIAS_UNIFORM = multiply(
     "vector-bias-uniform", "the bias offset of a subgroup's first active invocation serves them all"

@@ -97,6 +97,8 @@ class VectorMachine:
             case _:
                 name: str = getattr(i, "id")  # noqa: B009 - every other instruction has one
                 made = self._made(i)
+                if isinstance(i, VectorMatrixMul):
+                    self._flow.multiplied[name] = self._instances.active
                 self._flow.define(name, self._licences.keep(name, made) if self._licences.takes(i) else made)
 
     def _made(self, i: Instruction) -> Vector:
@@ -256,6 +258,8 @@ class _Flow(control.Flow[Vector]):
     ) -> None:
         super().__init__(case.program, instances, operands, machine, bug)
         self._lanes = lanes
+        #: The invocations that have made a product, by its name.
+        self.multiplied: dict[str, Active] = {}
 
     def _counts(self, loop: Loop) -> Ints:
         counts = super()._counts(loop)
@@ -284,3 +288,12 @@ class _Flow(control.Flow[Vector]):
         if self._bug == v.VECTOR_SWITCH_UNIFORM:
             return selector[self._lanes.first_active(self._instances.active)]
         return selector
+
+    def _merged(self, name: str, *others: str) -> Vector:
+        merged = super()._merged(name, *others)
+        if self._bug == v.VECTOR_PRODUCT_IN_OTHER_ARM:
+            for other in (n for n in others if n in self.multiplied and n != name):
+                product, leaders = self._steps.matrices[other], self._lanes.first_active(self.multiplied[other])
+                spread = product.with_registers(product.registers[leaders])
+                merged = spread.where(self.multiplied[other][leaders], merged)
+        return merged
