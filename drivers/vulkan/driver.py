@@ -100,6 +100,7 @@ class VulkanDriver:
         self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.workers)
         self._journal = Journal(options.journal)
         self._batches: dict[int, list[_Item]] = {}
+        self._closed = False
 
     @property
     def description(self) -> protocol.Description:
@@ -203,8 +204,10 @@ class VulkanDriver:
         return Status.DONE, rejected or (result.what if isinstance(result, Loss) else "")
 
     def close(self) -> None:
-        give_back(self.pool)
-        self._journal.close()
+        if not self._closed:
+            self._closed = True
+            give_back(self.pool)
+            self._journal.close()
 
     def _items(self, jobs: Iterable[tuple[Case | None, Job | SweepJob | ModuleJob]]) -> Iterator[_Item]:
         for case, job in jobs:
