@@ -211,7 +211,7 @@ def test_several_workers_share_the_runs_in_order(tmp_path: Path) -> None:
 
 
 def test_drivers_that_open_a_device_alike_share_its_workers(tmp_path: Path) -> None:
-    """Each gets the results of its own runs, whoever asks first. The last one ends the worker; closing twice is once."""
+    """Each gets the results of its own runs, whoever asks first. The last one, and nothing else, ends the worker."""
     first, second = faulty(tmp_path), faulty(tmp_path)
     staged, other = faulty(tmp_path, stage="mesh"), faulty(tmp_path, threads="3")
     try:
