@@ -215,15 +215,20 @@ AnyInstruction: TypeAlias = (
 )
 
 
-def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | SpecNumber]]:
-    """The operands read at run time, as (path, operand), in field order: `offset[0]`, `value`, ..."""
+def operands_of(instruction: Instruction) -> Iterator[tuple[str, Scalar | SpecNumber]]:
+    """The operands that are no plain numbers, as (path, operand), in field order: `offset[0]`, `value`, ..."""
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         for path, item in (
             ((f"{name}[{i}]", v) for i, v in enumerate(value)) if isinstance(value, tuple) else ((name, value),)
         ):
-            if isinstance(item, (Scalar, SpecNumber)) and item.dynamic is not None:
+            if isinstance(item, (Scalar, SpecNumber)):
                 yield path, item
+
+
+def dynamic_operands(instruction: Instruction) -> Iterator[tuple[str, Scalar | SpecNumber]]:
+    """The operands read at run time, as (path, operand), in field order."""
+    return ((path, operand) for path, operand in operands_of(instruction) if operand.dynamic is not None)
 
 
 def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 A condition is a function of a case with a name and, as its docstring, one sentence that describes it.
 """
 
-from cts.known.conditions import layouts, matrices, modules, numbers, stages, vectors
+from cts.known.conditions import layouts, matrices, modules, numbers, vectors
 from cts.known.conditions.registry import CONDITIONS, Answers, Condition, condition, find
 
 __all__ = [
@@ -16,6 +16,5 @@ __all__ = [
     "matrices",
     "modules",
     "numbers",
-    "stages",
     "vectors",
 ]

@@ -14,6 +14,7 @@ from cts.model import (
     MatrixConstant,
     MatrixNull,
     MatrixShape,
+    Scalar,
     StorageClass,
     VectorConstant,
     VectorNull,
@@ -23,6 +24,10 @@ from cts.model import (
     types_of,
 )
 from cts.model.case import SizeBy
+from cts.model.instructions import operands_of
+
+#: Invocations of a workgroup that is one subgroup at most.
+_ONE_SUBGROUP = 32
 
 
 @condition("loop", operands=())
@@ -44,6 +49,15 @@ def physical_storage_buffer(case: Case) -> bool:
 def workgroup_size_constant(case: Case) -> bool:
     """The size of the workgroup is a constant that is decorated with the built-in WorkgroupSize."""
     return case.dispatch.size_by is SizeBy.SpecWorkgroupSize
+
+
+@condition("workgroup-along-y-or-z", operands=())
+def workgroup_along_y_or_z(case: Case) -> bool:
+    """A workgroup of at most 32 invocations extends in y alone, or in z, and an operand differs by that coordinate."""
+    x, y, z = case.dispatch.local_size(_ONE_SUBGROUP)
+    line = x == 1 and min(y, z) == 1 and max(y, z) <= _ONE_SUBGROUP
+    operands = (operand for i in case.program for _, operand in operands_of(i))
+    return line and any(isinstance(o, Scalar) and (o.inv_y or o.inv_z) for o in operands)
 
 
 @condition("constant-without-parts", operands=())

@@ -13,6 +13,7 @@ from cts.model import (
     BlockStart,
     Buffer,
     Case,
+    ComponentType,
     Continue,
     Else,
     EndIf,
@@ -21,13 +22,20 @@ from cts.model import (
     If,
     Loop,
     MatrixLayout,
+    Operand,
     Return,
-    Scalar,
+    StorageClass,
     Switch,
+    VectorArithmetic,
+    VectorConstant,
+    VectorLoad,
     VectorMatrixMul,
+    VectorNull,
+    VectorOperation,
     VectorOuterProductAccumulate,
     VectorShape,
     constant_of,
+    constness_of,
     decode,
     factors_of,
     initial_bits,
@@ -77,12 +85,31 @@ def vector_stride_per_invocation(case: Case) -> bool:
     depth = 0
     for i in case.program:
         depth += isinstance(i, BlockStart) - isinstance(i, BlockEnd)
-        if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal and isinstance(i.stride, Scalar):
-            varies = any(i.stride.factors.of_invocation)
-            read = i.stride.dynamic is not None or i.stride.factors.any_set
-            if varies or (read and (partial or depth)):
+        if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal:
+            varies = any(factors_of(i.stride).of_invocation)
+            if varies or (_is_read(i.stride) and (partial or depth)):
                 return True
     return False
+
+
+@condition("vector-stride-read", operands=())
+def vector_stride_read(case: Case) -> bool:
+    """A multiplication reads the stride of a row- or column-major matrix at run time."""
+    products = (i for i in case.program if isinstance(i, VectorMatrixMul) and not layout_of(i.layout).optimal)
+    return any(_is_read(i.stride) for i in products)
+
+
+def _is_read(operand: Operand) -> bool:
+    """Whether a shader computes an operand, or reads it from memory."""
+    return constness_of(operand) == "dynamic" or factors_of(operand).any_set
+
+
+@condition("vector-product-of-workgroup-memory", operands=())
+def vector_product_of_workgroup_memory(case: Case) -> bool:
+    """A vector is loaded from Workgroup memory, and there is a multiplication."""
+    loaded = (case.buffers[i.buffer] for i in case.program if isinstance(i, VectorLoad))
+    multiplies = any(isinstance(i, VectorMatrixMul) for i in case.program)
+    return multiplies and any(b.storage is StorageClass.Workgroup for b in loaded)
 
 
 @condition("vector-outer-products-in-arms", operands=())
@@ -159,6 +186,22 @@ def _varies(i: BlockStart | Exit) -> bool:
     return any(factors_of(asked).of_invocation)
 
 
+@condition("vector-offset-by-iteration", operands=())
+def vector_offset_by_iteration(case: Case) -> bool:
+    """A multiplication in a Loop whose count differs by invocation has an offset that differs by iteration."""
+    counts: list[bool] = []
+    for i in case.program:
+        if isinstance(i, BlockStart):
+            counts.append(isinstance(i, Loop) and _varies(i))
+        elif isinstance(i, BlockEnd):
+            counts.pop()
+        elif isinstance(i, VectorMatrixMul) and any(counts):
+            factors = factors_of(i.matrix_offset)
+            if factors.loop or factors.loop_outer:
+                return True
+    return False
+
+
 @condition("vector-loop-shifts", operands=())
 def vector_loop_shifts(case: Case) -> bool:
     """A loop with a Continue hands a vector that it carries on as another one."""
@@ -177,6 +220,19 @@ def vector_loop_shifts(case: Case) -> bool:
             if continues.pop() and any(isinstance(types[name], VectorShape) for name in others):
                 return True
     return False
+
+
+@condition("vector-zero-divided", operands=())
+def vector_zero_divided(case: Case) -> bool:
+    """A vector of float32 is divided that is constant, with components that are 0."""
+    constants = (i for i in case.program if isinstance(i, (VectorNull, VectorConstant)) and _has_zeros(i))
+    zeros = {i.id for i in constants if i.type.component is ComponentType.float32}
+    quotients = (i for i in case.program if isinstance(i, VectorArithmetic) and i.operation is VectorOperation.FDiv)
+    return any(i.a in zeros for i in quotients)
+
+
+def _has_zeros(constant: VectorNull | VectorConstant) -> bool:
+    return isinstance(constant, VectorNull) or 0 in (constant.values or (constant.value,))
 
 
 @condition("vector-rows-unlike-16")
