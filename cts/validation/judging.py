@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from cts.dispatch.interface import interface
 from cts.job import ModuleJob
 from cts.model import initial_memory, load_case
 from cts.spirv.lower import module_job
@@ -85,12 +86,18 @@ def _job_of_base(base: str) -> ModuleJob:
 
 
 def job_of(rule: Rule) -> ModuleJob:
-    """The job of a rule's twin: its module, and the buffers that it is bound to; its own, and those of its base."""
+    """The job of a rule's twin: its module, and the buffers and push constants that it is bound to.
+
+    They are those of its base; what the twin's edits declare beside them is given memory, too.
+    """
     job = _job_of_base(rule.base)
+    words = rule.modules()[0]
     places = {(0, int(line.split()[3])) for line in rule.lines()[0] if _BINDING.match(line)}
     some = next(iter(job.buffers))
     bindings = {place: job.bindings.get(place, some) for place in places}
-    return replace(job, words=rule.modules()[0], bindings=bindings)
+    pushed = interface(words).pushed("main")
+    push_constants = job.push_constants.ljust(pushed.size if pushed is not None else 0, b"\0")
+    return replace(job, words=words, bindings=bindings, push_constants=push_constants)
 
 
 def _capabilities(rule: Rule) -> Iterator[str]:

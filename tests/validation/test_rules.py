@@ -13,7 +13,7 @@ from cts.plugins import registry
 from cts.running import corpus
 from cts.spirv import tools
 from cts.validation.files import rule_names
-from cts.validation.judging import Judgement, judge
+from cts.validation.judging import Judgement, job_of, judge
 from cts.validation.report import difference, files_of
 from cts.validation.rules import bases, load_rules, rules
 from cts.validation.tools import open_tool
@@ -23,6 +23,8 @@ FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 
 #: The version of the wheel, whose answers are known.
 KNOWN = "spirv-val 2025.5"
+
+_PUSHED = re.compile(r"OpVariable %\w+ PushConstant$")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,12 @@ def test_no_two_rules_are_one() -> None:
 def test_a_module_that_breaks_a_rule_differs_by_few_lines_from_its_twin() -> None:
     for rule in rules():
         assert 0 < len(difference(rule)) <= 8, rule.name
+
+
+def test_twins_that_read_push_constants_are_given_some() -> None:
+    reading = [r for r in rules() if any(_PUSHED.search(line) for line in r.lines()[0])]
+    assert len(reading) > 20
+    assert all(len(job_of(r).push_constants) == 8 for r in reading)
 
 
 def test_twins_are_accepted(judged: dict[str, Judgement]) -> None:
