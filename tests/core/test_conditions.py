@@ -61,17 +61,25 @@ NEIGHBOURS = [
         "count: 2",
     ),
     (
-        "vector-offset-by-iteration",
+        "vector-product-in-switch",
+        "vector_multiply.flow.products_in_two_arms_of_a_switch",
+        "{literal: 0, inv: 1}",
+        "{dynamic: 1}",
+    ),
+    (
+        "vector-offset-in-loop",
         "vector_multiply.flow.offset_by_iteration",
         "matrix_offset: {literal: 64, loop: 64}",
         "matrix_offset: 64",
     ),
     (
-        "vector-offset-by-iteration",
+        "vector-offset-in-loop",
         "vector_multiply.flow.offset_by_iteration",
         "count: {literal: 0, inv: 1}",
         "count: 2",
     ),
+    ("vector-offset-in-loop", "vector_multiply.flow.offset_read_in_a_loop", "{dynamic: 64}", "{spec: 64}"),
+    ("vector-optimal-above-64", "vector_multiply.layout.inferencing_128_columns", "128", "64"),
     ("vector-stride-read", "vector_multiply.memory.stride_read_by_32", "{dynamic: 16}", "16"),
     (
         "vector-product-of-workgroup-memory",

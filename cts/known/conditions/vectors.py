@@ -112,6 +112,13 @@ def vector_product_of_workgroup_memory(case: Case) -> bool:
     return multiplies and any(b.storage is StorageClass.Workgroup for b in loaded)
 
 
+@condition("vector-optimal-above-64", operands=())
+def vector_optimal_above_64(case: Case) -> bool:
+    """A multiplication by a matrix in an optimal layout of more than 64 rows or columns."""
+    large = {name for name, m in case.opaque.items() if max(m.rows, m.cols) > 64}
+    return any(isinstance(i, VectorMatrixMul) and i.matrix in large for i in case.program)
+
+
 @condition("vector-outer-products-in-arms", operands=())
 def vector_outer_products_in_arms(case: Case) -> bool:
     """Both branches of an If accumulate an outer product."""
@@ -186,19 +193,17 @@ def _varies(i: BlockStart | Exit) -> bool:
     return any(factors_of(asked).of_invocation)
 
 
-@condition("vector-offset-by-iteration", operands=())
-def vector_offset_by_iteration(case: Case) -> bool:
-    """A multiplication in a Loop whose count differs by invocation has an offset that differs by iteration."""
+@condition("vector-offset-in-loop", operands=())
+def vector_offset_in_loop(case: Case) -> bool:
+    """A multiplication in a Loop whose count differs by invocation has an offset that is computed or read."""
     counts: list[bool] = []
     for i in case.program:
         if isinstance(i, BlockStart):
             counts.append(isinstance(i, Loop) and _varies(i))
         elif isinstance(i, BlockEnd):
             counts.pop()
-        elif isinstance(i, VectorMatrixMul) and any(counts):
-            factors = factors_of(i.matrix_offset)
-            if factors.loop or factors.loop_outer:
-                return True
+        elif isinstance(i, VectorMatrixMul) and any(counts) and _is_read(i.matrix_offset):
+            return True
     return False
 
 

@@ -134,6 +134,9 @@ VECTOR_M_SECOND_TILE = multiply(
 VECTOR_K_SECOND_TILE = multiply(
     "vector-k-second-tile", "inputs from 64 on are multiplied with the matrix's columns that are 64 before"
 )
+VECTOR_OPTIMAL_FIRST_FOUR = multiply(
+    "vector-optimal-first-four", "in an optimal layout, of each 16 columns from 64 on the first four stand for all"
+)
 VECTOR_INT8_PAIRS_WRAP = multiply(
     "vector-int8-pairs-wrap", "the sum of two neighbouring products of signed 8-bit integers wraps at 16 bits"
 )

@@ -93,6 +93,9 @@ class Multiplier:
                 matrix = matrix[np.arange(shape.m) % TILE]
             elif self._bug == v.VECTOR_K_SECOND_TILE:
                 matrix = matrix[:, np.arange(shape.k) % TILE]
+            elif self._bug == v.VECTOR_OPTIMAL_FIRST_FOUR and shape.layout.optimal:
+                k = np.arange(shape.k)
+                matrix = matrix[:, np.where(k < TILE, k, k // 16 * 16 + k % 4)]
             bias = self._bias(i, shape.m, where.bias[group])
             if self._bug == v.VECTOR_ROWS_WHOLE_PIECES and component.is_float:
                 bias = bias + self._behind_rows(i, shape, int(where.matrix[group[0]]), int(where.stride[group[0]]))
