@@ -259,7 +259,7 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(nam
     for rule in named:
         stages = set(rule.match.stages)
         of_stages = baseline.Baseline(
-            tuple(r for r in known.rules if not r.match.stages or stages and stages <= set(r.match.stages))
+            tuple(r for r in known.rules if not r.match.stages or (stages and stages <= set(r.match.stages)))
         )
         found = of_stages.known_by_condition(corpus_case(str(rule.match.cases)), Verdict(*rule.verdicts))
         assert found is not None
