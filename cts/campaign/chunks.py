@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -48,6 +48,14 @@ class Reduce(Struct, frozen=True, tag="reduce"):
 
 
 Task: TypeAlias = Chunk | Reduce
+
+
+class Waiting(NamedTuple):
+    """For how many seconds nothing has come back, how many tasks are on their way, and which of them have begun."""
+
+    seconds: float = 0.0
+    flying: int = 0
+    begun: tuple[Task, ...] = ()
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):

@@ -6,10 +6,11 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
 from cts.campaign.chunks import Answer, Lost, Task
@@ -23,13 +24,16 @@ TRIES = 3
 
 
 class Executor(Protocol):
-    """Where tasks are done. `size` processes do them, and `flying` tasks are on their way."""
+    """Where tasks are done. `size` processes do them, and `flying` tasks are on their way, `begun` ones being done."""
 
     @property
     def size(self) -> int: ...
 
     @property
     def flying(self) -> int: ...
+
+    @property
+    def begun(self) -> Iterable[Task]: ...
 
     def submit(self, task: Task) -> None:
         """Take a task."""
@@ -70,6 +74,11 @@ class Processes:
     @property
     def flying(self) -> int:
         return sum(len(slot.flying) for slot in self._slots) + len(self._waiting)
+
+    @property
+    def begun(self) -> Iterable[Task]:
+        """The first task of each process: it does one after the other."""
+        return [task for slot in self._slots for task in islice(slot.flying.values(), 1)]
 
     def submit(self, task: Task) -> None:
         """Give a task to the process that has the least to do."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cts.campaign.chunks import Answer, Lost, Task
@@ -60,6 +61,11 @@ class Cluster:
     @property
     def flying(self) -> int:
         return len(self._flying) + len(self._lost)
+
+    @property
+    def begun(self) -> Iterable[Task]:
+        """The tasks that were given away first, as many as are done at a time: only the scheduler knows better."""
+        return islice(self._flying.values(), self.size)
 
     def submit(self, task: Task) -> None:
         """Give a task to any worker; one whose worker dies goes to another."""

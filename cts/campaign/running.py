@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cts.campaign.chunks import Answer, Chunk, Reduce, Report, Task
+from cts.campaign.chunks import Answer, Chunk, Reduce, Report, Task, Waiting
 from cts.campaign.folder import CampaignFolder
 from cts.campaign.local import Executor
 from cts.campaign.planning import Planner
@@ -23,11 +23,11 @@ TICK = 0.5
 #: Causes whose cases are made smaller when all is judged.
 REDUCED = 20
 
-Show = Callable[[CampaignFolder, int], None]
+Show = Callable[[CampaignFolder, Waiting], None]
 
 
 class Campaign:
-    """A campaign in an executor; `show` is told of it now and then, with how many tasks are on their way."""
+    """A campaign in an executor; `show` is told of it now and then, and of what it waits for."""
 
     def __init__(
         self, folder: CampaignFolder, executor: Executor, show: Show, time_is_up: Deadline, reduce_seconds: float
@@ -38,6 +38,7 @@ class Campaign:
         self._time_is_up = time_is_up
         self._reduce_seconds = reduce_seconds
         self._began = time.monotonic() - folder.seconds
+        self._heard = time.monotonic()
         self._planner = Planner(folder.settings, sweeps_of(folder))
         for done in folder.answers:
             self._done(done)
@@ -51,7 +52,7 @@ class Campaign:
             ]
             tasks = [Reduce(c, self._folder.totals.shortest(c).case, self._reduce_seconds) for c in causes]
             self._perform(lambda: tasks.pop(0) if tasks else None)
-        self._show(self._folder, 0)
+        self._show(self._folder, Waiting())
         return self._folder.totals.exit_status
 
     def _chunks(self) -> Callable[[], Task | None]:
@@ -67,9 +68,11 @@ class Campaign:
             if not self._executor.flying:
                 return
             for task, answer in self._executor.answers(TICK):
+                self._heard = time.monotonic()
                 if not isinstance(task, Chunk) or self._done(answer):
                     self._folder.add(answer, time.monotonic() - self._began)
-            self._show(self._folder, self._executor.flying)
+            silent = time.monotonic() - self._heard
+            self._show(self._folder, Waiting(silent, self._executor.flying, tuple(self._executor.begun)))
 
     def _done(self, answer: Answer) -> bool:
         """Tell the planner of an answer; False where its chunk was done already."""

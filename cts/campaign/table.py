@@ -11,11 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from cts.campaign.chunks import Waiting
 from cts.campaign.folder import CampaignFolder
 from cts.campaign.totals import AreaTotals, Totals, worth
 
 #: Seconds between two lines, where nothing can be redrawn.
 HEARTBEAT = 30.0
+
+#: Tasks that are named where a campaign waits for them.
+NAMED = 4
 
 
 class Terminal:
@@ -36,15 +40,28 @@ class Terminal:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, folder: CampaignFolder, flying: int) -> None:
-        """Show what a campaign has come to, with so many tasks on their way."""
+    def __call__(self, folder: CampaignFolder, waiting: Waiting) -> None:
+        """Show what a campaign has come to, and what it waits for."""
         now = self._clock()
         if self._live is not None:
-            said = Text(f"{pace(folder)}, {flying} tasks on their way")
-            self._live.update(Group(by_area(folder.totals), said))
+            lines = [f"{pace(folder)}, {waiting.flying} tasks on their way", *silence(waiting)]
+            self._live.update(Group(by_area(folder.totals), *map(Text, lines)))
         elif now - self._last >= HEARTBEAT:
             self._last = now
-            self._console.print(pace(folder), markup=False, highlight=False, soft_wrap=True)
+            for line in (pace(folder), *silence(waiting)):
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def silence(waiting: Waiting) -> Iterator[str]:
+    """Which tasks a campaign waits for from which nothing has come back for long: a device may hang."""
+    if waiting.seconds < HEARTBEAT / 2 or not waiting.begun:
+        return
+    names = [task.name for task in waiting.begun[:NAMED]]
+    more = len(waiting.begun) - len(names)
+    yield (
+        f"nothing has come back for {waiting.seconds:.0f} s: waiting for {', '.join(names)}"
+        f"{f' and {more} more' if more else ''}"
+    )
 
 
 def pace(folder: CampaignFolder) -> str:

@@ -16,13 +16,14 @@ import msgspec
 import pytest
 
 from cts.campaign import folder as folders
-from cts.campaign.chunks import Answer, Chunk, Lost, Reduce, Report, Task, structure
+from cts.campaign.chunks import Answer, Chunk, Lost, Reduce, Report, Task, Waiting, structure
 from cts.campaign.folder import CampaignFolder
 from cts.campaign.local import Executor, Processes
 from cts.campaign.page import page
 from cts.campaign.planning import Planner, interleaved
 from cts.campaign.running import Campaign
 from cts.campaign.settings import Settings, identity
+from cts.campaign.table import silence
 from cts.campaign.totals import Totals, chance
 from cts.campaign.worker import Worker
 from cts.driver import Outcome, SweepJob
@@ -49,7 +50,7 @@ def settings(**changes: object) -> Settings:
 def campaign(folder: CampaignFolder, executor: Executor, reduce_seconds: float = 0) -> int:
     """A campaign in a folder, to its end; the exit status."""
     with closing(folder), closing(executor):
-        return Campaign(folder, executor, lambda folder, flying: None, Deadline(None), reduce_seconds).run()
+        return Campaign(folder, executor, lambda folder, waiting: None, Deadline(None), reduce_seconds).run()
 
 
 def outcomes(path: Path) -> dict[Chunk, Report]:
@@ -161,6 +162,52 @@ def test_a_process_that_dies_costs_nothing_but_time(alone: Path, tmp_path: Path)
     assert campaign(folder, executor) == 1
     assert not executor.deaths
     assert outcomes(folder.path) == outcomes(alone)
+
+
+class Slow:
+    """An executor that answers every other time that it is asked, that it has lost what it was given."""
+
+    size = 1
+
+    def __init__(self) -> None:
+        self.begun: list[Task] = []
+        self.asked = 0
+
+    @property
+    def flying(self) -> int:
+        return len(self.begun)
+
+    def submit(self, task: Task) -> None:
+        self.begun.append(task)
+
+    def answers(self, seconds: float) -> Iterator[tuple[Task, Answer]]:
+        self.asked += 1
+        if self.asked % 2 == 0:
+            task = self.begun.pop(0)
+            yield task, Lost(task, "slow")
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_a_campaign_waits_for_is_said(tmp_path: Path) -> None:
+    seen: list[Waiting] = []
+    folder = folders.create(tmp_path, settings(cases=20))
+    with closing(folder):
+        Campaign(folder, Slow(), lambda _, waiting: seen.append(waiting), Deadline(None), 0).run()
+    assert [[task.name for task in waiting.begun] for waiting in seen] == [
+        ["reductions 1", "tensor_addressing 1"],
+        ["tensor_addressing 1"],
+        ["tensor_addressing 1"],
+        [],
+        [],
+    ]
+    assert [waiting.flying for waiting in seen] == [2, 1, 1, 0, 0] and seen[0].seconds > 0
+    tasks = tuple(Chunk("area", n, 10) for n in (1, 11, 21, 31, 41, 51))
+    assert list(silence(Waiting(40, 12, tasks))) == [
+        "nothing has come back for 40 s: waiting for area 1, area 11, area 21, area 31 and 2 more"
+    ]
+    assert not list(silence(Waiting(3, 12, tasks)))
 
 
 def test_processes_end_with_a_campaign_that_is_killed(tmp_path: Path) -> None:

@@ -126,7 +126,9 @@ def test_numbers_of_processes() -> None:
     assert check_jobs("auto") == processors() >= 1
 
 
-def test_interrupted_and_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ended", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_and_resumed(ended: signal.Signals, tmp_path: Path) -> None:
+    """By Ctrl-C, which all processes get, or as a job that is cancelled, of which the first one is told alone."""
     words = ["--no-corpus", "--area", "reductions", "--area", "conversions", "--max-examples", "300", "--seed", "1"]
     # A shell that starts these tests in the background has them, and what they start, ignore SIGINT.
     heeding = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); runpy.run_module('cts')"
@@ -137,7 +139,7 @@ def test_interrupted_and_resumed(tmp_path: Path) -> None:
         journal = tmp_path / "cts-run" / "001" / "results.jsonl"
         while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"case-judged") < 30):
             pass
-        os.killpg(process.pid, signal.SIGINT)
+        (os.killpg if ended is signal.SIGINT else os.kill)(process.pid, ended)
         _, err = process.communicate()
     assert process.returncode == 3 and "cts run --resume" in err
     assert load(tmp_path / "cts-run" / "001").footer is None
