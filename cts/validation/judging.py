@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from cts.dispatch.interface import interface
 from cts.job import ModuleJob
 from cts.model import initial_memory, load_case
 from cts.spirv.lower import module_job
@@ -16,6 +15,10 @@ from cts.validation.tools import Answer, Kind, Tool
 from cts.verdict import Verdict
 
 _BINDING = re.compile(r"OpDecorate %\w+ Binding \d+$")
+_PUSHED = re.compile(r"OpVariable %\w+ PushConstant$")
+
+#: Bytes of push constants that every Vulkan device has (maxPushConstantsSize), and more than any rule declares.
+_PUSH_BYTES = 128
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,12 @@ def job_of(rule: Rule) -> ModuleJob:
 
     They are those of its base; what the twin's edits declare beside them is given memory, too.
     """
-    job = _job_of_base(rule.base)
-    words = rule.modules()[0]
-    places = {(0, int(line.split()[3])) for line in rule.lines()[0] if _BINDING.match(line)}
+    job, lines = _job_of_base(rule.base), rule.lines()[0]
+    places = {(0, int(line.split()[3])) for line in lines if _BINDING.match(line)}
     some = next(iter(job.buffers))
     bindings = {place: job.bindings.get(place, some) for place in places}
-    pushed = interface(words).pushed("main")
-    push_constants = job.push_constants.ljust(pushed.size if pushed is not None else 0, b"\0")
-    return replace(job, words=words, bindings=bindings, push_constants=push_constants)
+    pushed = job.push_constants or (bytes(_PUSH_BYTES) if any(map(_PUSHED.search, lines)) else b"")
+    return replace(job, words=rule.modules()[0], bindings=bindings, push_constants=pushed)
 
 
 def _capabilities(rule: Rule) -> Iterator[str]:

@@ -67,7 +67,8 @@ def test_a_module_that_breaks_a_rule_differs_by_few_lines_from_its_twin() -> Non
 def test_twins_that_read_push_constants_are_given_some() -> None:
     reading = [r for r in rules() if any(_PUSHED.search(line) for line in r.lines()[0])]
     assert len(reading) > 20
-    assert all(len(job_of(r).push_constants) == 8 for r in reading)
+    assert all(job_of(r).push_constants for r in reading)
+    assert not any(job_of(r).push_constants for r in rules() if r.base == "vector" and r not in reading)
 
 
 def test_twins_are_accepted(judged: dict[str, Judgement]) -> None:
