@@ -47,7 +47,8 @@ def main() -> None:
     notices.setLevel(logging.INFO)
     if sys.stdout is None:  # closed, as by `>&-`
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-    signal.signal(signal.SIGTERM, _interrupt)
+    # A job that is cancelled or out of time ends like one that Ctrl-C ends: reports are written, devices given back.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with rarely_collected():
             status = _run()
@@ -79,17 +80,12 @@ def _run() -> int:
         return 2 if isinstance(e, BadInput) else 3
     except BrokenPipeError:
         raise
-    except KeyboardInterrupt as e:
-        return 128 + next(iter(e.args), signal.SIGINT)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding
         traceback.print_exc()
         return 3
     return 0
-
-
-def _interrupt(number: int, _: object) -> None:
-    """What a job that is cancelled or out of time gets is like Ctrl-C: reports are written, and devices given back."""
-    raise KeyboardInterrupt(number)
 
 
 def _discard_output() -> None:
