@@ -60,7 +60,8 @@ class Campaign:
 
     def _perform(self, following: Callable[[], Task | None]) -> None:
         while True:
-            while self._executor.flying < QUEUED * max(1, self._executor.size):
+            room = QUEUED * max(1, self._executor.size)  # asked once: a cluster asks its scheduler
+            while self._executor.flying < room:
                 task = following()
                 if task is None:
                     break
