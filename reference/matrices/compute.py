@@ -143,7 +143,7 @@ def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
 def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
     """KM-017."""
     a, b = operation.values[i.matrix], operation.scalars["scalar"]
-    return operation.floats.times(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
+    return operation.floats.mul(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
 
 
 @computed.register

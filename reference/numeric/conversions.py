@@ -18,7 +18,6 @@ from cts.reference.numeric.rounding import binding, denormal, operand, parts, ro
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import (
     FREE,
-    History,
     Value,
     anything,
     beside_free,
@@ -115,10 +114,12 @@ def float_to_float(
         return result
     h, (low, high) = value.history, result.interval
     known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
-    unknown = np.isnan(h.lo)
-    low, high = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+    low, high = np.where(h.unknown, np.nan, low), np.where(h.unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
-    return replace(result, history=History(low, high, np.maximum(h.magnitude, known), quantum, h.unit))
+    history = replace(
+        h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None
+    )
+    return replace(result, history=history)
 
 
 def integer_to_float(

@@ -14,8 +14,9 @@ from cts.oracle.expectation import Freedom
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.history import either
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where, with_freedom
+from cts.reference.numeric.value import FREE, Free, Value, anything, history_of, merged, where, with_freedom
 
 #: Reads a block's field: its name, and the elements' indices where it is an array; the watch is told of wrong ones.
 ReadField = Callable[[str, I64 | None, Watch], Value]
@@ -250,6 +251,10 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
     flags = a.flags | b.flags
     differ = a.bits != b.bits
     flags = flags | np.where(differ, np.uint8(FREE), np.uint8(0))
+    history = None
+    if a.history is not None or b.history is not None:
+        first, second = history_of(a), history_of(b)
+        history = either(first, second, (np.minimum(first.lo, second.lo), np.maximum(first.hi, second.hi)))
     flags = np.where(flags != 0, flags | FREE, flags).astype(np.uint8)
     if ieee:
         nan = np.isnan(a_lo) | np.isnan(b_lo)
@@ -262,7 +267,7 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
         return a
     # Of a NaN and a number, the number.
     low, high = np.fmin(a_lo, b_lo), np.fmax(a_hi, b_hi)
-    return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b))))
+    return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b))), history)
 
 
 def _combined(operation: str, a: Value, b: Value) -> Value:

@@ -16,9 +16,10 @@ import numpy as np
 from cts.model import ComponentType
 from cts.model.component import FloatFormat
 from cts.oracle.expectation import Freedom
-from cts.reference.numeric import intervals, specials
+from cts.reference.numeric import history, intervals, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, least_ulp, ulp
+from cts.reference.numeric.history import DIVISION_ULP, History, combined
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.modes import OPEN, Mode, Modes
 from cts.reference.numeric.rounding import (
@@ -35,7 +36,6 @@ from cts.reference.numeric.rounding import (
 )
 from cts.reference.numeric.value import (
     FREE,
-    History,
     Value,
     beside_free,
     history_of,
@@ -47,8 +47,7 @@ from cts.reference.numeric.value import (
     with_freedom,
 )
 
-#: OpFDiv's accuracy in ULP, and the divisors' exponents within which it holds (NU-011).
-_DIVISION_ULP = 2.5
+#: The divisors' exponents within which OpFDiv's accuracy holds (NU-011).
 _DIVISORS = {ComponentType.float16: 14, ComponentType.float32: 126}
 #: exp is accurate to so many ULP, and twice |x| more (NU-011).
 _EXP_ULP = {ComponentType.float16: 1.0, ComponentType.float32: 3.0}
@@ -83,61 +82,66 @@ class Floats:
         return flushed(value) if self.mode(component_of(value)).denormals == "flushed" else value
 
     def add(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.add, lambda x, y: x + y, np.minimum, a, b, specials.add)
+        return self._arithmetic(intervals.add, np.minimum, history.added, a, b, specials.add)
 
     def sub(self, a: Value, b: Value) -> Value:
         return self.add(a, _negated(b))
 
     def mul(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.mul, lambda x, y: x * y, lambda x, y: x * y, a, b, specials.mul)
-
-    def times(self, a: Value, b: Value) -> Value:
-        """OpVectorTimesScalar and OpMatrixTimesScalar, which need not heed SignedZeroInfNanPreserve (NU-045)."""
-        component = component_of(a)
-        mode = self.mode(component)
-        if not mode.specials:
-            return self.mul(a, b)
-        return Floats(self.loose, self.ieee, {component: replace(mode, specials=False)}).mul(a, b)
+        return self._arithmetic(intervals.mul, np.multiply, history.multiplied, a, b, specials.mul)
 
     def div(self, a: Value, b: Value) -> Value:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
         component = component_of(a)
+        ieee = self.ieee or self.mode(component).specials
         (x, zero, x_wild), (y, y_wild) = self._parts(a), operand(b)
         y_wild = y_wild | self._unknown(b)
         least, most = np.minimum(np.abs(y[0]), np.abs(y[1])), np.maximum(np.abs(y[0]), np.abs(y[1]))
         bound = 2.0 ** _DIVISORS[component]
         wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
-        quotient = intervals.div(x, replaced(y, wild, 1.0))
-        error_low, error_high = error_bounds(component, quotient, _DIVISION_ULP)
+        divisor = replaced(y, wild, 1.0)
+        quotient = intervals.div(x, divisor)
+        reasons = (*merged(a, b), f"OpFDiv is accurate to {DIVISION_ULP} ULP (NU-011)")
+        if a.history is not None or b.history is not None:
+            # The quotient of a sum may be that of each term, which errs by so much of the term.
+            history = self._quotient(a, b, spanned(x, zero), divisor, wild)
+            low, high = history.bounds(component)
+            unknown = wild | history.overflows(component.format)
+            return replace(rounded(component, (low, high), unknown, (*reasons, _REARRANGED)), history=history)
+        error_low, error_high = error_bounds(component, quotient, DIVISION_ULP)
         none = (x[0] == 0) & (x[1] == 0)
         # 0 divided by anything is a zero, whose sign float64 knows.
-        signed = x[0] / replaced(y, wild, 1.0)[0]
+        signed = x[0] / divisor[0]
         low = np.where(none, signed, quotient[0] - error_low)
         high = np.where(none, signed, quotient[1] + error_high)
-        reasons = (*merged(a, b), f"OpFDiv is accurate to {_DIVISION_ULP} ULP (NU-011)")
-        result = rounded(component, (low, high), wild, reasons, zero, self.ieee)
+        result = rounded(component, (low, high), wild, reasons, zero, ieee, within=True)
         if not self.loose:
             result = self.flushed(binding(result))
-            if not self.ieee:
+            if not ieee:
                 return result
             ends = b.core
             point = (ends[0] == ends[1]) | np.isnan(ends[0])
             recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
             return self.flushed(loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons))
-        first, second = _history(a, x_wild), _history(b, y_wild)
-        magnitude = first.magnitude / np.where(wild, 1.0, least)
-        unit = first.unit + second.unit + (_DIVISION_ULP + 1) * component.format.unit
-        span = intervals.div(spanned(x, zero), replaced(y, wild, 1.0))
-        span = _underflowed(span, component.format, _DIVISION_ULP + 1, np.ones_like(wild))
-        return replace(result, history=History(*span, magnitude, np.zeros_like(magnitude), unit))
+        return replace(result, history=self._quotient(a, b, spanned(x, zero), divisor, wild))
+
+    def _quotient(self, a: Value, b: Value, dividend: Interval, divisor: Interval, wild: Mask) -> History:
+        """The history of a quotient, whose value is that of any dividend and divisor that are allowed."""
+        fmt = component_of(a).format
+        first, second = _history(a, wild), _history(b, wild)
+        first = combined([first], lambda arrays: np.broadcast_to(arrays[0], wild.shape))
+        whole = history.replaced(first, dividend if a.history is None else (first.lo, first.hi))
+        result = history.divided(whole, second, divisor)
+        span = _underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(wild))
+        return replace(result, lo=span[0], hi=span[1])
 
     def neg(self, a: Value) -> Value:
         return self._moved(intervals.negate, a)
 
     def abs(self, a: Value) -> Value:
-        """FAbs, which by its text is x where x >= 0, and so of -0 either zero (NU-020)."""
-        return self._moved(intervals.absolute, a, keeps_specials=False, zero=intervals.negative_zero)
+        """FAbs: of either zero +0 (NU-020)."""
+        return self._moved(intervals.absolute, a, keeps_specials=False)
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
@@ -158,6 +162,10 @@ class Floats:
         # Denormals in between may be flushed or not where those of results must be (NU-043).
         between = replace(inherited_mode, denormals="kept") if inherited_mode.denormals == "kept" else OPEN
         product = unstepped(Floats(self.loose, self.ieee, {component: between}).mul(a, b))
+        if self.loose and all(v.history is None for v in (a, b, c)):
+            # Alone it is rounded as declared (NU-018).
+            traced = self.add(product, c).history
+            return replace(self.add(replace(product, history=None), c), history=traced)
         result = Floats(self.loose, self.ieee, {component: inherited_mode}).add(product, c)
         if not self.ieee:
             return result
@@ -181,14 +189,14 @@ class Floats:
         bound = _EXP_ULP[component]
         down, up = error_bounds(component, (bottom, top), bound + 2 * np.maximum(np.abs(low), np.abs(high)))
         reasons = (*a.reasons, f"exp is accurate to {bound:g} + 2|x| ULP (NU-011)")
-        result = rounded(component, (bottom - down, top + up), wild, reasons, None, self.ieee)
+        result = rounded(component, (bottom - down, top + up), wild, reasons, None, self.ieee, within=True)
         return self.flushed(specials.recomputed(result, _exp_of_infinity, (a,)) if self.ieee else result)
 
     def compare(self, operation: str, a: Value, b: Value) -> Value:
         """A condition: unknown where the operands' intervals do not decide it."""
         mode = self.mode(component_of(a))
         (x, x_wild), (y, y_wild) = operand(a, mode), operand(b, mode)
-        if not self.ieee or not (x_wild.any() or y_wild.any()):
+        if not (self.ieee or mode.specials) or not (x_wild.any() or y_wild.any()):
             return decided(operation, x, y, x_wild | y_wild, merged(a, b))
         (x, x_nan, x_any), (y, y_nan, y_any) = _ordered(a, x), _ordered(b, y)
         condition = decided(operation, x, y, x_any | y_any, merged(a, b))
@@ -202,8 +210,8 @@ class Floats:
     def _arithmetic(
         self,
         exact: Callable[[Interval, Interval], Interval],
-        magnitude: Callable[[F64, F64], F64],
         quantum: Callable[[F64, F64], F64],
+        traced: Callable[[History, History], History],
         a: Value,
         b: Value,
         special: specials.Function,
@@ -227,22 +235,16 @@ class Floats:
             result = binding(rounded(component, bounds, wild, reasons, zero, ieee, mode), step)
             return specials.recomputed(result, special, (a, b), mode=mode) if ieee and wild.any() else result
         fmt = component.format
-        first, second = _history(a, x_wild), _history(b, y_wild)
-        value = exact((first.lo, first.hi), (second.lo, second.hi))
-        with np.errstate(invalid="ignore"):
-            terms = quantum(first.quantum, second.quantum)
-            total = magnitude(first.magnitude, second.magnitude)
-            fits = (total <= terms * 2.0**fmt.precision) & (terms >= fmt.least)
-        unit = first.unit + second.unit + np.where(fits, 0.0, fmt.unit)
+        known = traced(_history(a, x_wild), _history(b, y_wild))
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
             bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
-            slack = unit * total * (1 + 2 * unit) + np.where((unit > 0) & ~(terms >= fmt.least), fmt.least, 0.0)
             reasons = (*merged(a, b), _REARRANGED)
-            result = rounded(component, (value[0] - slack, value[1] + slack), wild, reasons)
-        return replace(result, history=History(*_underflowed(value, fmt, 1.0, ~fits), total, terms, unit))
+            result = rounded(component, known.bounds(component), wild | known.overflows(fmt), reasons)
+        low, high = _underflowed((known.lo, known.hi), fmt, 1.0, ~known.exact(fmt))
+        return replace(result, history=replace(known, lo=low, hi=high))
 
     def _parts(self, value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
         """An operand by `parts`; wild is also what rearrangement makes unknown."""
@@ -253,29 +255,22 @@ class Floats:
         """Where a value that is bound may be anything once it is rearranged with what uses it."""
         if not self.loose or value.history is None:
             return np.zeros((), bool)
-        return np.isnan(value.history.lo)
+        return value.history.unknown
 
-    def _moved(
-        self,
-        move: Callable[[Interval], Interval],
-        a: Value,
-        keeps_specials: bool = True,
-        zero: Callable[[Interval], Mask] | None = None,
-    ) -> Value:
-        """What is moved with another sign; `zero` says of which numbers the result may be a zero of either sign."""
+    def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
+        """What is moved with another sign."""
         mode = self.mode(component_of(a)).unrounded
         ieee = self.ieee or (mode.specials and keeps_specials)
         bounds, may_be_zero, wild = self._parts(a, mode)
-        if zero is not None and (free := zero(bounds)).any():
-            may_be_zero = free if may_be_zero is None else may_be_zero | free
         result = rounded(component_of(a), move(bounds), wild, a.reasons, may_be_zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
             return specials.recomputed(result, specials.moved(move), (a,), mode=mode) if ieee and wild.any() else result
-        if a.history is not None:
-            h = a.history
-            return replace(result, history=replace(h, **_bounds(move((h.lo, h.hi)))))
-        return result
+        if a.history is None:
+            return result
+        if move is intervals.negate:
+            return replace(result, history=history.negated(a.history))
+        return replace(result, history=history.replaced(a.history, move((a.history.lo, a.history.hi))))
 
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         mode = self.mode(component_of(a)).unrounded
@@ -294,9 +289,7 @@ class Floats:
             return result
         first, second = _history(a, x_wild), _history(b, y_wild)
         value = choose((first.lo, first.hi), (second.lo, second.hi))
-        magnitude = np.maximum(first.magnitude, second.magnitude)
-        quantum = np.minimum(first.quantum, second.quantum)
-        return replace(result, history=History(*value, magnitude, quantum, first.unit + second.unit))
+        return replace(result, history=history.either(first, second, value))
 
 
 def error_bounds(component: ComponentType, exact: Interval, ulps: float | F64) -> Interval:
@@ -430,14 +423,15 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
 
 
 def _history(value: Value, wild: Mask) -> History:
-    history = history_of(value)
-    bounds: Interval = (history.lo, history.hi)
-    tiny = denormal(bounds, component_of(value).format.least)
-    bounds = spanned(bounds, tiny if tiny.any() else None)
+    known = history_of(value)
+    tiny = denormal((known.lo, known.hi), component_of(value).format.least)
+    if tiny.any():
+        low, high = spanned((known.lo, known.hi), tiny)
+        known = replace(known, lo=low, hi=high)
     if wild.any():
-        bounds = replaced(bounds, wild, 0.0)
-        return replace(history, **_bounds(bounds), magnitude=np.where(wild, 0.0, history.magnitude))
-    return replace(history, **_bounds(bounds))
+        nothing = history.loaded((np.zeros(wild.shape),) * 2, np.full(wild.shape, np.inf))
+        known = replace(combined([nothing, known], lambda arrays: np.where(wild, *arrays)), addends=None)
+    return known
 
 
 def _underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -> Interval:
@@ -449,17 +443,11 @@ def _underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -
     return value[0] - error, value[1] + error
 
 
-def _bounds(interval: Interval) -> dict[str, F64]:
-    return {"lo": interval[0], "hi": interval[1]}
-
-
 def _negated(value: Value) -> Value:
     """The value times -1, as an operand: nothing is rounded."""
     component = component_of(value)
     sign = component.bits_dtype.type(1 << (8 * component.size - 1))
-    free, history = value.free, value.history
+    free = value.free
     if free is not None:
         free = replace(free, lo=-free.hi, hi=-free.lo)
-    if history is not None:
-        history = replace(history, lo=-history.hi, hi=-history.lo)
-    return Value(component, value.bits ^ sign, free, history)
+    return Value(component, value.bits ^ sign, free, None if value.history is None else history.negated(value.history))

@@ -95,8 +95,11 @@ def rounded(
     zero: Mask | None = None,
     ieee: bool = False,
     mode: Mode = OPEN,
+    within: bool = False,
 ) -> Value:
     """Results that are correctly rounded, whose exact values lie in an interval; `wild` ones may be anything.
+
+    With `within` nothing is rounded: results are the numbers of the type in the interval, which has some.
 
     Those of the mask `zero` may also be a zero of either sign, and so may denormals, which may be flushed. With
     `ieee` the sign of an exact zero is that of its bounds, and what exceeds the greatest number is that or
@@ -107,7 +110,7 @@ def rounded(
     if lo is hi:
         bits, low, high = neighbours(component, lo)
     else:
-        low, high = below(component, lo), above(component, hi)
+        low, high = (above(component, lo), below(component, hi)) if within else (below(component, lo), above(component, hi))
     inexact = low is not high
     if mode.rounding is not None and inexact:
         low, high = directed(component, lo, mode), directed(component, hi, mode)

@@ -40,7 +40,7 @@ def log(a: Value, ieee: bool = False) -> Value:
 
     down, up = (error(spacing) for spacing in error_bounds(component, (bottom, top), _LOG_ULP))
     name = f"log is accurate to {_LOG_ULP:g} ULP, from 1/2 to 2 to {_LOG_ABSOLUTE[component]:g} (NU-011)"
-    result = rounded(component, (bottom - down, top + up), outside, (*a.reasons, name), None, ieee)
+    result = rounded(component, (bottom - down, top + up), outside, (*a.reasons, name), None, ieee, within=True)
     return specials.recomputed(result, _special_log, (a,), outside) if ieee else result
 
 
@@ -81,7 +81,7 @@ def atan(a: Value, ieee: bool = False) -> Value:
     error = _ATAN_ULP[component]
     down, up = error_bounds(component, (bottom, top), error)
     name = f"atan is accurate to {error:g} ULP (NU-011)"
-    return rounded(component, (bottom - down, top + up), wild, (*a.reasons, name), None, ieee)
+    return rounded(component, (bottom - down, top + up), wild, (*a.reasons, name), None, ieee, within=True)
 
 
 def step(edge: Value, x: Value, ieee: bool = False) -> Value:

@@ -17,6 +17,7 @@ from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, lowest_bit, real
+from cts.reference.numeric.history import History, combined, loaded
 
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
 FREE = 8
@@ -47,23 +48,6 @@ class Free:
     group: I64 | None = None
     step: F64 | None = None
     placed: bool = False
-
-
-@dataclass(frozen=True)
-class History:
-    """How an undecorated value was computed, for the bound on every legal rearrangement (NU-017).
-
-    [lo, hi] holds the value without any rounding; `magnitude` the same with every term made
-    positive; `quantum` a power of two of which every term is a multiple (0: unknown); `unit` the
-    sum of the relative errors of the roundings on the way, 0 where no order of evaluation rounds.
-    lo and hi are NaN where a rearrangement may give anything, though the value itself is bound (NU-049).
-    """
-
-    lo: F64
-    hi: F64
-    magnitude: F64
-    quantum: F64
-    unit: F64
 
 
 @dataclass(frozen=True)
@@ -129,7 +113,7 @@ class Value:
             group, step = (None if a is None else f(a) for a in (free.group, free.step))
             free = replace(free, flags=f(free.flags), lo=f(free.lo), hi=f(free.hi), group=group, step=step)
         if history is not None:
-            history = History(*(f(getattr(history, name)) for name in history.__dataclass_fields__))
+            history = history.map(f)
         return Value(self.component, f(self.bits), free, history)
 
     def broadcast(self, shape: tuple[int, ...]) -> Value:
@@ -187,9 +171,7 @@ def concatenated(values: Sequence[Value]) -> Value:
             step = np.concatenate([_free_step(v) for v in parts], axis=-1)
         free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts), step=step)
     if any(v.history is not None for v in parts):
-        every = [history_of(v) for v in parts]
-        names = History.__dataclass_fields__
-        history = History(*(np.concatenate([getattr(h, name) for h in every], axis=-1) for name in names))
+        history = combined([history_of(v) for v in parts], lambda arrays: np.concatenate(arrays, axis=-1))
     return Value(parts[0].component, bits, free, history)
 
 
@@ -217,8 +199,7 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
     a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
     history = None
     if a.history is not None or b.history is not None:
-        first, second = history_of(a), history_of(b)
-        history = History(*(np.where(mask, getattr(first, n), getattr(second, n)) for n in first.__dataclass_fields__))
+        history = combined([history_of(a), history_of(b)], lambda arrays: np.where(mask, *arrays))
     if a.free is None and b.free is None:
         return Value(a.component, bits, None, history)
     (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
@@ -298,8 +279,7 @@ def history_of(value: Value) -> History:
     lo, hi = value.interval
     with np.errstate(invalid="ignore"):
         point = lo == hi
-    quantum = np.where(point, lowest_bit(lo), 0.0)
-    return History(lo, hi, np.maximum(np.abs(lo), np.abs(hi)), quantum, np.zeros(value.shape))
+    return loaded((lo, hi), np.where(point, lowest_bit(lo), 0.0))
 
 
 def rearranged(relaxed: Value) -> History:

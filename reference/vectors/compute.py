@@ -193,7 +193,7 @@ def _check_clamp(least: Value, most: Value, watch: Watch) -> None:
 def _times_scalar(i: VectorTimesScalar, operation: Operation) -> Value:
     """CV-012."""
     scalar = operation.scalars["value"] if i.scalar is None else operation.values[i.scalar]
-    return operation.floats.times(operation.values[i.vector], scalar)
+    return operation.floats.mul(operation.values[i.vector], scalar)
 
 
 @computed.register

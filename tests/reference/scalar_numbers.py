@@ -252,8 +252,7 @@ class Choices:
                     return self.anything(t)
                 if t is T.float16 and not two(-14) <= abs(y) <= 2**14:
                     return self.anything(t)
-                # 2.5 ULP; two is safely inside.
-                return self.result(t, x / y + self.random.choice((-2, 0, 2)) * self._ulp(t, x / y))
+                return self._quotient(t, x / y)
             case "neg", []:
                 return self.result(t, -x)
             case "abs", []:
@@ -265,6 +264,18 @@ class Choices:
             case "exp", []:
                 return self.rounded(t, Fraction(math.exp(float(x)))) if x < 600 else self.anything(t)
         raise AssertionError(operation)
+
+    def _quotient(self, t: T, quotient: Fraction) -> Number:
+        """Any number within 2.5 ULP of the quotient, or a zero for a denormal."""
+        ulp = self._ulp(t, quotient)
+        result = self.result(t, quotient + self.random.choice((-2, 0, 2)) * ulp)
+        if isinstance(result, Fraction):
+            # It is rounded once more, by at most one ULP.
+            return quotient + self.random.choice((-1, 0, 1)) * ulp
+        number = real(t, result)
+        if number and abs(number - quotient) > Fraction(5, 2) * ulp:
+            return self.result(t, quotient)
+        return result
 
     def _ieee(self, operation: str, t: T, x: Special, y: Special = NAN) -> Number:
         match operation:

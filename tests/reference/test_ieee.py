@@ -57,7 +57,7 @@ def value(*numbers: Operand, component: T = T.float16) -> Value:
         ("neg", (MINUS_ZERO,), ["0"]),
         ("neg", (INF,), ["-inf"]),
         ("neg", (NAN,), ["nan"]),
-        ("abs", (MINUS_ZERO,), ["-0", "0"]),
+        ("abs", (MINUS_ZERO,), ["0"]),
         ("abs", (MINUS_INF,), ["inf"]),
         ("min", (0, MINUS_ZERO), ["-0"]),
         ("min", (MINUS_ZERO, 0), ["-0"]),

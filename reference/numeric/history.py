@@ -1,0 +1,261 @@
+"""How a value came about in a program whose operations may be rearranged, and the bound on every rearrangement (NU-017).
+
+A value is a sum of terms, each a product or quotient of values that were loaded. The algebra of real numbers lets a
+compiler form the terms first, or sums of some of them, take a common factor out, divide each term alone, or keep
+results unrounded. All such ways make at most `products` + `terms` - 1 roundings of any term, so the result errs by at
+most so many units of the sum of the terms' magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+edition, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cts.model import ComponentType
+from cts.model.component import FloatFormat
+from cts.reference.numeric import intervals
+from cts.reference.numeric.arrays import Mask
+from cts.reference.numeric.formats import F64, above, below
+from cts.reference.numeric.intervals import Interval
+
+#: OpFDiv's accuracy in ULP (NU-011), as units of relative error: an ULP is at most one.
+DIVISION_ULP = 2.5
+#: Sums of so many loaded values are bounded by trying all their orders.
+MOST_ADDENDS = 4
+
+
+@dataclass(frozen=True)
+class History:
+    """All arrays have the value's shape.
+
+    [lo, hi] holds the value without any rounding, NaN where a rearrangement may give anything though the value itself
+    is bound (NU-049). `magnitude` is the sum of the terms' magnitudes, `quantum` a power of two of which every term is
+    a multiple (0: unknown). Every product, quotient or sum of parts of terms that is not 0 lies between `least` and
+    `most`, every product of divisors between `divisor_least` and `divisor_most`: so far may results overflow or become
+    denormal. `products` counts the roundings of a term, divisions by their ULP. `addends` are the terms, if each is one
+    loaded value and there are few.
+    """
+
+    lo: F64
+    hi: F64
+    magnitude: F64
+    quantum: F64
+    most: F64
+    least: F64
+    divisor_most: F64
+    divisor_least: F64
+    condition: F64
+    terms: int = 1
+    products: float = 0.0
+    quotient: bool = False
+    addends: tuple[Interval, ...] | None = None
+
+    def map(self, f: Callable[[Any], Any]) -> History:
+        """The history with `f`, which moves elements, applied to every array."""
+        return combined([self], lambda a: f(a[0]))
+
+    @property
+    def roundings(self) -> float:
+        """How often a term is rounded at most."""
+        return self.products + self.terms - 1
+
+    @property
+    def unknown(self) -> Mask:
+        """Where a rearrangement may give anything."""
+        return np.isnan(self.lo)
+
+    def exact(self, fmt: FloatFormat) -> Mask:
+        """Where no order of evaluation rounds, and none has a denormal in between."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            fits: Mask = (self.magnitude <= self.quantum * 2.0**fmt.precision) & (self.quantum >= fmt.least)
+        return fits & (self.least >= fmt.least)
+
+    def overflows(self, fmt: FloatFormat) -> Mask:
+        """Where some order of evaluation may have a result in between that the type does not hold."""
+        beyond: Mask = (self.most > fmt.greatest) | (self.divisor_most > fmt.greatest)
+        return beyond | (self.divisor_least < fmt.least)
+
+    def slack(self, fmt: FloatFormat) -> F64:
+        """How far any rearrangement may be from the value without rounding."""
+        unit = self.roundings * fmt.unit
+        if unit >= 0.5:
+            return np.full(self.lo.shape, 2 * fmt.greatest)
+        exact = self.exact(fmt)
+        slack: F64 = np.where(exact, 0.0, unit * (1 + 2 * unit) * self.magnitude)
+        tiny = ~exact & ((self.least < fmt.least) | (self.quantum < fmt.least))
+        if tiny.any():
+            # What is denormal in between becomes 0, or rounds by the least denormal; what follows multiplies that.
+            factor = self.roundings * self.most
+            lost = np.minimum(factor * fmt.least, self.magnitude + factor * fmt.least * fmt.unit)
+            slack = slack + np.where(tiny, lost, 0.0)
+        return slack
+
+    def bounds(self, component: ComponentType) -> Interval:
+        """The bounds of every rearrangement, before the last rounding."""
+        fmt = component.format
+        slack = self.slack(fmt)
+        low, high = self.lo - slack, self.hi + slack
+        if self.addends is None or not slack.any():
+            return low, high
+        # No order of these sums has a denormal in between that is not one of the terms.
+        known = (self.quantum >= fmt.least) & (slack > 0) & (self.magnitude <= fmt.greatest)
+        if not known.any():
+            return low, high
+        some = [(np.broadcast_to(a, low.shape)[known], np.broadcast_to(b, low.shape)[known]) for a, b in self.addends]
+        low[known], high[known] = _of_every_order(component, some)
+        return low, high
+
+
+_ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "divisor_most", "divisor_least", "condition")
+assert _ARRAYS == tuple(f.name for f in fields(History))[: len(_ARRAYS)]
+
+
+def combined(histories: Sequence[History], f: Callable[[list[Any]], Any]) -> History:
+    """What `f` makes of each array of several histories, which it selects from or joins."""
+    arrays = (f([getattr(h, name) for h in histories]) for name in _ARRAYS)
+    terms, products = max(h.terms for h in histories), max(h.products for h in histories)
+    addends = None
+    if len(histories) == 1 and histories[0].addends is not None:
+        addends = tuple((f([low]), f([high])) for low, high in histories[0].addends)
+    return History(*arrays, terms, products, any(h.quotient for h in histories), addends)
+
+
+def loaded(bounds: Interval, quantum: F64) -> History:
+    """That of a value that was loaded, is a constant or exact, or may not be taken apart."""
+    low, high = bounds
+    size = np.maximum(np.abs(low), np.abs(high))
+    smallest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+    one = np.ones(size.shape)
+    least = np.minimum(np.where(size == 0, 1.0, smallest), 1.0)
+    return History(low, high, size, quantum, np.maximum(size, 1.0), least, one, one, one, addends=((low, high),))
+
+
+def added(a: History, b: History) -> History:
+    """That of a + b."""
+    low, high = intervals.add((a.lo, a.hi), (b.lo, b.hi))
+    addends = None
+    if a.addends is not None and b.addends is not None and len(a.addends) + len(b.addends) <= MOST_ADDENDS:
+        addends = a.addends + b.addends
+    return History(
+        low,
+        high,
+        a.magnitude + b.magnitude,
+        np.minimum(a.quantum, b.quantum),
+        a.most + b.most,
+        np.minimum(a.least, b.least),
+        np.maximum(a.divisor_most, b.divisor_most),
+        np.minimum(a.divisor_least, b.divisor_least),
+        np.maximum(a.condition, b.condition),
+        a.terms + b.terms,
+        max(a.products, b.products),
+        a.quotient or b.quotient,
+        addends,
+    )
+
+
+def multiplied(a: History, b: History) -> History:
+    """That of a * b."""
+    low, high = intervals.mul((a.lo, a.hi), (b.lo, b.hi))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for total, factor in ((a, b), (b, a)):
+            if total.terms > 1:
+                low, high = _apart((low, high), total.magnitude * (factor.hi - factor.lo))
+        return History(
+            low,
+            high,
+            a.magnitude * a.condition * b.magnitude * b.condition,
+            a.quantum * b.quantum,
+            a.most * b.most,
+            a.least * b.least,
+            a.divisor_most * b.divisor_most,
+            a.divisor_least * b.divisor_least,
+            np.ones(low.shape),
+            a.terms * b.terms,
+            a.products + b.products + 1,
+            a.quotient or b.quotient,
+        )
+
+
+def divided(a: History, b: History, divisor: Interval) -> History:
+    """That of a / b, by `divisor`, what b may be as a whole and not 0: each of its factors may divide alone."""
+    low, high = intervals.div((a.lo, a.hi), divisor)
+    smallest = np.minimum(np.abs(divisor[0]), np.abs(divisor[1]))
+    with np.errstate(divide="ignore", over="ignore"):
+        if a.terms > 1:
+            low, high = _apart((low, high), a.magnitude / smallest * ((divisor[1] - divisor[0]) / smallest))
+        condition = b.condition * (b.magnitude / smallest if b.terms > 1 else 1.0)
+        at_once = a.condition * (condition if a.quotient or b.quotient else 1.0)
+        return History(
+            low,
+            high,
+            a.magnitude / smallest * at_once,
+            np.zeros(low.shape),
+            a.most / np.minimum(b.least, smallest),
+            a.least / np.maximum(b.most, 1.0),
+            a.divisor_most * b.most,
+            a.divisor_least * np.minimum(b.least, smallest),
+            np.broadcast_to(condition, low.shape),
+            a.terms,
+            a.products + DIVISION_ULP * (1 + b.products),
+            True,
+        )
+
+
+def _apart(bounds: Interval, reach: F64) -> Interval:
+    """The bounds where each term may have its own value of a factor that is an interval: computed for each anew."""
+    return bounds[0] - reach, bounds[1] + reach
+
+
+def negated(h: History) -> History:
+    """That of -a."""
+    addends = None if h.addends is None else tuple((-high, -low) for low, high in h.addends)
+    return replaced(h, (-h.hi, -h.lo), addends)
+
+
+def replaced(h: History, bounds: Interval, addends: tuple[Interval, ...] | None = None) -> History:
+    """The history of a value whose terms have other signs, or of which only some count: with other bounds."""
+    arrays = (getattr(h, name) for name in _ARRAYS[2:])
+    return History(*bounds, *arrays, h.terms, h.products, h.quotient, addends)
+
+
+def either(a: History, b: History, bounds: Interval) -> History:
+    """That of a minimum, maximum or selection of two values."""
+    both = combined([a, b], lambda arrays: np.maximum(*arrays))
+    return History(
+        *bounds,
+        both.magnitude,
+        np.minimum(a.quantum, b.quantum),
+        both.most,
+        np.minimum(a.least, b.least),
+        both.divisor_most,
+        np.minimum(a.divisor_least, b.divisor_least),
+        both.condition,
+        both.terms,
+        both.products,
+        both.quotient,
+    )
+
+
+def _of_every_order(component: ComponentType, addends: Sequence[Interval]) -> Interval:
+    """The least and greatest sums of some values: of all orders, each sum rounded either way."""
+    numbers = range(len(addends))
+    sums: dict[frozenset[int], Interval] = {frozenset((n,)): addends[n] for n in numbers}
+    for count in range(2, len(addends) + 1):
+        for some in map(frozenset, combinations(numbers, count)):
+            first = min(some)
+            # Each split of the set in two is tried once: the first part has the least number.
+            rest = sorted(some - {first})
+            halves = (frozenset((first, *part)) for size in range(count - 1) for part in combinations(rest, size))
+            results = [_rounded_sum(component, sums[half], sums[some - half]) for half in halves]
+            sums[some] = np.minimum.reduce([r[0] for r in results]), np.maximum.reduce([r[1] for r in results])
+    return sums[frozenset(numbers)]
+
+
+def _rounded_sum(component: ComponentType, a: Interval, b: Interval) -> Interval:
+    low, high = intervals.add(a, b)
+    return below(component, low), above(component, high)
