@@ -11,6 +11,7 @@ from cts.reference.numeric import integers, sums
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.numeric.formats import F64, lowest_bit
 from cts.reference.numeric.integers import whole
+from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value, loosened, merged
@@ -55,10 +56,10 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
         product = rounded(component, (low, low if point else high), wild, merged(a, b, c))
         return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
     count = a.shape[-1] + 1
-    slack = np.where(exact, 0.0, bound(magnitude, count, precision, fmt))
+    low, high = around((low, high), magnitude, count, precision, fmt, exact)
     name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
     reason = Policy(f"order and precision are free (NU-010), gamma_{count} at {name}")
-    product = rounded(component, (low - slack, high + slack), wild, (*merged(a, b, c), reason))
+    product = rounded(component, (low, high), wild, (*merged(a, b, c), reason))
     return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
 
 
@@ -75,17 +76,36 @@ def fits(magnitude: F64, quantum: F64, fmt: FloatFormat, precision: int) -> Mask
     return representable
 
 
-def bound(magnitude: F64, count: int, precision: int, fmt: FloatFormat) -> F64:
-    """Higham's gamma_count at the unit of `precision` bits, times the sum of the magnitudes of the terms.
+def around(
+    total: Interval, magnitude: F64, count: int, precision: int, fmt: FloatFormat, exact: Mask | bool = False
+) -> Interval:
+    """What sums in any order may be: as `total` without rounding where `exact`, else so much around it.
 
-    Rounding may go either way, so the unit is that of directed rounding. Where partial sums may be
-    denormal each may also be flushed.
+    Higham's gamma_count at the unit of `precision` bits, times the sum of the magnitudes of the terms. Rounding may go
+    either way, so the unit is that of directed rounding. Where partial sums may be denormal each may also be flushed,
+    which loses terms but makes up none: no sum is beyond that of all positive terms, or of all negative ones.
     """
+    low, high = total
     unit = count * 2.0 ** (1 - precision)
     gamma = unit / (1 - unit) if unit < 0.5 else np.inf
     flushed = np.where(magnitude < fmt.least * 2.0**precision, count * fmt.least, 0.0)
     with np.errstate(invalid="ignore"):
-        return np.where(magnitude == 0, 0.0, np.minimum(gamma * magnitude, 2 * fmt.greatest) + flushed)
+        slack = np.where(exact | (magnitude == 0), 0.0, np.minimum(gamma * magnitude, 2 * fmt.greatest) + flushed)
+        most, least = (_of_one_sign(magnitude, part, gamma, count, fmt) for part in (high, -low))
+        return (
+            np.where(slack > 0, np.maximum(low - slack, np.minimum(-least, low)), low),
+            np.where(slack > 0, np.minimum(high + slack, np.maximum(most, high)), high),
+        )
+
+
+def _of_one_sign(magnitude: F64, total: F64, gamma: float, count: int, fmt: FloatFormat) -> F64:
+    """The most that the sum of all terms of one sign may be, if terms of a sum of magnitudes add up to `total`.
+
+    What underflows may be rounded to the least denormal.
+    """
+    part = (magnitude + total) / 2
+    none = part <= magnitude * 2.0**-48
+    return np.where(none, 0.0, part * (1 + gamma) + count * fmt.least * fmt.unit)
 
 
 def multiplied_integers(

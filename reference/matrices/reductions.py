@@ -14,7 +14,7 @@ import numpy as np
 from cts.model import Combine, ComponentType, Helpers, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
 from cts.oracle.expectation import Freedom, Policy
-from cts.reference.matrices.products import bound, fits
+from cts.reference.matrices.products import around, fits
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
@@ -184,9 +184,9 @@ def _sum(terms: Value, ieee: bool) -> Value:
     if exact.all():
         summed = rounded(component, (total[0], total[0]), unknown, terms.reasons)
     else:
-        slack = np.where(exact, 0.0, bound(magnitude, count, fmt.precision, fmt))
+        bounds = around(total, magnitude, count, fmt.precision, fmt, exact)
         reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
-        summed = rounded(component, (total[0] - slack, total[1] + slack), unknown, (*terms.reasons, reason))
+        summed = rounded(component, bounds, unknown, (*terms.reasons, reason))
     if not ieee or not wild.any():
         return summed
     certain, possible = (sums.gathered(k) for k in sums.kinds(terms))
@@ -271,5 +271,6 @@ def _widened(result: Value, n: int) -> Value:
     moved = free.lo != free.hi
     slack = np.where(moved, n * (ulp(component, np.maximum(np.abs(free.lo), np.abs(free.hi))) + (free.hi - free.lo)), 0)
     reason = Policy(f"the order of combining is free (CM-023), {n} calls that round")
-    free = replace(free, lo=free.lo - slack, hi=free.hi + slack, reasons=(*free.reasons, reason), placed=False)
+    reasons = (*free.reasons, reason)
+    free = replace(free, lo=free.lo - slack, hi=free.hi + slack, reasons=reasons, step=None, placed=False)
     return replace(result, free=free)

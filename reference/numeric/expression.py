@@ -16,7 +16,7 @@ from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.history import either
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import FREE, Free, Value, anything, history_of, merged, where, with_freedom
+from cts.reference.numeric.value import FREE, Free, Value, anything, history_of, merged, step_of, where, with_freedom
 
 #: Reads a block's field: its name, and the elements' indices where it is an array; the watch is told of wrong ones.
 ReadField = Callable[[str, I64 | None, Watch], Value]
@@ -267,7 +267,11 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
         return a
     # Of a NaN and a number, the number.
     low, high = np.fmin(a_lo, b_lo), np.fmax(a_hi, b_hi)
-    return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b))), history)
+    step = None
+    if a.component is not None:
+        step = np.minimum(step_of(a), step_of(b))
+        step = np.where(np.isfinite(step), step, 0.0)
+    return Value(a.component, a.bits, Free(flags, low, high, (*reasons, *merged(a, b)), step=step), history)
 
 
 def _combined(operation: str, a: Value, b: Value) -> Value:

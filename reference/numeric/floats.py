@@ -230,7 +230,10 @@ class Floats:
                 with np.errstate(invalid="ignore"):
                     step = quantum(step_of(a), step_of(b))
                 # Of a set that has nothing but exact elements, results may be any that are rounded.
-                step = np.where(np.isnan(step) | ~beside_free((a, b), x_zero, y_zero), 0.0, step)
+                # What overflows becomes the greatest number, which is no multiple of anything.
+                greatest = component.format.greatest
+                loose = np.isnan(step) | (bounds[0] < -greatest) | (bounds[1] > greatest)
+                step = np.where(loose | ~beside_free((a, b), x_zero, y_zero), 0.0, step)
             reasons = (*merged(a, b), NEIGHBOURS)
             result = binding(rounded(component, bounds, wild, reasons, zero, ieee, mode), step)
             return specials.recomputed(result, special, (a, b), mode=mode) if ieee and wild.any() else result

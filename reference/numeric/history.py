@@ -9,7 +9,7 @@ edition, section 3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
@@ -201,7 +201,8 @@ def divided(a: History, b: History, divisor: Interval) -> History:
             a.divisor_least * np.minimum(b.least, smallest),
             np.broadcast_to(condition, low.shape),
             a.terms,
-            a.products + DIVISION_ULP * (1 + b.products),
+            # Of a sum a factor may be taken out, which divides alone: x + x is 2 * x.
+            a.products + DIVISION_ULP * (1 + b.products + (b.terms > 1)),
             True,
         )
 
@@ -247,13 +248,16 @@ def _of_every_order(component: ComponentType, addends: Sequence[Interval]) -> In
     sums: dict[frozenset[int], Interval] = {frozenset((n,)): addends[n] for n in numbers}
     for count in range(2, len(addends) + 1):
         for some in map(frozenset, combinations(numbers, count)):
-            first = min(some)
-            # Each split of the set in two is tried once: the first part has the least number.
-            rest = sorted(some - {first})
-            halves = (frozenset((first, *part)) for size in range(count - 1) for part in combinations(rest, size))
-            results = [_rounded_sum(component, sums[half], sums[some - half]) for half in halves]
+            results = [_rounded_sum(component, sums[half], sums[some - half]) for half in halves_of(some)]
             sums[some] = np.minimum.reduce([r[0] for r in results]), np.maximum.reduce([r[1] for r in results])
     return sums[frozenset(numbers)]
+
+
+def halves_of(some: frozenset[int]) -> Iterator[frozenset[int]]:
+    """One part of each split of a set of numbers in two: that with the least number."""
+    first = min(some)
+    rest = sorted(some - {first})
+    return (frozenset((first, *part)) for size in range(len(rest)) for part in combinations(rest, size))
 
 
 def _rounded_sum(component: ComponentType, a: Interval, b: Interval) -> Interval:

@@ -6,20 +6,27 @@ bound for so many additions. No invocation may read what a dispatch accumulates 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import combinations
 
 import numpy as np
 
 from cts.model import ComponentType
-from cts.oracle.expectation import Policy
-from cts.reference.matrices.products import bound, fits
+from cts.oracle.expectation import Freedom, Policy
+from cts.reference.matrices.products import around, fits
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Mask
-from cts.reference.numeric.formats import F64, lowest_bit
+from cts.reference.numeric.expression import hull
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.formats import F64, lowest_bit, nearest
+from cts.reference.numeric.history import halves_of
 from cts.reference.numeric.integers import truncated
-from cts.reference.numeric.rounding import operand, rounded
-from cts.reference.numeric.value import Value, anything, merged, where
+from cts.reference.numeric.rounding import operand, parts, rounded, spanned
+from cts.reference.numeric.value import FREE, Value, anything, merged, where, with_freedom
 
+#: Elements that so few values are added to are judged by trying all orders.
+_FEW = 3
 #: Products of an outer product that are computed at once.
 _AT_ONCE = 1 << 20
 _ROUNDED = "products may be rounded before they are added, or not (CV-037)"
@@ -72,6 +79,10 @@ class Accumulation:
         self.additions: I64 = np.zeros(shape, np.int64)
         self.wild: Mask = np.zeros(shape, bool)
         self.reasons: tuple[str, ...] = ()
+        #: The first terms of each element: bounds, and whether zero is beside them.
+        self.first: tuple[F64, F64, Mask] = (
+            np.zeros((_FEW, *shape)), np.zeros((_FEW, *shape)), np.zeros((_FEW, *shape), bool)
+        )  # fmt: skip
 
     @property
     def count(self) -> int:
@@ -81,8 +92,11 @@ class Accumulation:
     def add(self, vector: Value, element: I64, active: Mask | None) -> None:
         """Add vectors (sets, invocations, 1, n) to elements, as many, where `active`, (sets, invocations)."""
         chosen, indices, shape = _places(vector, element, active, self.low.shape)
-        (low, high), wild = operand(vector)
-        low, high = (np.broadcast_to(end, shape)[chosen] for end in (low, high))
+        bounds, zero, wild = parts(vector)
+        zero = np.zeros((), bool) if zero is None else zero
+        low, high, at_zero = (np.broadcast_to(a, shape)[chosen] for a in (*bounds, zero))
+        self._keep(indices, low, high, at_zero)
+        low, high = spanned((low, high), at_zero)
         self._scatter(indices, low, high, np.broadcast_to(wild, shape)[chosen])
         self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
 
@@ -107,14 +121,40 @@ class Accumulation:
         unknown = wild | self.wild | (magnitude > fmt.greatest)
         exact = fits(magnitude, quantum, fmt, fmt.precision)
         gained = self.additions > 0
+        few = gained & (self.additions <= _FEW) & ~exact & ~unknown
         reasons = (*before.reasons, *self.reasons)
         if (exact | unknown | ~gained).all():
             bounds = (low, low) if np.array_equal(low, high) else (low, high)
             return rounded(self.component, bounds, unknown, reasons), gained
         most = int(self.additions[~exact].max())
-        slack = np.where(exact | unknown, 0.0, bound(magnitude, most, fmt.precision, fmt))
+        low, high = around((low, high), magnitude, most, fmt.precision, fmt, exact | unknown)
         reason = Policy(f"the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}")
-        return rounded(self.component, (low - slack, high + slack), unknown, (*reasons, reason)), gained
+        total = rounded(self.component, (low, high), unknown, (*reasons, reason) if (~few & ~exact).any() else reasons)
+        return (where(few, self._of_few(before, few), total) if few.any() else total), gained
+
+    def _of_few(self, before: Value, few: Mask) -> Value:
+        """Elements of a mask that few values were added to: whatever any order may give."""
+        values = [before.stored.map(lambda a: a[few])]
+        for low, high, zero in zip(*self.first, strict=True):
+            flags = np.where((low != high) | zero, np.uint8(FREE), np.uint8(0))[few]
+            flags = np.where(zero[few], flags | np.uint8(Freedom.EITHER_ZERO), flags).astype(np.uint8)
+            bits = nearest(self.component, low[few])
+            values.append(with_freedom(self.component, bits, flags, (low[few], high[few]), self.reasons))
+        found = _of_every_order(values)
+        place = np.zeros(few.shape, np.int64)
+        place[few] = np.arange(int(few.sum()))
+        return found.map(lambda a: a[place])
+
+    def _keep(self, indices: I64, low: F64, high: F64, zero: Mask) -> None:
+        """Keep terms, each of an element by its index, where it is one of the first."""
+        order = np.argsort(indices, kind="stable")
+        ascending = indices[order]
+        begins = np.flatnonzero(np.diff(ascending, prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+        slot = self.additions.reshape(-1)[ascending] + rank
+        some = slot < _FEW
+        for kept, terms in zip(self.first, (low, high, zero), strict=True):
+            kept.reshape(_FEW, -1)[slot[some], ascending[some]] = terms[order][some]
 
     def _scatter(self, indices: I64, low: F64, high: F64, wild: Mask) -> None:
         quantum = np.where(low == high, lowest_bit(low), 0.0)
@@ -128,8 +168,17 @@ class Accumulation:
 
     def _add_dense(self, products: Value, active: Mask) -> None:
         """Add matrices (sets, some, M, N), each to all elements."""
-        (low, high), wild = operand(products)
-        shape = (len(low), -1)
+        bounds, zero, wild = parts(products)
+        (low, high), shape = bounds, (len(wild), -1)
+        at_zero = np.broadcast_to(np.zeros((), bool) if zero is None else zero, low.shape)
+        slot = self.additions.max(axis=1)[:, None, None, None] + np.cumsum(active, axis=1) - 1
+        for k in range(_FEW):
+            chosen = active & (slot == k)
+            if chosen.any():
+                taken = chosen.any(axis=1).reshape(len(low), 1)
+                for kept, terms in zip(self.first, (low, high, at_zero), strict=True):
+                    kept[k] = np.where(taken, np.where(chosen, terms, 0).sum(axis=1).reshape(shape), kept[k])
+        low, high = spanned(bounds, zero)
         quantum = np.where(low == high, lowest_bit(low), 0.0)
         magnitude = np.maximum(np.abs(low), np.abs(high))
         for total, terms in ((self.low, low), (self.high, high), (self.magnitude, magnitude)):
@@ -155,6 +204,17 @@ def _products(a: Value, b: Value) -> Value:
     """Products that may be rounded to float16, of which the exact ones are among the neighbours."""
     (x, x_wild), (y, y_wild) = operand(a), operand(b)
     return rounded(ComponentType.float16, intervals.mul(x, y), x_wild | y_wild, (_ROUNDED,))
+
+
+def _of_every_order(values: Sequence[Value]) -> Value:
+    """What the sum of some values may be, each of its additions rounded either way, and denormals flushed or not."""
+    floats, numbers = Floats(loose=False), range(len(values))
+    sums = {frozenset((n,)): values[n] for n in numbers}
+    for count in range(2, len(values) + 1):
+        for some in map(frozenset, combinations(numbers, count)):
+            results = [floats.add(sums[half], sums[some - half]) for half in halves_of(some)]
+            sums[some] = reduce(lambda a, b: hull(a, b, ()), results)
+    return sums[frozenset(numbers)]
 
 
 def _chunks(count: int, each: int) -> Iterator[slice]:
