@@ -67,7 +67,8 @@ class Agents:
     def level(self, local: Array, other: Array) -> Array:
         """Whether all invocations of two agents are of one subgroup (IN_SUBGROUP) or not."""
         subgroup = self.subgroup[local]
-        return np.where((subgroup == self.subgroup[other]) & (subgroup >= 0), IN_SUBGROUP, IN_WORKGROUP)
+        level: Array = np.where((subgroup == self.subgroup[other]) & (subgroup >= 0), IN_SUBGROUP, IN_WORKGROUP)
+        return level
 
 
 class Missing(NamedTuple):
@@ -84,12 +85,12 @@ class Clocks:
 
     Time counts barriers. An access at time t is ordered before one that comes now if since then the second's
     invocations have passed a control barrier with those of the first, those of the first a release, and those of the
-    second an acquire. Which of the three came first is not looked at.
+    second an acquire. The order of these three is not judged. Without `acquires` the acquire is not judged either.
     """
 
-    def __init__(self, agents: Agents, workgroups: int, first: int) -> None:
+    def __init__(self, agents: Agents, workgroups: int, first: int, *, acquires: bool) -> None:
         lanes = workgroups * agents.invocations
-        self._agents, self._workgroups, self._first = agents, workgroups, first
+        self._agents, self._workgroups, self._first, self._acquires = agents, workgroups, first, acquires
         self.now = 0
         self._passed = np.zeros((len(LEVELS), lanes), np.int32)
         #: By release or acquire, level, and memory.
@@ -118,8 +119,11 @@ class Clocks:
         second = later - (self._first << agents.bits)
         first = second - agents.local(later) + local
         released = self._table((_RELEASED, memory), self._fenced[_RELEASED, :, memory])[level, first]
-        reached = self._table(("reached", memory), np.minimum(self._passed, self._fenced[_ACQUIRED, :, memory]))
-        answer: Array = np.minimum(released, reached[level, second]) > times
+        reached = self._table("passed", self._passed)[level, second]
+        if self._acquires:
+            acquired = self._table((_ACQUIRED, memory), self._fenced[_ACQUIRED, :, memory])
+            reached = np.minimum(reached, acquired[level, second])
+        answer: Array = np.minimum(released, reached) > times
         return answer
 
     def missing(self, local: int, time: int, later: int, memory: int) -> Missing:
@@ -137,7 +141,7 @@ class Clocks:
             level,
             lacks("passed", self._passed, second),
             lacks((_RELEASED, memory), released, first),
-            lacks((_ACQUIRED, memory), acquired, second),
+            self._acquires and lacks((_ACQUIRED, memory), acquired, second),
         )
 
     def _table(self, name: object, values: Array) -> Array:

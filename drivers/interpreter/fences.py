@@ -1,8 +1,7 @@
 """Memory semantics of barriers, and memory operands of accesses: the parts that order accesses of invocations.
 
-The rules are those of the appendix Memory Model of the Vulkan specification. Judged are Acquire, Release, the storage
-classes and the memory scope of barriers, and NonPrivatePointer. Not judged are availability and visibility, and the
-semantics of atomics.
+The rules are those of the appendix Memory Model of the Vulkan specification. The order, storage classes and memory
+scope of barriers are judged, and NonPrivatePointer. Availability, visibility and the semantics of atomics are not.
 """
 
 from __future__ import annotations
@@ -62,14 +61,19 @@ def scope_name(level: int) -> str:
     return {IN_WORKGROUP: "Workgroup", IN_SUBGROUP: "Subgroup"}[level]
 
 
+def has_vulkan_model(module: Module) -> bool:
+    """Whether a module has the Vulkan memory model; otherwise it has that of GLSL450."""
+    return "VulkanMemoryModel" in module.capabilities
+
+
 class Privacy:
     """Which accesses of a module are private: with the Vulkan memory model all that do not say NonPrivatePointer.
 
-    Atomics never are. In other modules no access is: GLSL450 has no such operand.
+    Atomics are never private. In other modules no access is private: GLSL450 has no such operand.
     """
 
     def __init__(self, module: Module) -> None:
-        self.judged = "VulkanMemoryModel" in module.capabilities
+        self.judged = has_vulkan_model(module)
         self._known: dict[tuple[int, bool], bool] = {}
 
     def __call__(self, instruction: Instruction | None, *, writes: bool) -> bool:

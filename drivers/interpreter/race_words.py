@@ -64,7 +64,7 @@ class Words:
             both = rival.private and accesses.private
             which = "neither access is" if both else f"the {'earlier' if rival.private else 'later'} access is not"
             reasons.append(f"{which} NonPrivatePointer")
-        return f", and the barrier between does not order them: {'; '.join(reasons)}"
+        return f", and the barriers between do not order them: {'; '.join(reasons)}"
 
     def _named(self, agent: int) -> str:
         agents = self.agents
@@ -77,9 +77,10 @@ class Words:
 
 
 def _lacking(missing: Missing, memory: int) -> str:
-    orders = " and ".join(name for name, lacks in (("Release", missing.release), ("Acquire", missing.acquire)) if lacks)
-    scope = scope_name(missing.level)
-    return f"no memory semantics {orders} with {SEMANTICS[memory]} at scope {scope} or wider"
+    both = missing.release and missing.acquire
+    orders = "Release and Acquire" if both else "Release" if missing.release else "Acquire"
+    semantics = f"{orders} with {SEMANTICS[memory]} at memory scope {scope_name(missing.level)} or wider"
+    return f"{semantics} {'are' if both else 'is'} missing"
 
 
 def _alike(more: int) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.clocks import Agents, Clocks
-from cts.drivers.interpreter.fences import BUFFERS, SHARED, Fence, Privacy
+from cts.drivers.interpreter.fences import BUFFERS, SHARED, Fence, Privacy, has_vulkan_model
 from cts.drivers.interpreter.memory import SPACING, AddressSpace, Segment
 from cts.drivers.interpreter.options import RACES, UNINITIALISED
 from cts.drivers.interpreter.parse import Instruction, Module
@@ -31,7 +31,7 @@ class WatchedSpace(AddressSpace):
     def __init__(self, checks: frozenset[str], module: Module, *, robust: bool = False) -> None:
         super().__init__(robust=robust)
         self.checks = checks
-        self._private, self._describe = Privacy(module), module.describe
+        self._module, self._private = module, Privacy(module)
         self._shadows: dict[int, tuple[Segment, Shadow]] = {}
         self._owners: Array | None = None
         self._quiet = False
@@ -50,8 +50,9 @@ class WatchedSpace(AddressSpace):
         topology = batch.topology
         self._topology, self._first, self._lasting = topology, batch.first, lasting
         self._agents = Agents(topology)
-        self._clocks = Clocks(self._agents, topology.lanes // topology.invocations, batch.first)
-        self._words = Words(batch, self._agents, self._describe)
+        workgroups, acquires = topology.lanes // topology.invocations, has_vulkan_model(self._module)
+        self._clocks = Clocks(self._agents, workgroups, batch.first, acquires=acquires)
+        self._words = Words(batch, self._agents, self._module.describe)
 
     def forget_accesses(self) -> None:
         """What has been written stays so, but nothing races with it."""
