@@ -62,7 +62,8 @@ class Agents:
 
     def same(self, local: Array, other: Array) -> Array:
         """Whether two agents are one invocation, whose accesses its program orders."""
-        return (self.size[local] == 1) & (self.size[other] == 1) & (self.first[local] == self.first[other])
+        answer: Array = (self.size[local] == 1) & (self.size[other] == 1) & (self.first[local] == self.first[other])
+        return answer
 
     def level(self, local: Array, other: Array) -> Array:
         """Whether all invocations of two agents are of one subgroup (IN_SUBGROUP) or not."""

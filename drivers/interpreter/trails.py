@@ -79,11 +79,7 @@ class Trail:
         earlier = self.of(bytes_)
         there = earlier.last >= 0
         near = there & (agents.workgroup(earlier.last) == agents.workgroup(by))
-        ordered = agents.same(earlier.agents, local)
-        ordered |= clocks.ordered(earlier.agents, earlier.times, by, accesses.memory) & ~(
-            earlier.private | accesses.private
-        )
-        kept = near & ~ordered
+        kept = near & ~self.ordered(earlier, accesses, agents, clocks) if near.any() else near
         other = there & (earlier.last != by)
         self._before[bytes_[other]], self._at_before[bytes_[other]] = earlier.last[other] + 1, self._at[bytes_[other]]
         self._last[bytes_], self._at[bytes_] = by + 1, accesses.at
@@ -97,6 +93,14 @@ class Trail:
             self._before[bytes_[lost]], self._at_before[bytes_[lost]] = by[lost] + 1, accesses.at
             self._foreign[bytes_[lost & ~near]] = True
             self._widen(bytes_[lost & near], local[lost & near], agents)
+
+    @staticmethod
+    def ordered(earlier: Earlier, accesses: Accesses, agents: Agents, clocks: Clocks) -> Array:
+        """Whether accesses are ordered after earlier ones of their workgroups: by their program, or by barriers."""
+        ordered = clocks.ordered(earlier.agents, earlier.times, accesses.by, accesses.memory)
+        ordered &= ~(earlier.private | accesses.private)
+        ordered |= agents.same(earlier.agents, agents.local(accesses.by))
+        return ordered
 
     def _widen(self, bytes_: Array, local: Array, agents: Agents) -> None:
         """Agents, by number in the workgroup, have accessed bytes, too; several may have accessed one."""

@@ -159,9 +159,7 @@ class WatchedSpace(AddressSpace):
         there = earlier.last >= 0
         if not there.any():
             return
-        ordered = self._clocks.ordered(earlier.agents, earlier.times, by, accesses.memory)
-        ordered &= ~(earlier.private | accesses.private)
-        ordered |= agents.same(earlier.agents, agents.local(by))
+        ordered = trail.ordered(earlier, accesses, agents, self._clocks)
         elsewhere = (agents.workgroup(earlier.last) != agents.workgroup(by)) | earlier.foreign
         wrong = there & (elsewhere | ~ordered)
         if wrong.any():
