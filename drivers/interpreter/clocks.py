@@ -1,8 +1,7 @@
 """The order of accesses in a workgroup: who makes them, and which barriers lie between.
 
-An access of an invocation is its own. An access of a cooperative matrix is made by invocations of its scope, and the
-implementation chooses which: it counts as an access of all of them (Vulkan specification, appendix Memory Model,
-Cooperative Matrix Memory Access).
+A cooperative matrix is loaded and stored by invocations of its scope, and the implementation chooses which: each access
+counts as one of all of them (TA-044; Vulkan specification, appendix Memory Model, Cooperative Matrix Memory Access).
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Words:
             wide = "workgroup" if rival.missing.level != IN_SUBGROUP else "workgroup or subgroup"
             why = f", and no barrier of their {wide} lies between"
             if rival.agent == by:
-                why += " (any invocation of it may make its accesses)"
+                why += " (any invocation of it may make its accesses, TA-044)"
             return why
         reasons = []
         if rival.missing is not None:

@@ -295,6 +295,7 @@ WRITE = "OpStore %mine %i NonPrivatePointer\n"
         (WRITE + "{}" + LOAD.format("%m"), SUBGROUP),
         (LOAD.format("%m") + "{}" + WRITE, SUBGROUP),
         (STORE.format("%zeros") + "{}" + LOAD.format("%m"), SUBGROUP),
+        (LOAD.format("%m") + "{}" + STORE.format("%loaded"), SUBGROUP),
         (STORE.format("%wide_zeros") + "{}" + READ, WORKGROUP),
         (WRITE + "{}" + LOAD.format("%wide"), WORKGROUP),
         (STORE.format("%wide_zeros") + "{}" + LOAD.format("%m"), WORKGROUP),
@@ -335,7 +336,7 @@ def test_a_subgroup_that_loads_what_it_stored() -> None:
     """Which invocation has an element is the implementation's choice, and need not be the same for both."""
     what = race(STORE.format("%zeros") + LOAD.format("%m"), invocations=32)
     assert what.startswith("subgroup 0 of workgroup (0, 0, 0) reads bytes 0 to 3 of workgroup variable %")
-    assert f"{NEITHER} (any invocation of it may make its accesses)" in what
+    assert f"{NEITHER} (any invocation of it may make its accesses, TA-044)" in what
 
 
 def test_a_private_store_of_a_matrix() -> None:
