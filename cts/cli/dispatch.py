@@ -87,7 +87,11 @@ def dispatch(
     ] = False,
     check: Annotated[
         list[str] | None,
-        typer.Option("--check", help="Report races or uninitialised (reads). Repeatable.", metavar="WHAT"),
+        typer.Option(
+            "--check",
+            help="Report races (docs/dispatch.md lists the rules) or uninitialised (reads). Repeatable.",
+            metavar="WHAT",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:

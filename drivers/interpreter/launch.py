@@ -23,7 +23,8 @@ from cts.drivers.interpreter.problems import Malformed, Misuse, OutOfMemory, Uns
 from cts.drivers.interpreter.stages import StagedBatch, batches, builtins_of
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
-from cts.drivers.interpreter.watch import WatchedSpace, WatchedVariables
+from cts.drivers.interpreter.watch import WatchedSpace
+from cts.drivers.interpreter.watched_variables import WatchedVariables
 from cts.job import Address, ModuleJob
 
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
@@ -132,7 +133,7 @@ class _Dispatch:
         if needed > options.max_memory:
             raise OutOfMemory(f"the buffers have {needed} bytes; at most {options.max_memory}")
         robust = options.robust or job.robust
-        watched = WatchedSpace(options.check, robust=robust) if options.check else None
+        watched = WatchedSpace(options.check, program.module, robust=robust) if options.check else None
         self.space = watched or AddressSpace(robust=robust)
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
@@ -188,7 +189,7 @@ class _Dispatch:
             if id_ in program.variables and variable.operands[0] == "Input":
                 variables.give(id_, inputs[program.declared.decoration(id_, "BuiltIn")](batch))
         if isinstance(self.space, WatchedSpace):
-            self.space.begin(batch, self.lasting, program.module.describe)
+            self.space.begin(batch, self.lasting)
         helpers = batch.helpers if isinstance(batch, StagedBatch) else None
         fragments = None if helpers is None else Fragments(helpers, self.options.mutant)
         run = Run(budget, self.trace, batch.name, fragments)

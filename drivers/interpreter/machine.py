@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.fences import Fence
 from cts.drivers.interpreter.fragments import STORE, Fragments
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.order import Order
@@ -294,10 +295,13 @@ class Machine:
         if self.watched is not None:
             self.watched.stored_apart(addresses, size, stored, rule)
 
-    def barrier(self, scope: int) -> None:
-        """All active lanes have reached a barrier with the others of their instances of the scope."""
-        if self.watched is not None:
-            self.watched.barrier(scope, self.mask)
+    def fence(self, scope: int | None, fence: Fence | None) -> None:
+        """The active lanes pass a barrier, with the others of their instances of `scope`, or alone if it is None.
+
+        `fence` is what it orders, None if nobody asks.
+        """
+        if self.watched is not None and fence is not None:
+            self.watched.fence(scope, fence, self.mask)
 
 
 def _lanes(value: Value) -> int:

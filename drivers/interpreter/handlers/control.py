@@ -6,7 +6,9 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
+from cts.drivers.interpreter.fences import Fence, fence
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.options import RACES
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Misuse, Unsupported
 from cts.drivers.interpreter.registry import Edge, Exit, Step, Terminator, step, terminator
@@ -121,13 +123,14 @@ def control_barrier(c: Compiler, i: Instruction) -> Step:
     scope = c.declared.number(i.id(0))
     if scope not in (WORKGROUP, SUBGROUP):
         raise Unsupported(f"execution scope {scope}; only Workgroup (2) and Subgroup (3)")
+    orders = _fence(c, i.id(1), i.id(2))
 
     def wait(m: Machine) -> None:
         if m.mask is not None:
             instances = m.topology.scopes[scope]
             if not np.array_equal(m.mask[instances.first][instances.of_lane], m.mask):
                 raise Misuse("not all invocations of the scope reached the barrier together")
-        m.barrier(scope)
+        m.fence(scope, orders)
 
     return wait
 
@@ -158,5 +161,13 @@ def _together(m: Machine, shader: str) -> None:
 
 @step("OpMemoryBarrier")
 def memory_barrier(c: Compiler, i: Instruction) -> Step:
-    """Every access is visible at once."""
-    return lambda m: None
+    """Every access is visible at once: the barrier matters to the check of races alone."""
+    orders = _fence(c, i.id(0), i.id(1))
+    return lambda m: m.fence(None, orders)
+
+
+def _fence(c: Compiler, scope: int, semantics: int) -> Fence | None:
+    """What a barrier orders; None if races are not looked for."""
+    if RACES not in c.target.check:
+        return None
+    return fence(c.declared.number(scope), c.declared.number(semantics))
