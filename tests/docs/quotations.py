@@ -49,9 +49,7 @@ def kept() -> tuple[Section, ...]:
     """The sections of the file."""
     found = []
     for entry in _file()["documents"]:
-        source = f"{entry['document']} {entry['revision']}"
-        if entry["revision"].startswith("revision"):
-            source = f"{entry['document']}, {entry['revision']}"
+        source = f"{entry['document']}{' ' if entry['revision'][0].isdigit() else ', '}{entry['revision']}"
         for name, sentences in entry["sections"].items():
             texts = tuple(plain(s if isinstance(s, str) else s["item"]) for s in sentences)
             found.append(Section(source, name, texts))

@@ -1,7 +1,7 @@
 """Pages quote whole sentences, of a document, a revision and a section that are named.
 
-A sentence that a page breaks off may go on with "but". So every quotation in the text that a finding rests on, and in what
-decides which values are allowed, is whole sentences of docs/quotations.yaml; quotations elsewhere are parts of these.
+A sentence that a page breaks off may go on with "but". So every quotation in the text that a finding rests on, and in
+what decides which values are allowed, is whole sentences of docs/quotations.yaml; elsewhere they are parts of these.
 """
 
 from __future__ import annotations
