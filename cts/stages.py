@@ -55,8 +55,18 @@ class Stage(Enum):
     @property
     def may_repeat(self) -> bool:
         """Whether an invocation may run more than once (ST-004)."""
-        return self in (Stage.VERTEX, Stage.TESSELLATION_EVALUATION)
+        return self in _REPEATING
 
+
+#: The stages of which the texts ask for at least one invocation, or let an implementation run more (ST-004).
+_REPEATING = (
+    Stage.VERTEX,
+    Stage.TESSELLATION_CONTROL,
+    Stage.TESSELLATION_EVALUATION,
+    Stage.GEOMETRY,
+    Stage.FRAGMENT,
+    Stage.INTERSECTION,
+)
 
 #: What stands for all stages but compute.
 ALL = "all"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from cts.capability_aliases import CAPABILITY_ALIASES
 from cts.device_queries.answers import Answers
 from cts.device_queries.statement import Broken, statement
 
@@ -32,11 +33,7 @@ FLOATS: Parts = {"VkPhysicalDeviceFloatControlsProperties": ("VkPhysicalDeviceVu
 SIZES: Parts = {"VkPhysicalDeviceSubgroupSizeControlProperties": ("VkPhysicalDeviceVulkan13Properties", {})}
 
 #: Features of VK_NV_cooperative_matrix2, and those of VK_EXT_cooperative_matrix_maintenance1 for the same capabilities.
-TWINS = {
-    "cooperativeMatrixReductions": "cooperativeMatrixReductionsEXT",
-    "cooperativeMatrixConversions": "cooperativeMatrixConversionsEXT",
-    "cooperativeMatrixPerElementOperations": "cooperativeMatrixPerElementOperationsEXT",
-}
+TWINS = {f"c{old[1:].removesuffix('NV')}": f"c{new[1:]}" for old, new in CAPABILITY_ALIASES}
 MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2FeaturesNV"
 MAINTENANCE1 = "VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT"
 

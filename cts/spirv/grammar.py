@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
+from cts.capability_aliases import CAPABILITY_ALIASES
 from cts.errors import HarnessTrouble
 
 Category: TypeAlias = Literal["BitEnum", "ValueEnum", "Id", "Literal", "Composite"]
@@ -268,10 +269,6 @@ _OPCODE_ALIASES = (
     ("OpCooperativeMatrixPerElementOpNV", "OpCooperativeMatrixPerElementOpEXT"),
     ("OpTypeCooperativeVectorNV", "OpTypeVectorIdEXT"),
 )
-_CAPABILITY_ALIASES = (
-    ("CooperativeMatrixReductionsNV", "CooperativeMatrixReductionsEXT"),
-    ("CooperativeMatrixPerElementOperationsNV", "CooperativeMatrixPerElementOperationsEXT"),
-)
 
 
 def find_cmeel_file(*parts: str) -> Path | None:
@@ -313,7 +310,7 @@ def parse_grammar(text: bytes) -> Grammar:
     ]
     extended = Grammar(parsed.instructions, kinds, (parsed.major_version, parsed.minor_version))
     _alias(extended.by_name, _OPCODE_ALIASES)
-    _alias(extended.kinds["Capability"].by_name, _CAPABILITY_ALIASES)
+    _alias(extended.kinds["Capability"].by_name, CAPABILITY_ALIASES)
     return extended
 
 

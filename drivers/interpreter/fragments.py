@@ -1,6 +1,8 @@
 """Fragments in quads of 2x2 pixels, of which a triangle may cover a part; the others are helper invocations (ST-005).
 
 Planted bugs (`mutants`) live here: a driver packs, masks and numbers the lanes of quads, and each of these goes wrong.
+A helper invocation whose write takes effect is not among them. It stores the same as the invocation of its number, and
+an addition of its own cannot be told from that invocation running twice, which it may (ST-004).
 """
 
 from __future__ import annotations
@@ -48,12 +50,10 @@ class Fragments:
         self._packed = first + rank
         self._dropped = helpers[first]
 
-    def effective(self, mask: Array | None, kind: str) -> Array:
-        """Of the active lanes (None: all) those whose write takes effect. `kind` is one of the four below."""
+    def effective(self, mask: Array | None) -> Array:
+        """Of the active lanes (None: all) those whose write takes effect."""
         every = np.ones(len(self.helpers), np.bool_) if mask is None else mask
-        if self.bug and self.bug == _UNMASKED.get(kind):
-            return every
-        if kind == STORE and self.bug == mutants.QUAD_OF_HELPER_DROPPED:
+        if self.bug == mutants.QUAD_OF_HELPER_DROPPED:
             return every & ~self.helpers & ~self._dropped
         return every & ~self.helpers
 
@@ -68,13 +68,3 @@ class Fragments:
         if self.bug == mutants.INPUTS_PACKED and len(vectors) > 1:
             return vectors[self._packed]
         return vectors
-
-
-#: Kinds of writes, and the mutants that perform those of helper invocations.
-#: Of stores there is none: a helper invocation stores what the invocation of its number does.
-STORE, ATOMIC, OUTER_PRODUCT, SUM = "store", "atomic", "outer product", "sum"
-_UNMASKED = {
-    ATOMIC: mutants.HELPER_ATOMICS,
-    OUTER_PRODUCT: mutants.HELPER_OUTER_PRODUCTS,
-    SUM: mutants.HELPER_SUMS,
-}

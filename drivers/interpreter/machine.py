@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter.fences import Fence
-from cts.drivers.interpreter.fragments import STORE, Fragments
+from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.memory import AddressSpace
 from cts.drivers.interpreter.order import Order
 from cts.drivers.interpreter.parse import Instruction, Module
@@ -102,10 +102,10 @@ class Machine:
         run = replace(self.run, name=None, fragments=None)
         return Machine(self.module, registers, variables, self.memory, topology, run)
 
-    def writing(self, kind: str) -> Array | None:
-        """Of the active lanes those whose writes take effect, None for all. `kind`: see `fragments`."""
+    def writing(self) -> Array | None:
+        """Of the active lanes those whose writes take effect, None for all."""
         fragments = self.run.fragments
-        return self.mask if fragments is None else fragments.effective(self.mask, kind)
+        return self.mask if fragments is None else fragments.effective(self.mask)
 
     def call(self, code: Code) -> Value:
         """Run a function for the active lanes; its return value."""
@@ -219,7 +219,7 @@ class Machine:
 
     def store(self, plan: layout.Plan, addresses: Array, value: Value) -> None:
         """Store the active lanes' values; where lanes share an address the last one's stays."""
-        mask = self.writing(STORE)
+        mask = self.writing()
         if mask is not None and not mask.any():
             return
         if len(addresses) == 1:

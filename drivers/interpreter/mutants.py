@@ -18,11 +18,6 @@ def mutants() -> list[Described]:
     return list(_catalogue)
 
 
-HELPER_ATOMICS = mutant("helper-atomics", "vector_training", "a helper invocation's atomic addition takes effect")
-HELPER_OUTER_PRODUCTS = mutant(
-    "helper-outer-products", "vector_training", "a helper invocation's outer product is added to the matrix"
-)
-HELPER_SUMS = mutant("helper-sums", "vector_training", "a helper invocation's vector is added to the sum")
 QUAD_OF_HELPER_DROPPED = mutant(
     "quad-of-helper-dropped", "vector_arithmetic", "a quad whose first pixel is not covered stores nothing at all"
 )

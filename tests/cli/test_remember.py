@@ -154,16 +154,14 @@ def test_a_baseline_of_a_run(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_a_baseline_of_a_stage_is_of_that_stage(cts: Cts) -> None:
-    fragments = ("interpreter:stage=fragment,mutant=helper-outer-products", "--area", "vector_training", "--no-corpus")
+    fragments = ("interpreter:stage=fragment,mutant=inputs-packed", "--area", "vector_multiply", "--no-corpus")
     assert cts("run", "--driver", *fragments, "--seed", "1", "--max-examples", "500").status == 1
     printed = cts("baseline", "cts-run").out
-    assert ", stages: [fragment], cases: generated.vector_training." in printed
-    (cts.folder / "known.yaml").write_text(
-        printed.replace("'interpreter:stage=fragment,mutant=helper-outer-products'", "'*'")
-    )
+    assert ", stages: [fragment], cases: generated.vector_multiply." in printed
+    (cts.folder / "known.yaml").write_text(printed.replace("'interpreter:stage=fragment,mutant=inputs-packed'", "'*'"))
     again = cts("run", "--driver", *fragments, "--seed", "1", "--max-examples", "500", "--baseline", "known.yaml")
     assert again.status == 0, again.out
-    compute = cts("run", "vector_training", "--driver", "interpreter", "--baseline", "known.yaml")
+    compute = cts("run", "vector_multiply.flow", "--driver", "interpreter", "--baseline", "known.yaml")
     assert compute.status == 0 and "not seen" not in compute.out
 
 

@@ -76,6 +76,45 @@ def test_a_component_type_of_an_unknown_extension_is_not_a_reserved_one() -> Non
     assert "DQ-012" not in broken(plain)
 
 
+@pytest.mark.parametrize(
+    ("lost", "holds"),
+    [
+        ([(devices.F16, devices.F16)], True),
+        ([(devices.F16, devices.F32)], True),
+        ([(devices.U8, devices.U32)], True),
+        ([(devices.U8, devices.S32)], True),
+        ([(devices.F16, devices.F16), (devices.F16, devices.F32)], False),
+        ([(devices.U8, devices.U32), (devices.U8, devices.S32)], False),
+        ([(devices.S8, devices.S32)], False),
+    ],
+)
+def test_of_two_results_either_is_enough(lost: list[tuple[int, int]], holds: bool) -> None:
+    """DQ-073: "either both FLOAT16 or both FLOAT32" is one combination."""
+    plain = devices.everything()
+    for found in plain["lists"]:
+        if found["command"] == devices.MATRICES2:
+            for one in found["calls"]:
+                for element in one["elements"][: one["count"]]:
+                    if (element["AType"], element["CType"]) in lost:
+                        element.update(AType=devices.BF16, BType=devices.BF16)
+    assert ("DQ-073" not in broken(plain)) == holds
+
+
+@pytest.mark.parametrize(
+    ("feature", "holds"),
+    [
+        ("cooperativeMatrixReductions", False),
+        ("cooperativeMatrixPerElementOperations", False),
+        ("cooperativeMatrixConversions", True),
+    ],
+)
+def test_conversions_of_nv_and_ext_are_two_capabilities(feature: str, holds: bool) -> None:
+    """DQ-017: CooperativeMatrixConversionsNV is another capability than CooperativeMatrixConversionsEXT (CM-002)."""
+    plain = devices.everything()
+    change(plain, "VkPhysicalDeviceCooperativeMatrix2FeaturesNV", feature, 0)
+    assert ("DQ-017" not in broken(plain)) == holds
+
+
 def test_what_is_reported_and_what_would_be_right_are_named() -> None:
     plain = devices.everything()
     LIES["DQ-065"](plain)

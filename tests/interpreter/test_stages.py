@@ -32,7 +32,7 @@ def test_generated_cases_agree_in_every_stage(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("mutant", [m.name for m in mutants()])
-def test_bugs_of_helper_invocations_are_found(mutant: str) -> None:
+def test_bugs_of_quads_are_found(mutant: str) -> None:
     (area,) = (m.area for m in mutants() if m.name == mutant)
     (found,) = results(f"interpreter:stage=fragment,mutant={mutant}", area, examples=500)
     assert found.verdict is Verdict.FAIL
@@ -53,5 +53,5 @@ def test_a_quad_is_covered_in_part() -> None:
 
 
 def test_a_mutant_is_of_the_fragment_stage_alone() -> None:
-    with pytest.raises(BadInput, match="helper-sums"):
-        registry.check_driver("interpreter:stage=miss,mutant=helper-sums")
+    with pytest.raises(BadInput, match="inputs-packed"):
+        registry.check_driver("interpreter:stage=miss,mutant=inputs-packed")

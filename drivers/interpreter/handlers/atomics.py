@@ -13,7 +13,6 @@ import numpy as np
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.fragments import ATOMIC
 from cts.drivers.interpreter.handlers.arithmetic import add, signed, subtract
 from cts.drivers.interpreter.handlers.bits import bitwise_and, bitwise_or, bitwise_xor
 from cts.drivers.interpreter.handlers.glsl.numbers import n_max, n_min, s_max, s_min, u_max, u_min
@@ -92,7 +91,7 @@ def _atomic(c: Compiler, i: Instruction, change: Change, operands: Callable[[Mac
 
     def change_serially(m: Machine) -> None:
         lanes = m.topology.lanes
-        mask = m.writing(ATOMIC)
+        mask = m.writing()
         active = np.arange(lanes) if mask is None else np.flatnonzero(mask)
         shape = (lanes, *offsets.shape)
         addresses = m.registers[pointer].reshape(-1, *(1,) * offsets.ndim) + offsets

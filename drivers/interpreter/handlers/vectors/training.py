@@ -6,7 +6,6 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.fragments import OUTER_PRODUCT, SUM
 from cts.drivers.interpreter.handlers.vectors.memory import integers, number_type, place, scalars_only, vector_type
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
@@ -20,9 +19,9 @@ from cts.drivers.interpreter.vectors.interpretations import interpretation
 _HALF, _FLOAT = ty.Float(16), ty.Float(32)
 
 
-def _of_adding(m: Machine, kind: str, values: Array) -> Array:
+def _of_adding(m: Machine, values: Array) -> Array:
     """The values (adding lanes, ...): every active lane adds that is no helper, also where one value stands for all."""
-    every, mask = np.broadcast_to(values, (m.topology.lanes, *values.shape[1:])), m.writing(kind)
+    every, mask = np.broadcast_to(values, (m.topology.lanes, *values.shape[1:])), m.writing()
     return every if mask is None else every[mask]
 
 
@@ -51,8 +50,8 @@ def outer_product(c: Compiler, i: Instruction) -> Step:
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
-        columns, rows = (_of_adding(m, OUTER_PRODUCT, m.registers[id_]).astype(dtype) for id_ in (a, b))
-        bases, strides = (_of_adding(m, OUTER_PRODUCT, values) for values in (address(m), stride(m)))
+        columns, rows = (_of_adding(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
+        bases, strides = (_of_adding(m, values) for values in (address(m), stride(m)))
         for step_ in np.unique(strides):
             if step_ < shortest:
                 raise Misuse(f"MatrixStride is {step_}; rows or columns have {shortest} bytes (CV-018)")
@@ -78,8 +77,8 @@ def reduce_sum(c: Compiler, i: Instruction) -> Step:
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
-        values = _of_adding(m, SUM, m.registers[v])
+        values = _of_adding(m, m.registers[v])
         terms = Terms(offsets, values.dtype, lambda chosen: values[chosen])
-        accumulate(m.memory, _of_adding(m, SUM, address(m)), terms)
+        accumulate(m.memory, _of_adding(m, address(m)), terms)
 
     return run
