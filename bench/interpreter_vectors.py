@@ -175,8 +175,8 @@ def main() -> int:
     for n, rates in measured.items():
         print(f"{n:10} {rates['interpreter']:14,.0f} {rates['numpy']:14,.0f}")
     return concluded(
-        *(Figure(f"{n} workgroups", rates["interpreter"], "vectors/s") for n, rates in measured.items()),
-        *(Figure(f"NumPy alone, {n} workgroups", rates["numpy"], "vectors/s") for n, rates in measured.items()),
+        *(Figure(f"workgroups: {n}", rates["interpreter"], "vectors/s") for n, rates in measured.items()),
+        *(Figure(f"NumPy alone, workgroups: {n}", rates["numpy"], "vectors/s") for n, rates in measured.items()),
     )
 
 

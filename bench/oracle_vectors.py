@@ -134,7 +134,7 @@ def main() -> int:
     for name, rates in measured.items():
         print(f"{name:>18} {rates['oracle']:10,.0f} {rates['numpy']:12,.0f}")
     return concluded(
-        *(Figure(f"{name} workgroups", rates["oracle"], "vectors/s") for name, rates in measured.items()),
+        *(Figure(f"sums, workgroups: {name}", rates["oracle"], "vectors/s") for name, rates in measured.items()),
     )
 
 

@@ -131,7 +131,12 @@ def measured(promise: Promise, at: str) -> Result:
 def said(result: Result) -> list[tuple[str, str, str, str]]:
     """For each figure its name, what is promised of it, what was measured, and whether the promise is kept."""
     return [
-        (f.name, f.promised, f.measured, "" if not f.promised else "kept" if f.kept else "**not kept**")
+        (
+            f.name.replace("|", r"\|"),
+            f.promised,
+            f.measured,
+            "" if not f.promised else "kept" if f.kept else "**not kept**",
+        )
         for f in result.figures
     ]
 
