@@ -132,7 +132,7 @@ def said(result: Result) -> list[tuple[str, str, str, str]]:
     """For each figure its name, what is promised of it, what was measured, and whether the promise is kept."""
     return [
         (
-            f.name.replace("|", r"\|"),
+            f.name,
             f.promised,
             f.measured,
             "" if not f.promised else "kept" if f.kept else "**not kept**",
@@ -153,7 +153,8 @@ def tables(declared: list[Promise], found: dict[str, Result]) -> dict[str, str]:
         rows = said(result) or [("", promise.promise, result.text, "")]
         for number, row in enumerate(rows):
             title, source = (f"`{promise.name}`: {promise.what}", result.source) if number == 0 else ("", "")
-            run.append(f"| {title} | {' | '.join(row)} | {source} |")
+            cells = " | ".join(cell.replace("|", r"\|") for cell in row)
+            run.append(f"| {title} | {cells} | {source} |")
     return {"run": "\n".join(run), "by hand": "\n".join(by_hand)}
 
 
