@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
+
+from measuring import Figure, concluded
 
 from cts.known.quarantine import NO_RULES
 from cts.model import Case
@@ -18,7 +21,7 @@ from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 
 
-def main() -> None:
+def main() -> int:
     """A line for each area: distinct programs per second of drawing, and how many of the examples repeat another."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("areas", nargs="*")
@@ -42,7 +45,8 @@ def main() -> None:
         )
     opened.driver.close()
     print(f"{'median':20} {statistics.median(rates):6.0f}")
+    return concluded(Figure("median of the areas", statistics.median(rates), "programs/s"))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Milliseconds that the emulator takes for one case on 256 x 256 matrices.
 
-    python bench/emulator_matrix.py [--json]
+    python bench/emulator_matrix.py
 
 Each case loads matrices and executes one instruction on them; the multiply-add must take less than
 500 ms. Compiling the emulator is not part of it.
@@ -9,9 +9,11 @@ Each case loads matrices and executes one instruction on them; the multiply-add 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
+
+from measuring import Figure, concluded
+from msgspec.structs import replace
 
 from cts.driver import Job, Status
 from cts.drivers.emulator import create
@@ -72,15 +74,12 @@ def milliseconds(case: Case, options: dict[str, str]) -> float:
 def main() -> int:
     """Measure, print, judge."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    parser.parse_args()
     found = {name: milliseconds(*bench) for name, bench in BENCHES.items()}
-    if args.json:
-        print(json.dumps(found))
-    else:
-        for name, time_taken in found.items():
-            print(f"{name:40} {time_taken:8.1f} ms")
-    return int(next(iter(found.values())) >= PROMISE)
+    for name, time_taken in found.items():
+        print(f"{name:40} {time_taken:8.1f} ms")
+    first, *others = (Figure(name, time_taken, "ms") for name, time_taken in found.items())
+    return concluded(replace(first, at_most=PROMISE), *others)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Parameter sets per second of the emulator: a 16 x 16 float16 tensor load, stored by a plain store.
 
-    python bench/emulator_sweep.py [--json] [--sets 4096 32768]
+    python bench/emulator_sweep.py [--sets 4096 32768]
 
 Dimensions, block sizes, strides and slice are read at run time. It must be at least 20,000 sets per second of one core.
 Compiling the emulator is not part of it.
@@ -9,11 +9,11 @@ Compiling the emulator is not part of it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 
 import numpy as np
+from measuring import Figure, concluded
 
 from cts.driver import Status, SweepJob
 from cts.drivers.emulator import create
@@ -69,16 +69,12 @@ def rate(count: int) -> float:
 def main() -> int:
     """Measure, print, judge."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--sets", type=int, nargs="+", default=[4096, 32768])
     args = parser.parse_args()
     found = {count: rate(count) for count in args.sets}
-    if args.json:
-        print(json.dumps(found))
-    else:
-        for count, per_second in found.items():
-            print(f"{count:6} sets {per_second:10,.0f} sets/s")
-    return int(min(found.values()) < PROMISE)
+    for count, per_second in found.items():
+        print(f"{count:6} sets {per_second:10,.0f} sets/s")
+    return concluded(*(Figure(f"{n:,} sets", each, "sets/s", at_least=PROMISE) for n, each in found.items()))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
+
+from measuring import Figure, concluded
 
 from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver
@@ -20,6 +23,9 @@ from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.runner import Plan, run
 from cts.verdict import Verdict
+
+#: How many times as fast two processes must be as one.
+SPEED_UP = 1.8
 
 
 def measured(driver: OpenDriver, area: str, examples: int, seed: int) -> tuple[float, float]:
@@ -39,13 +45,14 @@ def whole(spec: str, examples: int, jobs: int) -> float:
     return time.perf_counter() - start
 
 
-def main() -> None:
+def main() -> int:
     """Print a line for each driver and area."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drivers", nargs="*", default=["emulator", "interpreter"])
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
+    figures = []
     for spec in arguments.drivers:
         driver, rates = open_driver(spec), []
         for area in registry.names("cts.areas"):
@@ -56,10 +63,14 @@ def main() -> None:
             print(f"{spec} {area}: {rate:.0f} examples per second, driver {share:.0%}")
         driver.driver.close()
         print(f"{spec}: median of the areas {statistics.median(rates):.0f} per second")
+        figures.append(Figure(f"{spec}, median of the areas", statistics.median(rates), "examples/s"))
         if arguments.jobs > 1:
             one, several = (whole(spec, arguments.examples, jobs) for jobs in (1, arguments.jobs))
             print(f"{spec}: {one:.1f} s in one process, {several:.1f} s in {arguments.jobs}: {one / several:.2f}x")
+            limit = SPEED_UP if arguments.jobs == 2 else None
+            figures.append(Figure(f"{spec}, {arguments.jobs} processes", one / several, "times", at_least=limit))
+    return concluded(*figures)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -23,6 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests' devices
 
+from measuring import Figure, concluded
+
 from cts.capabilities import Capabilities, everything
 from cts.errors import NothingToGenerate
 from cts.judging.events import GeneratorFault
@@ -135,7 +137,12 @@ def main() -> int:
         except KeyboardInterrupt:
             print(f"interrupted: {len(done)} of {len(draws)} are done", file=sys.stderr)
     print(f"{len(done)} of {len(draws)} draws of {given.examples} in {time.perf_counter() - begin:.0f} s")
-    return _table(done) or int(len(done) < len(draws))
+    _table(done)
+    return concluded(
+        Figure("draws that did not end", len(draws) - len(done), at_most=0),
+        Figure("wrong examples", sum(d.invalid for d in done), at_most=0),
+        Figure("examples", sum(d.examples for d in done)),
+    )
 
 
 def _tell(drawn: Drawn, number: int, of: int, seconds: float) -> None:
@@ -148,8 +155,8 @@ def _tell(drawn: Drawn, number: int, of: int, seconds: float) -> None:
         print(f"\n{fault_text(fault, None)}\n", flush=True)
 
 
-def _table(done: Sequence[Drawn]) -> int:
-    """Print the counts by area and device; 1 when something is invalid."""
+def _table(done: Sequence[Drawn]) -> None:
+    """Print the counts by area and device."""
     rows: dict[tuple[str, str], list[Drawn]] = {}
     for drawn in sorted(done, key=lambda d: (d.draw.area, d.draw.device, d.draw.seed)):
         rows.setdefault((drawn.draw.area, drawn.draw.device), []).append(drawn)
@@ -163,7 +170,6 @@ def _table(done: Sequence[Drawn]) -> int:
         print(f"{area:20} {device:14} {len(group):>5} {examples:>9} {len(hashes):>9} {invalid:>8}")
         for fault in (fault for d in group for fault in d.faults):
             print(f"    {fault.count} of {fault.kind}: {fault.reproduce}")
-    return int(any(d.faults for d in done))
 
 
 if __name__ == "__main__":

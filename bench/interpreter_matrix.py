@@ -1,6 +1,6 @@
 """Milliseconds that the interpreter takes for one dispatch of a module on large cooperative matrices.
 
-    python bench/interpreter_matrix.py [--json]
+    python bench/interpreter_matrix.py
 
 Each module loads 256 x 256 matrices, executes one instruction on them and stores the result; the
 multiply-add must take less than 50 ms. Parsing and compiling are not part of it: the driver
@@ -10,13 +10,13 @@ remembers modules.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
+from measuring import Figure, concluded
 
 from cts.driver import Status
 from cts.drivers.interpreter import Interpreter
@@ -26,7 +26,7 @@ from cts.spirv.module import ModuleBuilder
 
 SIZE = 256
 REPEATS = 9
-PROMISE = 50.0
+PROMISES = {"multiply-add f16": 50.0}
 
 
 class _Module:
@@ -180,15 +180,13 @@ MODULES: dict[str, Callable[[], ModuleJob]] = {
 def main() -> int:
     """Measure, print and judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    arguments = parser.parse_args()
+    parser.parse_args()
     measured = {name: milliseconds(make()) for name, make in MODULES.items()}
-    if arguments.json:
-        print(json.dumps(measured))
-    else:
-        for name, ms in measured.items():
-            print(f"{name:24} {ms:8.2f} ms")
-    return 0 if measured["multiply-add f16"] < PROMISE else 1
+    for name, ms in measured.items():
+        print(f"{name:24} {ms:8.2f} ms")
+    return concluded(
+        *(Figure(name, ms, "ms", at_most=PROMISES.get(name)) for name, ms in measured.items()),
+    )
 
 
 if __name__ == "__main__":

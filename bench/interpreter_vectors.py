@@ -1,6 +1,6 @@
 """Vectors per second that the interpreter takes through a network of three layers, against NumPy on the same arrays.
 
-    python bench/interpreter_vectors.py [--json]
+    python bench/interpreter_vectors.py
 
 Each of the 64 invocations of a workgroup loads a float16 vector, multiplies it with three matrices in
 inferencing-optimal layout, adds biases, takes the maximum with zero between the layers and stores the
@@ -12,7 +12,6 @@ OPENBLAS_NUM_THREADS=1.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -21,6 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from measuring import Figure, concluded
 
 from cts.driver import Status
 from cts.drivers.interpreter import Interpreter
@@ -169,16 +169,15 @@ def measure(workgroups: int) -> dict[str, float]:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    arguments = parser.parse_args()
+    parser.parse_args()
     measured = {n: measure(n) for n in WORKGROUPS}
-    if arguments.json:
-        print(json.dumps(measured))
-    else:
-        print(f"{'workgroups':>10} {'interpreter':>14} {'NumPy':>14}  vectors per second")
-        for n, rates in measured.items():
-            print(f"{n:10} {rates['interpreter']:14,.0f} {rates['numpy']:14,.0f}")
-    return 0
+    print(f"{'workgroups':>10} {'interpreter':>14} {'NumPy':>14}  vectors per second")
+    for n, rates in measured.items():
+        print(f"{n:10} {rates['interpreter']:14,.0f} {rates['numpy']:14,.0f}")
+    return concluded(
+        *(Figure(f"workgroups: {n}", rates["interpreter"], "vectors/s") for n, rates in measured.items()),
+        *(Figure(f"NumPy alone, workgroups: {n}", rates["numpy"], "vectors/s") for n, rates in measured.items()),
+    )
 
 
 if __name__ == "__main__":

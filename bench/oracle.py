@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from measuring import Figure, concluded
 
 from cts.model import ClampMode, LayoutType, ViewType
 from cts.reference.addressing import layout as layouts
@@ -34,6 +35,7 @@ from cts.reference.addressing.view import TensorViewState
 ROWS = COLS = 256
 DIM = 5
 REPEATS = 7
+PROMISE = 1.0
 
 _CODES = {mode: code for code, mode in enumerate(ClampMode)}
 _LAYOUT = np.dtype([("ldim", "u4"), ("clamp_mode", "u4")] + [
@@ -133,21 +135,18 @@ def compare(scalar: Callable[..., None], sets: int) -> Result:
     return Result(sets, million / seconds_oracle, million / seconds_c, seconds_c / seconds_oracle)
 
 
-def main() -> None:
+def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    arguments = parser.parse_args()
+    parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scalar = compiled(Path(folder))
         results = [compare(scalar, sets) for sets in (1, 256)]
-    if arguments.json:
-        print(json.dumps({"unit": "million elements per second", "results": [asdict(r) for r in results]}))
-        return
     print("parameter sets   oracle M/s      C M/s   ratio")
     for r in results:
         print(f"{r.sets:14} {r.oracle:12.1f} {r.c:10.1f} {r.ratio:6.2f}x")
+    return concluded(*(Figure(f"parameter sets: {r.sets}", r.ratio, "times", at_least=PROMISE) for r in results))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Milliseconds of the oracle for whole matrix programs, against plain NumPy for the numbers alone.
 
-    python bench/oracle_matrix.py [--json]
+    python bench/oracle_matrix.py
 
 Loads, a 256 x 256 x 256 float16 multiplication into float32 and a store; reductions of a 256 x 256
 matrix; a per-element function; a block load. "numpy" is the same arithmetic on float arrays, without
@@ -10,13 +10,14 @@ addresses, checks or allowed sets. The oracle's time is for validity and expecta
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from measuring import Figure, concluded
 
 from cts.model import Case, loads_case
 from cts.reference import Reference
@@ -130,22 +131,19 @@ def judge(case: Case) -> None:
     oracle.expect(case)
 
 
-def main() -> None:
+def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    arguments = parser.parse_args()
+    parser.parse_args()
     results = []
     for name, (case, numpy) in cases().items():
         ours, plain = best_of(lambda: judge(case)), best_of(numpy)  # noqa: B023
         results.append(Result(name, ours, plain, ours / plain))
-    if arguments.json:
-        print(json.dumps({"unit": "milliseconds", "results": [asdict(r) for r in results]}))
-        return
     print(f"{'program':14} oracle ms   numpy ms")
     for r in results:
         print(f"{r.name:14} {r.oracle:9.2f} {r.numpy:10.2f}   {r.ratio:6.1f}x")
+    return concluded(*(Figure(r.name, r.oracle, "ms") for r in results))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,13 +13,14 @@ status 1 where a template without a decode function has fewer than 100,000 sets 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from measuring import Figure, concluded
+from msgspec.structs import replace
 
 from cts.model import Case, loads_case
 from cts.model.sweep import Sweep, written
@@ -31,6 +32,7 @@ from cts.reference.validity import rules_broken
 SETS = (128, 256, 512, 1024, 2048, 4096, 16384)
 SHARES_AT = 1024
 SECONDS = 1.0
+#: Of all but "decoded", whose products are rounded: most of its time goes into bounds.
 PROMISE = 100_000
 
 TEMPLATE = """
@@ -112,7 +114,7 @@ def shares(sweep: Sweep) -> dict[str, int]:
     names = written(sweep.template)
     seconds = {
         "evaluation": best(lambda: evaluate(sweep.template, sweep.sets)),
-        "rules": best(lambda: list(rules_broken(evaluation))),
+        "rules": best(lambda: list(rules_broken(evaluation, shared=False))),
         "execution": best(lambda: run(evaluation, len(sweep))),
         "allowed": best(lambda: [execution.memories[name].allowed(len(sweep)) for name in names]),
     }
@@ -137,7 +139,6 @@ def measure(name: str, clamp: str, sizes: list[int], *, decode: bool = False, in
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--sets", type=int, nargs="+", default=list(SETS), help="parameter sets of a call")
     arguments = parser.parse_args()
     results = [
@@ -145,15 +146,12 @@ def main() -> int:
         measure("invalid", "Constant", arguments.sets, invalid=True),
         measure("decoded", "Constant", [n for n in arguments.sets if n <= SHARES_AT], decode=True),
     ]
-    status = int(any(max(r.rates.values()) < PROMISE for r in results if r.template != "decoded"))
-    if arguments.json:
-        print(json.dumps({"unit": "parameter sets per second", "results": [asdict(r) for r in results]}))
-        return status
     print(f"{'template':21}" + "".join(f"{n:>9}" for n in arguments.sets) + "   shares of the time")
     for r in results:
         rates = "".join(f"{r.rates.get(n, ''):>9}" for n in arguments.sets)
         print(f"{r.template:21}{rates}   " + ", ".join(f"{name} {share}%" for name, share in r.shares.items()))
-    return status
+    *exact, decoded = (Figure(f"{r.template}, at best", max(r.rates.values()), "sets/s") for r in results)
+    return concluded(*(replace(figure, at_least=PROMISE) for figure in exact), decoded)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Vectors per second that the oracle takes through a network of three layers, against NumPy on the same arrays.
 
-    python bench/oracle_vectors.py [--json]
+    python bench/oracle_vectors.py
 
 The network of `interpreter_vectors.py` as a case: each of the 64 invocations of a workgroup loads a
 float16 vector, multiplies it with three matrices in inferencing-optimal layout, adds biases, takes the
@@ -14,13 +14,13 @@ be within what the oracle allows. On a machine that is shared, set OPENBLAS_NUM_
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from interpreter_vectors import INVOCATIONS, WIDTHS, WORKGROUPS, Halves, network, seconds
+from measuring import Figure, concluded
 
 from cts.judging.compare import compare
 from cts.model import GUARD_BYTES, Case, initial_memory, loads_case
@@ -128,16 +128,13 @@ def measure(workgroups: int, contents: str) -> dict[str, float]:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    arguments = parser.parse_args()
+    parser.parse_args()
     measured = {f"{contents}, {n}": measure(n, contents) for contents in CONTENTS for n in WORKGROUPS}
-    if arguments.json:
-        print(json.dumps(measured))
-    else:
-        print(f"{'sums, workgroups':>18} {'oracle':>10} {'NumPy':>12}  vectors per second")
-        for name, rates in measured.items():
-            print(f"{name:>18} {rates['oracle']:10,.0f} {rates['numpy']:12,.0f}")
-    return 0
+    print(f"{'sums, workgroups':>18} {'oracle':>10} {'NumPy':>12}  vectors per second")
+    for name, rates in measured.items():
+        print(f"{name:>18} {rates['oracle']:10,.0f} {rates['numpy']:12,.0f}")
+    by_sums = {name.replace(", ", " sums, workgroups: "): rates["oracle"] for name, rates in measured.items()}
+    return concluded(*(Figure(name, rate, "vectors/s") for name, rate in by_sums.items()))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from measuring import Figure, concluded
+
 PLUGIN_LIMIT = 0.050
 DISPATCH_LIMIT = 0.4
 FIRST_LINE_LIMIT = 3.0
@@ -114,7 +116,7 @@ def main() -> int:
     )
     for what, seconds, limit in rows:
         print(f"{what}: {seconds:.3f} s (limit {limit:g} s)")
-    return int(any(seconds > limit for _, seconds, limit in rows))
+    return concluded(*(Figure(what, seconds, "s", at_most=limit) for what, seconds, limit in rows))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from measuring import Figure, concluded
 
 from cts.drivers.interpreter import Interpreter
 from cts.job import Memory, ModuleJob
@@ -128,7 +129,12 @@ def main() -> int:
             with beside(code):
                 slow = seconds(command, runs)
             print(f"cts dispatch beside {processors()} {name}: {slow:.3f} s, {slow / whole:.1f} times that alone")
-    return int(whole > COMMAND_LIMIT * floor or first > MODULE_LIMIT * whole or each > CASE_LIMIT * whole)
+    return concluded(
+        Figure("the command, to a process that imports NumPy", whole / floor, "times", at_most=COMMAND_LIMIT),
+        Figure("the module alone, to the command", first / whole, "times", at_most=MODULE_LIMIT),
+        Figure("a case more in the file, to the command", each / whole, "times", at_most=CASE_LIMIT),
+        Figure("the command", whole, "s"),
+    )
 
 
 if __name__ == "__main__":

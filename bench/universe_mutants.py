@@ -18,6 +18,7 @@ from itertools import product
 from typing import Any, cast
 
 import numpy as np
+from measuring import Figure, concluded
 
 from cts.drivers.emulator import create
 from cts.judging.judge import OpenDriver
@@ -31,7 +32,7 @@ from cts.sweeps.selection import Chosen, opened
 from cts.sweeps.universe import Numbers, Part
 
 #: What the project promises: the share of the mutants of tensor addressing that universes find.
-PROMISED = 0.95
+PROMISED = 95
 
 #: The states of sets that show a bug.
 BUGS = [int(state) for state in VERDICTS if state is not State.PASS]
@@ -121,7 +122,7 @@ def main() -> int:
     print(f"{found} of {len(mutants)} mutants found; {time.perf_counter() - started:.0f} s")
     if missed:
         print(f"missed: {', '.join(missed)}")
-    return 0 if found >= PROMISED * len(mutants) else 1
+    return concluded(Figure("mutants found", 100 * found / len(mutants), "%", at_least=PROMISED))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from measuring import Figure, concluded
+
 from cts.capabilities import everything
 from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
 from cts.judging.judge import OpenDriver, judge, unsupported
@@ -132,7 +134,10 @@ def main() -> int:
         print(f"{area}: {tally.drawn} drawn, {len(tally.hashes)} different; {verdicts}")
     wrong = [line for tally in tallies.values() for line in tally.wrong]
     print(*wrong, f"{len(wrong)} not as expected", sep="\n")
-    return int(bool(wrong))
+    return concluded(
+        Figure("verdicts not as expected", len(wrong), at_most=0),
+        Figure("different cases", sum(len(tally.hashes) for tally in tallies.values())),
+    )
 
 
 if __name__ == "__main__":

@@ -53,8 +53,9 @@ def test_both_readers_ask_for_the_same(arguments: list[str], monkeypatch: pytest
         return 0
 
     monkeypatch.setattr(dispatching, "run", run)
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         app(["dispatch", *arguments], prog_name="cts")
+    assert ended.value.code == 0
     alone = plain(["dispatch", *arguments], {})
     assert alone is not None
     assert [_comparable(alone)] == [_comparable(a) for a in asked]

@@ -305,6 +305,9 @@ def test_profiles() -> None:
     assert profile("smoke").seed == profile("smoke").seed == 0
     assert profile("default").seed is not None
     assert profile("nightly", 7, 8) == Profile("nightly", 7, 8)
-    for wrong in (("smok", None, None), ("smoke", 0, None), ("smoke", None, -1)):
-        with pytest.raises(BadInput):
-            profile(*wrong)
+    with pytest.raises(BadInput, match="no profile named 'smok'"):
+        profile("smok")
+    with pytest.raises(BadInput, match="0 examples"):
+        profile("smoke", 0)
+    with pytest.raises(BadInput, match="-1 is not a seed"):
+        profile("smoke", None, -1)

@@ -136,5 +136,5 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_modules_that_are_damaged_are_refused(tmp_path: Path) -> None:
     words = tools.assemble(ADD)
     (tmp_path / "add.spv").write_bytes(words.tobytes()[: words.nbytes - 12])
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match="OpStore claims 3 words; 2 are left"):
         template(tmp_path / "add.spv")

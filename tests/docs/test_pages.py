@@ -52,6 +52,17 @@ def prose(page: Path) -> str:
     return BLOCK.sub("", page.read_text(encoding="utf-8"))
 
 
+def targets(page: Path) -> list[str]:
+    """Where the links of a page lead within the tree."""
+    return [target for target in LINK.findall(prose(page)) if not target.startswith("https://")]
+
+
+#: Pages with something to check, by what that is.
+OF_SESSIONS = [name for name in NAMES if any(b.language == "console" for b in blocks(TREE / name))]
+OF_BLOCKS = [name for name in NAMES if blocks(TREE / name)]
+OF_TARGETS = [name for name in NAMES if targets(TREE / name) or TREE_PATH.search(prose(TREE / name))]
+
+
 def slug(heading: str) -> str:
     """The anchor that renderers give a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -131,7 +142,13 @@ def matches(expected: str, actual: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in actual.splitlines())) is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_what_pages_have_is_found() -> None:
+    assert len(OF_SESSIONS) >= 18 and {"README.md", "docs/tutorial.md"} <= set(OF_SESSIONS)
+    assert len(OF_BLOCKS) >= 35 and set(OF_SESSIONS) | SET_UP <= set(OF_BLOCKS)
+    assert len(OF_TARGETS) >= 50 and {"README.md", "ARCHITECTURE.md"} <= set(OF_TARGETS)
+
+
+@pytest.mark.parametrize("name", OF_SESSIONS)
 def test_sessions_go_as_shown(name: str, scratch: Path) -> None:
     for block in blocks(TREE / name):
         if block.path is not None:
@@ -147,7 +164,7 @@ def unindented(code: str) -> str:
     return "\n".join(line.strip() for line in code.splitlines())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_BLOCKS)
 def test_quoted_code_is_in_the_tree(name: str) -> None:
     rooms = ("bench", "cts", "drivers", "generators", "reference", "tests")
     sources = [unindented(p.read_text(encoding="utf-8")) for room in rooms for p in (TREE / room).rglob("*.py")]
@@ -160,12 +177,10 @@ def test_quoted_code_is_in_the_tree(name: str) -> None:
             assert block.path is not None or block.language in ("console", "yaml", "glsl", ""), block.language
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_TARGETS)
 def test_links_and_paths_lead_somewhere(name: str) -> None:
     page = TREE / name
-    for target in LINK.findall(prose(page)):
-        if target.startswith("https://"):
-            continue
+    for target in targets(page):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
         assert file.exists(), target

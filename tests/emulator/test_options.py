@@ -39,7 +39,9 @@ def test_subgroup_size_is_a_capability() -> None:
 
 
 def test_options_combine() -> None:
-    registry.driver("emulator:subgroup_size=4,tile=16x8,order=shuffled,stores=reversed,mutant=perm-inverse").close()
+    driver = registry.driver("emulator:subgroup_size=4,tile=16x8,order=shuffled,stores=reversed,mutant=perm-inverse")
+    assert driver.capabilities().subgroup_size == 4
+    driver.close()
 
 
 def test_variants_and_mutants_are_described() -> None:

@@ -33,11 +33,11 @@ def test_round_trip() -> None:
         ("{float16: []}", "NoContraction", "no mode", "float_modes.float16"),
         ("{float16: [SignedZeroInfNanPreserve]}", "FastMathNone", "implies it", "float_modes.float16"),
         ("{bfloat16: [RoundingModeRTE]}", "NoContraction", "bfloat16", "float_modes"),
-        ("{float16: [RoundUp]}", "NoContraction", "RoundUp", "float_modes"),
+        ("{float16: [RoundUp]}", "NoContraction", "RoundUp", "float_modes[...][0]"),
     ],
 )
 def test_refused(modes: str, controls: str, what: str, path: str) -> None:
     with pytest.raises(BadInput) as caught:
         case(modes, controls)
     assert what in str(caught.value)
-    assert str(caught.value.where).startswith("<string>:6"), path
+    assert caught.value.where == f"<string>:6: {path}"

@@ -71,22 +71,23 @@ def test_blocks_and_tables_stay_as_they_are() -> None:
     decoded = 0
     for _, case, given in with_sets("block_loads", 30, 4):
         blocks = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
-        decoded += len(blocks)
-        assert given is None or blocks.isdisjoint(given.data_buffers)
+        if given is not None:
+            decoded += len(blocks)
+            assert blocks.isdisjoint(given.data_buffers)
     assert decoded > 10
 
 
 def test_large_buffers_have_few_sets() -> None:
     source = registry.area("tensor_addressing")(CAPABILITIES)
-    large = next(
+    large = [
         (number, case)
-        for number in range(1, 300)
+        for number in range(1, 150)
         if isinstance(case := example(source, 5, number), Case)
         and sum(b.size for b in case.buffers.values()) > 1 << 24
         and not case.robustness
-    )
-    given = parameter_sets(source, 5, *large, 64)
-    assert given is None or len(given) <= 2
+    ]
+    given = [sets for number, case in large if (sets := parameter_sets(source, 5, number, case, 64)) is not None]
+    assert given and max(map(len, given)) <= 2
 
 
 def test_no_loop_is_made_long() -> None:

@@ -104,11 +104,17 @@ def test_the_identity_has_its_version() -> None:
     driver.driver.close()
 
 
-@pytest.mark.parametrize("text", ["glslang:", "glslang:command", "glslang:command=", "glslang:path=x"])
-def test_what_names_no_compiler(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises((BadInput, HarnessTrouble)):
+@pytest.mark.parametrize("text", ["glslang:command", "glslang:command=", "glslang:path=x"])
+def test_what_names_no_compiler(text: str) -> None:
+    with pytest.raises(BadInput, match=f"'{text}' names no command"):
         parse(text)
+
+
+def test_no_options_ask_for_the_compiler_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VULKAN_SDK", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(HarnessTrouble, match="cannot find glslang"):
+        parse("glslang:")
 
 
 def test_without_a_compiler(

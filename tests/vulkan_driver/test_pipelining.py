@@ -57,7 +57,7 @@ def test_families_of_queues() -> None:
     assert families(h100, "exclusive") == families(h100, "concurrent") == (0, 2)
     assert families(((TRANSFER, 1), (COMPUTE, 2)), "exclusive") == (1, 1)
     for few in (((COMPUTE, 1),), ((COMPUTE, 1), (TRANSFER, 8))):
-        with pytest.raises(LookupError):
+        with pytest.raises(LookupError, match="one queue with compute"):
             families(few, "exclusive")
 
 
