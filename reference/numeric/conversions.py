@@ -116,9 +116,7 @@ def float_to_float(
     known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
     low, high = np.where(h.unknown, np.nan, low), np.where(h.unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
-    history = replace(
-        h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None
-    )
+    history = replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None)
     return replace(result, history=history)
 
 

@@ -1,4 +1,4 @@
-"""How a value came about in a program whose operations may be rearranged, and the bound on every rearrangement (NU-017).
+"""How a value came about where operations may be rearranged, and the bound on every rearrangement (NU-017).
 
 A value is a sum of terms, each a product or quotient of values that were loaded. The algebra of real numbers lets a
 compiler form the terms first, or sums of some of them, take a common factor out, divide each term alone, or keep
@@ -112,7 +112,7 @@ class History:
 
 
 _ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "divisor_most", "divisor_least", "condition")
-assert _ARRAYS == tuple(f.name for f in fields(History))[: len(_ARRAYS)]
+assert tuple(f.name for f in fields(History))[: len(_ARRAYS)] == _ARRAYS
 
 
 def combined(histories: Sequence[History], f: Callable[[list[Any]], Any]) -> History:

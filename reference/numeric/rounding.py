@@ -110,7 +110,9 @@ def rounded(
     if lo is hi:
         bits, low, high = neighbours(component, lo)
     else:
-        low, high = (above(component, lo), below(component, hi)) if within else (below(component, lo), above(component, hi))
+        low, high = (
+            (above(component, lo), below(component, hi)) if within else (below(component, lo), above(component, hi))
+        )
     inexact = low is not high
     if mode.rounding is not None and inexact:
         low, high = directed(component, lo, mode), directed(component, hi, mode)

@@ -6,26 +6,32 @@ which some choices do give, and one of choices at random.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from adversary.expressions import Node
+from tests.adversary.expressions import INTEGERS, Node
 
-F64 = npt.NDArray[np.float64]
-Triple = tuple[F64, F64, F64]
+F64: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Triple: TypeAlias = tuple[F64, F64, F64]
 
-DTYPES: dict[str, np.dtype] = {
-    name: np.dtype(getattr(ml_dtypes, name, None) or getattr(np, name))
-    for name in ("float16", "float32", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "uint8", "int16", "uint16", "int32", "uint32")
+_NARROW = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in ("float16", "float32", *INTEGERS)} | {
+    name: np.dtype(getattr(ml_dtypes, name)) for name in _NARROW
 }
-#: Explicit significand bits and the exponent of the least normal number.
+#: Significand bits, and the exponent of the least normal number.
 FORMATS = {
-    "float16": (11, -14), "float32": (24, -126), "bfloat16": (8, -126), "float8_e4m3fn": (4, -6), "float8_e5m2": (3, -14),
-}  # fmt: skip
+    "float16": (11, -14),
+    "float32": (24, -126),
+    "bfloat16": (8, -126),
+    "float8_e4m3fn": (4, -6),
+    "float8_e5m2": (3, -14),
+}
 #: With this and a rounding to nearest a product is within the 2.5 ULP of a quotient.
 RECIPROCAL_ULP = 0.75
 EXP_ULP = {"float16": 1.0, "float32": 3.0}
@@ -47,6 +53,8 @@ class Choices:
 
 
 class Evaluation:
+    """One rewritten tree, as one implementation computes it."""
+
     def __init__(self, leaves: Sequence[F64], choices: Choices, rng: np.random.Generator) -> None:
         self.leaves = leaves
         self.choices = choices
@@ -70,6 +78,8 @@ class Evaluation:
         if node.op == "constant":
             return (np.full(self.leaves[0].shape, node.value),) * 3
         args = [self.value(a) for a in node.args]
+        if node.type in INTEGERS:
+            return (wrapped(node, [a[2] for a in args]),) * 3
         with np.errstate(all="ignore"):
             if node.op == "convert":
                 return self._converted(node, args[0])
@@ -92,7 +102,8 @@ class Evaluation:
                 )
             case "min" | "max":
                 sign = 1 if node.op == "min" else -1
-                result = tuple(sign * _minimum(sign * a, sign * b) for a, b in zip(*args, strict=True))
+                low, high, some = (sign * _minimum(sign * a, sign * b) for a, b in zip(*args, strict=True))
+                result = low, high, some
             case "add":
                 return self._rounded(node, *(_sum(a, b) for a, b in zip(*args, strict=True)))
             case "sub":
@@ -103,7 +114,7 @@ class Evaluation:
                 return self._rounded(node, *((v, np.zeros_like(v)) for v in (low, high, args[0][2] * args[1][2])))
             case "fma":
                 # The product may be rounded or not.
-                product = self.value_of_product(node, args)
+                product = self._product(node, args)
                 return self._rounded(node, *(_sum(a, b) for a, b in zip(product, args[2], strict=True)))
             case "div":
                 (y_low, y_high, y_some) = args[1]
@@ -117,13 +128,13 @@ class Evaluation:
             case "exp":
                 low, high, some = (np.exp(a) for a in args[0])
                 self.unjudged |= ~(high <= np.finfo(DTYPES[node.type]).max)
-                reach = 2 * np.maximum(abs(args[0][0]), abs(args[0][1]))
-                return self._within_ulps(node, low, high, some, EXP_ULP[node.type], (2 * abs(args[0][0]), 2 * abs(args[0][1]), reach))
+                low_ulp, high_ulp, some_ulp = (EXP_ULP[node.type] + 2 * abs(a) for a in args[0])
+                return self._within_ulps(node, low, high, some, (low_ulp, high_ulp, some_ulp))
             case _:
                 raise AssertionError(node.op)
         return self._flushed_result(node.type, result)
 
-    def value_of_product(self, node: Node, args: list[Triple]) -> Triple:
+    def _product(self, node: Node, args: list[Triple]) -> Triple:
         low, high = _corners(args[0], args[1], lambda x, y: x * y)
         some = args[0][2] * args[1][2]
         if self.rng.random() < 0.5:
@@ -145,16 +156,18 @@ class Evaluation:
                 np.where(up, rounded(node.type, *some, up=True), rounded(node.type, *some, up=False)),
             )
         else:
-            result = tuple(directed(node.type, *v, mode) for v in (low, high, some))
+            result = (
+                directed(node.type, *low, mode),
+                directed(node.type, *high, mode),
+                directed(node.type, *some, mode),
+            )
         return self._flushed_result(node.type, result)
 
-    def _within_ulps(
-        self, node: Node, low: F64, high: F64, some: F64, ulps: float, more: tuple[F64, F64, F64] | None = None
-    ) -> Triple:
+    def _within_ulps(self, node: Node, low: F64, high: F64, some: F64, ulps: float | Triple) -> Triple:
         """Any number of the type within so many ULP of the exact one."""
         if self.choices.unrounded and self.rng.random() < self.choices.unrounded:
             return low, high, some
-        down, up, mid = (ulps, ulps, ulps) if more is None else tuple(ulps + m for m in more)
+        down, up, mid = ulps if isinstance(ulps, tuple) else (ulps, ulps, ulps)
         zero = np.zeros_like(some)
         error = (2 * self.rng.random(some.shape) - 1) * mid * least_ulp(node.type, some)
         # A quotient that is zero is a zero.
@@ -163,16 +176,18 @@ class Evaluation:
         # Towards the exact number, so that it stays within the bound; or that itself.
         within = rounded(node.type, some + error, zero, up=False)
         within = np.where(abs(within - some) <= abs(error), within, rounded(node.type, some + error, zero, up=True))
-        within = np.where(abs(within - some) <= mid * least_ulp(node.type, some), within, directed(node.type, some, zero, "nearest"))
+        within = np.where(
+            abs(within - some) <= mid * least_ulp(node.type, some), within, directed(node.type, some, zero, "nearest")
+        )
         within = np.where(some == 0, some, within)
         return self._flushed_result(node.type, (np.minimum(low, within), np.maximum(high, within), within))
 
     def _converted(self, node: Node, value: Triple) -> Triple:
         source = node.args[0].type
-        if node.type not in FORMATS:
-            raise AssertionError("no expression becomes an integer")
         if node.type.startswith("float8"):
-            self.unjudged |= ~(np.maximum(abs(value[0]), abs(value[1])) <= float(ml_dtypes.finfo(DTYPES[node.type]).max))
+            self.unjudged |= ~(
+                np.maximum(abs(value[0]), abs(value[1])) <= float(ml_dtypes.finfo(DTYPES[node.type]).max)
+            )
         loose = self.choices.loose_conversions and self.rng.random() < 0.5
         if loose and source in FORMATS:
             return value
@@ -188,7 +203,7 @@ class Evaluation:
         return low, high, some
 
     @staticmethod
-    def _each(value: Triple, f) -> Triple:  # noqa: ANN001
+    def _each(value: Triple, f) -> Triple:
         low, high, some = value
         if low is high is some:
             return (f(low),) * 3
@@ -209,9 +224,20 @@ def _minimum(a: F64, b: F64) -> F64:
     return np.where(first, a, b)
 
 
-def _corners(a: Triple, b: Triple, f) -> tuple[F64, F64]:  # noqa: ANN001
+def _corners(a: Triple, b: Triple, f) -> tuple[F64, F64]:
     corners = [f(x, y) for x in a[:2] for y in b[:2]]
     return np.minimum.reduce(corners), np.maximum.reduce(corners)
+
+
+def wrapped(node: Node, args: Sequence[F64]) -> F64:
+    """An operation on integers, modulo 2^width."""
+    whole = [a.astype(np.int64) for a in args]
+    results: dict[str, Callable[..., npt.NDArray[np.int64]]] = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "fma": lambda a, b, c: a * b + c,
+    }  # fmt: skip
+    with np.errstate(over="ignore"):
+        number = results[node.op](*whole).astype(DTYPES[node.type]).astype(np.float64)
+    return np.asarray(number)
 
 
 def cast(type_: str, x: F64) -> F64:
@@ -233,10 +259,8 @@ def directed(type_: str, x: F64, error: F64, mode: str) -> F64:
 def rounded(type_: str, x: F64, error: F64, *, up: bool) -> F64:
     """The neighbour of x + error in a direction; infinity beyond the greatest number."""
     y = cast(type_, x)
-    if up:
-        wrong = (y < x) | ((y == x) & (error > 0))
-    else:
-        wrong = (y > x) | ((y == x) & (error < 0))
+    above, below = (y < x) | ((y == x) & (error > 0)), (y > x) | ((y == x) & (error < 0))
+    wrong = above if up else below
     if not wrong.any():
         return y
     return np.where(wrong, _next(type_, y, up), y)

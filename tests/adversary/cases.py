@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adversary.arithmetic import DTYPES, F64
-from adversary.expressions import FLOATS, Drawn, Node
 from cts.model import Case
 from cts.model.yaml import case_of
 from cts.oracle.expectation import Allowed, Freedom
 from cts.plugins import registry
+from tests.adversary.arithmetic import DTYPES, F64, Mask
+from tests.adversary.expressions import FLOATS, INTEGERS, Drawn, Node
 
 ROWS = COLS = 8
 ELEMENTS = ROWS * COLS
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_WRAPPING = {"add": "IAdd", "sub": "ISub", "mul": "IMul", "neg": "SNegate"}
 _MATRIX = {"add": "FAdd", "sub": "FSub", "mul": "FMul", "div": "FDiv", "neg": "FNegate"}
 _VECTOR = _MATRIX | {"min": "FMin", "max": "FMax", "fma": "Fma", "exp": "Exp"}
 
@@ -45,7 +46,7 @@ def _modes(*modes: str) -> dict[str, list[str]]:
 SETTINGS = (
     Setting("Undecorated", {}, True),
     Setting("Undecorated", {}, True),
-    Setting("fast math", {"float_controls": "FastMathNone", "fast_math": {t: _LICENCE for t in FLOATS}}, True),
+    Setting("fast math", {"float_controls": "FastMathNone", "fast_math": dict.fromkeys(FLOATS, _LICENCE)}, True),
     Setting("NoContraction", {"float_controls": "NoContraction"}, False),
     Setting("FastMathNone", {"float_controls": "FastMathNone"}, False, strict_conversions=True),
     Setting(
@@ -81,9 +82,9 @@ class AllowedValues:
     high: F64
     flags: npt.NDArray[np.uint8]
     step: F64
-    free: npt.NDArray[np.bool_]
+    free: Mask
 
-    def admits(self, values: F64) -> npt.NDArray[np.bool_]:
+    def admits(self, values: F64) -> Mask:
         """Which values (..., n), numbers of the type, are among those allowed."""
         with np.errstate(invalid="ignore"):
             inside = (values >= self.low) & (values <= self.high)
@@ -100,8 +101,9 @@ class AllowedValues:
         return np.where(self.free, inside, same)
 
     @property
-    def anything(self) -> npt.NDArray[np.bool_]:
-        result: npt.NDArray[np.bool_] = self.flags & Freedom.ANY != 0
+    def anything(self) -> Mask:
+        """Elements of which nothing is known."""
+        result: Mask = self.flags & Freedom.ANY != 0
         return result
 
 
@@ -112,6 +114,7 @@ def ask(case: Case) -> AllowedValues:
 
 
 def values_of(type_: str, allowed: Allowed) -> AllowedValues:
+    """The allowed contents of a buffer of one type."""
     dtype = DTYPES[type_]
     exact = allowed.exact.view(dtype).astype(np.float64)
     n = len(exact)
@@ -130,7 +133,11 @@ def written(drawn: Drawn, leaves: Sequence[F64], setting: Setting) -> Case:
     """The case that stores the expression's value for each element of its leaves."""
     data: dict[str, Any] = {"schema": 1, "name": "adversary", **setting.fields, "buffers": {}, "program": []}
     for n, values in enumerate(leaves):
-        data["buffers"][f"src{n}"] = {"type": drawn.base, "shape": [ELEMENTS], "data": {"values": _numbers(drawn.base, values)}}
+        data["buffers"][f"src{n}"] = {
+            "type": drawn.base,
+            "shape": [ELEMENTS],
+            "data": {"values": _numbers(drawn.base, values)},
+        }
     result = drawn.root.type
     data["buffers"]["dst"] = {"type": result, "shape": [ELEMENTS], "data": {"fill": 77}}
     _Writer(drawn, data).write()
@@ -203,17 +210,30 @@ class _Writer:
         name = self.ids[node] = f"v{len(self.ids)}"
         instruction: dict[str, Any]
         if node.op == "constant":
-            instruction = {"op": f"{kind}Constant", "type": self._type(node.type), "value": node.value}
+            instruction = {"op": f"{kind}Constant", "type": self._type(node.type), "value": _number(node)}
             if kind == "Vector":
                 instruction["replicated"] = True
         elif node.op == "convert":
             source = node.args[0].type
-            operation = "FConvert" if not source.startswith(("int", "uint")) else "ConvertSToF" if source[0] == "i" else "ConvertUToF"
+            operation = (
+                "FConvert"
+                if not source.startswith(("int", "uint"))
+                else "ConvertSToF"
+                if source[0] == "i"
+                else "ConvertUToF"
+            )
             instruction = {"op": f"{kind}Convert", operand: args[0], "operation": operation, "component": node.type}
         else:
-            instruction = {"op": f"{kind}Arithmetic", "operation": operations[node.op]} | dict(zip("abc", args, strict=False))
+            named = _WRAPPING if node.type in INTEGERS else operations
+            instruction = {"op": f"{kind}Arithmetic", "operation": named[node.op]} | dict(
+                zip("abc", args, strict=False)
+            )
         self.program.append({"op": instruction.pop("op"), "id": name} | instruction)
         return name
+
+
+def _number(constant: Node) -> float | int:
+    return constant.value if constant.type in FLOATS else int(constant.value)
 
 
 def text_of(node: Node, names: Sequence[str]) -> str:
@@ -222,6 +242,8 @@ def text_of(node: Node, names: Sequence[str]) -> str:
     match node.op:
         case "leaf":
             return names[node.leaf]
+        case "constant" if node.type in INTEGERS:
+            return f"{node.type}({int(node.value)})"
         case "constant":
             bits = DTYPES[node.type].type(node.value).view(f"u{DTYPES[node.type].itemsize}")
             return f"as_{node.type}(uint{8 * DTYPES[node.type].itemsize}({int(bits)}))"

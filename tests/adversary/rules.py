@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from adversary.expressions import Node
+from tests.adversary.expressions import Node
 
 Rule = Callable[[Node, random.Random], "Node | None"]
 
@@ -15,7 +15,7 @@ def _is(node: Node, *ops: str) -> bool:
 
 
 def commuted(n: Node, rng: random.Random) -> Node | None:
-    """a + b as b + a."""
+    """A + b as b + a."""
     return n.with_args(n.args[1], n.args[0]) if _is(n, "add", "mul", "min", "max") else None
 
 
@@ -32,7 +32,7 @@ def associated(n: Node, rng: random.Random) -> Node | None:
 
 
 def subtracted(n: Node, rng: random.Random) -> Node | None:
-    """a - b as a + -b, and back."""
+    """A - b as a + -b, and back."""
     if _is(n, "sub"):
         return Node("add", n.type, (n.args[0], Node("neg", n.type, (n.args[1],))))
     if _is(n, "add") and n.args[1].op == "neg":
@@ -72,7 +72,7 @@ def distributed(n: Node, rng: random.Random) -> Node | None:
 
 
 def factored(n: Node, rng: random.Random) -> Node | None:
-    """a * c + b * c as (a + b) * c, and quotients."""
+    """A * c + b * c as (a + b) * c, and quotients."""
     if not _is(n, "add", "sub"):
         return None
     a, b = n.args
@@ -87,7 +87,7 @@ def factored(n: Node, rng: random.Random) -> Node | None:
 
 
 def reciprocal(n: Node, rng: random.Random) -> Node | None:
-    """a / b as a * (1 / b), of a reciprocal so accurate that the product is as accurate as the quotient must be."""
+    """A / b as a * (1 / b), of a reciprocal so accurate that the product is as accurate as the quotient must be."""
     if _is(n, "div"):
         return Node("mul", n.type, (n.args[0], Node("reciprocal", n.type, (n.args[1],))))
     return None
@@ -145,14 +145,14 @@ def cancelled(n: Node, rng: random.Random) -> Node | None:
 
 
 def doubled(n: Node, rng: random.Random) -> Node | None:
-    """a + a as 2 * a."""
+    """A + a as 2 * a."""
     if _is(n, "add") and n.args[0] == n.args[1]:
         return Node("mul", n.type, (n.args[0], Node("constant", n.type, value=2.0)))
     return None
 
 
 def fused(n: Node, rng: random.Random) -> Node | None:
-    """a * b + c as an FMA, and back."""
+    """A * b + c as an FMA, and back."""
     if _is(n, "add") and n.args[0].op == "mul":
         return Node("fma", n.type, (*n.args[0].args, n.args[1]))
     if _is(n, "fma"):
@@ -194,7 +194,7 @@ MOST_NODES = 60
 def rewritten(root: Node, rng: random.Random, steps: int) -> Node:
     """The expression after so many tries to apply some rule somewhere."""
     for _ in range(steps):
-        places = [path for path in _paths(root)]
+        places = _paths(root)
         path = rng.choice(places)
         node = _at(root, path)
         new = rng.choice(RULES)(node, rng)

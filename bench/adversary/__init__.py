@@ -1,5 +1,0 @@
-"""An adversary that plays the compiler: random expressions, and what a compiler may make of each.
-
-`expressions` draws them and writes them as cases, `rules` rewrites them as the float controls of the case allow,
-`arithmetic` evaluates what comes of it with NumPy alone. None of it knows how the oracle computes.
-"""
