@@ -10,7 +10,7 @@ edition, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -117,12 +117,13 @@ assert tuple(f.name for f in fields(History))[: len(_ARRAYS)] == _ARRAYS
 
 def combined(histories: Sequence[History], f: Callable[[list[Any]], Any]) -> History:
     """What `f` makes of each array of several histories, which it selects from or joins."""
-    arrays = (f([getattr(h, name) for h in histories]) for name in _ARRAYS)
+    arrays = {name: f([getattr(h, name) for h in histories]) for name in _ARRAYS}
     terms, products = max(h.terms for h in histories), max(h.products for h in histories)
     addends = None
     if len(histories) == 1 and histories[0].addends is not None:
         addends = tuple((f([low]), f([high])) for low, high in histories[0].addends)
-    return History(*arrays, terms, products, any(h.quotient for h in histories), addends)
+    quotient = any(h.quotient for h in histories)
+    return History(**arrays, terms=terms, products=products, quotient=quotient, addends=addends)
 
 
 def loaded(bounds: Interval, quantum: F64) -> History:
@@ -220,8 +221,7 @@ def negated(h: History) -> History:
 
 def replaced(h: History, bounds: Interval, addends: tuple[Interval, ...] | None = None) -> History:
     """The history of a value whose terms have other signs, or of which only some count: with other bounds."""
-    arrays = (getattr(h, name) for name in _ARRAYS[2:])
-    return History(*bounds, *arrays, h.terms, h.products, h.quotient, addends)
+    return replace(h, lo=bounds[0], hi=bounds[1], addends=addends)
 
 
 def either(a: History, b: History, bounds: Interval) -> History:

@@ -94,7 +94,8 @@ class Accumulation:
         chosen, indices, shape = _places(vector, element, active, self.low.shape)
         bounds, zero, wild = parts(vector)
         zero = np.zeros((), bool) if zero is None else zero
-        low, high, at_zero = (np.broadcast_to(a, shape)[chosen] for a in (*bounds, zero))
+        low, high = (np.broadcast_to(end, shape)[chosen] for end in bounds)
+        at_zero = np.broadcast_to(zero, shape)[chosen]
         self._keep(indices, low, high, at_zero)
         low, high = spanned((low, high), at_zero)
         self._scatter(indices, low, high, np.broadcast_to(wild, shape)[chosen])

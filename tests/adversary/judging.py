@@ -133,7 +133,7 @@ def examine(seed: int, count: int, rewritings: int, most: int = MOST_OPERATIONS)
         wrong = ~allowed.admits(found) & judged
         if wrong.any():
             report.refused.append(_told(seed, n, expression, setting, leaves, allowed, trees, found, wrong))
-        _measure(report, expression, setting, allowed, found, judged.all(axis=(0, 1)))
+        _measure(report, expression, setting, allowed, found, np.asarray(judged.all(axis=(0, 1))))
     return report
 
 
