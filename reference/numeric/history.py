@@ -35,10 +35,14 @@ class History:
 
     [lo, hi] holds the value without any rounding, NaN where a rearrangement may give anything though the value itself
     is bound (NU-049). `magnitude` is the sum of the terms' magnitudes, `quantum` a power of two of which every term is
-    a multiple (0: unknown). Every product, quotient or sum of parts of terms that is not 0 lies between `least` and
-    `most`, every product of divisors between `divisor_least` and `divisor_most`: so far may results overflow or become
-    denormal. `products` counts the roundings of a term, divisions by their ULP. `addends` are the terms, if each is one
-    loaded value and there are few.
+    a multiple (0: unknown). So far may results overflow or become denormal: every product, quotient or sum of parts of
+    terms that is not 0 lies between `least` and `most`, every product of divisors between `divisor_least` and
+    `divisor_most`, and a factor that may be taken out of all terms is `common` or more.
+
+    A sum that divides may be multiplied out with other divisors, and then errs by units of its terms instead of its
+    value: `condition` is how many times these are greater, which counts once there are others. `products` counts the
+    roundings of a term, divisions by their ULP. `quotient` says whether anything divides. `addends` are the terms, if
+    each is one loaded value and there are few.
     """
 
     lo: F64
@@ -47,6 +51,7 @@ class History:
     quantum: F64
     most: F64
     least: F64
+    common: F64
     divisor_most: F64
     divisor_least: F64
     condition: F64
@@ -111,7 +116,7 @@ class History:
         return low, high
 
 
-_ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "divisor_most", "divisor_least", "condition")
+_ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "common", "divisor_most", "divisor_least", "condition")
 assert tuple(f.name for f in fields(History))[: len(_ARRAYS)] == _ARRAYS
 
 
@@ -133,7 +138,7 @@ def loaded(bounds: Interval, quantum: F64) -> History:
     smallest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
     one = np.ones(size.shape)
     least = np.minimum(np.where(size == 0, 1.0, smallest), 1.0)
-    return History(low, high, size, quantum, np.maximum(size, 1.0), least, one, one, one, addends=((low, high),))
+    return History(low, high, size, quantum, np.maximum(size, 1.0), least, least, one, one, one, addends=((low, high),))
 
 
 def added(a: History, b: History) -> History:
@@ -149,6 +154,7 @@ def added(a: History, b: History) -> History:
         np.minimum(a.quantum, b.quantum),
         a.most + b.most,
         np.minimum(a.least, b.least),
+        np.maximum(a.common, b.common),
         np.maximum(a.divisor_most, b.divisor_most),
         np.minimum(a.divisor_least, b.divisor_least),
         np.maximum(a.condition, b.condition),
@@ -173,6 +179,7 @@ def multiplied(a: History, b: History) -> History:
             a.quantum * b.quantum,
             a.most * b.most,
             a.least * b.least,
+            a.common * b.common,
             a.divisor_most * b.divisor_most,
             a.divisor_least * b.divisor_least,
             np.ones(low.shape),
@@ -189,6 +196,7 @@ def divided(a: History, b: History, divisor: Interval) -> History:
     with np.errstate(divide="ignore", over="ignore"):
         if a.terms > 1:
             low, high = _apart((low, high), a.magnitude / smallest * ((divisor[1] - divisor[0]) / smallest))
+        factor = np.minimum(b.common, smallest)
         condition = b.condition * (b.magnitude / smallest if b.terms > 1 else 1.0)
         at_once = a.condition * (condition if a.quotient or b.quotient else 1.0)
         return History(
@@ -196,10 +204,11 @@ def divided(a: History, b: History, divisor: Interval) -> History:
             high,
             a.magnitude / smallest * at_once,
             np.zeros(low.shape),
-            a.most / np.minimum(b.least, smallest),
+            a.most / factor,
             a.least / np.maximum(b.most, 1.0),
+            a.common / np.maximum(b.most, 1.0),
             a.divisor_most * b.most,
-            a.divisor_least * np.minimum(b.least, smallest),
+            a.divisor_least * factor,
             np.broadcast_to(condition, low.shape),
             a.terms,
             # Of a sum a factor may be taken out, which divides alone: x + x is 2 * x.
@@ -233,6 +242,7 @@ def either(a: History, b: History, bounds: Interval) -> History:
         np.minimum(a.quantum, b.quantum),
         both.most,
         np.minimum(a.least, b.least),
+        np.minimum(a.common, b.common),
         both.divisor_most,
         np.minimum(a.divisor_least, b.divisor_least),
         both.condition,

@@ -17,7 +17,15 @@ from cts.verdict import Verdict
 
 AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")
 #: Areas that add to memory in every case, and stages that may run an invocation twice and so cannot have them (ST-004).
-CANNOT = {(stage, "vector_training") for stage in (Stage.VERTEX, Stage.TESSELLATION_EVALUATION)}
+REPEATED = (
+    Stage.VERTEX,
+    Stage.TESSELLATION_CONTROL,
+    Stage.TESSELLATION_EVALUATION,
+    Stage.GEOMETRY,
+    Stage.FRAGMENT,
+    Stage.INTERSECTION,
+)
+CANNOT = {(stage, "vector_training") for stage in REPEATED}
 
 
 def results(spec: str, *areas: str, examples: int = 30, seed: int = 1) -> list[Result]:

@@ -23,11 +23,13 @@ from cts.model import (
     MatrixCopy,
     MatrixMulAdd,
     MatrixNull,
+    MatrixPerElement,
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
     SpecNumber,
     VectorArithmetic,
+    VectorBitcast,
     VectorConstant,
     VectorConversion,
     VectorConvert,
@@ -121,29 +123,72 @@ def matrix_zero_folded(case: Case) -> bool:
     return False
 
 
-#: Integers that a device may compute with in a wider type.
-_NARROW = (_C.int8, _C.uint8, _C.int16, _C.uint16)
-
-
 @condition("integer-negations", operands=())
 def integer_negations(case: Case) -> bool:
-    """Integers are negated, by 0 - x or by a scalar too, and divided, or negated and shifted right in a callback.
+    """Integers are negated, by 0 - x or by a scalar too, and divided; or a callback negates int8 and asks for the sign.
 
-    Compilers may compute the negation in a wider type, where the least number has one.
+    Compilers may compute the negation in a wider type, where the least number has one. A callback negates by -x, 0 - x,
+    -1 * x or with ~x, and asks by a minimum, a maximum, a comparison, a shift to the right or a wider type.
     """
     negates = any(_negations(case)) or any(isinstance(i, MatrixTimesScalar) for i in case.program)
     divides = any(isinstance(i, MatrixArithmetic) and i.operation is Arithmetic.SDiv for i in case.program)
     return (negates and divides) or any(
-        {("neg", type_), ("shr", type_)} <= operations
-        for operations in map(_operations, case.functions.values(), repeat(case.helpers))
-        for type_ in _NARROW
+        any(map(_negates, expressions)) and any(map(_asks_for_sign, expressions))
+        for expressions in map(_expressions, case.functions.values(), repeat(case.helpers))
     )
 
 
-def _operations(function: AnyFunction, helpers: Helpers) -> set[tuple[str, expression.ValueType]]:
-    """The operations of a callback and what it calls, with the types of their results."""
-    expressions = expression.expressions_of(body_of(function, helpers))
-    return {(e.operation, e.type) for e in expressions if isinstance(e, (expression.Unary, expression.Binary))}
+def _expressions(function: AnyFunction, helpers: Helpers) -> list[expression.Expression]:
+    """The expressions of a callback and of what it calls."""
+    return list(expression.expressions_of(body_of(function, helpers)))
+
+
+def _negates(e: expression.Expression) -> bool:
+    if e.type is not _C.int8:
+        return False
+    match e:
+        case expression.Unary(operation="neg" | "invert"):
+            return True
+        case expression.Binary(operation="sub", a=expression.Number(bits=0)):
+            return True
+        case expression.Binary(operation="mul", a=a, b=b):
+            return any(isinstance(factor, expression.Number) and factor.bits == 0xFF for factor in (a, b))
+    return False
+
+
+def _asks_for_sign(e: expression.Expression) -> bool:
+    match e:
+        case expression.Binary(operation="min" | "max" | "shr" | "lt" | "le" | "gt" | "ge", a=a):
+            return a.type is _C.int8
+        case expression.Convert(a=a):
+            return a.type is _C.int8
+    return False
+
+
+@condition("magnitude-compared", operands=())
+def magnitude_compared(case: Case) -> bool:
+    """No fast math, and a callback compares float32, perhaps a magnitude of its own or of the callback before it."""
+    if case.float_controls is not FloatControls.FastMathNone:
+        return False
+    magnitudes: set[str] = set()
+    for i in case.program:
+        if isinstance(i, MatrixPerElement):
+            expressions = _expressions(case.functions[i.function], case.helpers)
+            made = any(map(_is_magnitude, expressions))
+            made |= not magnitudes.isdisjoint((i.matrix, *i.matrices))
+            if made and any(map(_orders_floats, expressions)):
+                return True
+            if made:
+                magnitudes.add(i.id)
+    return False
+
+
+def _is_magnitude(e: expression.Expression) -> bool:
+    return isinstance(e, expression.Unary) and e.operation == "abs" and e.type is _C.float32
+
+
+def _orders_floats(e: expression.Expression) -> bool:
+    return isinstance(e, expression.Binary) and e.operation in ("lt", "le", "gt", "ge") and e.a.type is _C.float32
 
 
 @condition("vector-negation-widened", operands=())
@@ -153,6 +198,25 @@ def vector_negation_widened(case: Case) -> bool:
     conversions = (i for i in case.program if isinstance(i, VectorConvert))
     widened = (i.vector for i in conversions if i.operation is VectorConversion.SConvert)
     return not narrow.isdisjoint(_negations(case)) and not narrow.isdisjoint(widened)
+
+
+@condition("vector-sign-extended-then-unsigned", operands=())
+def vector_sign_extended_then_unsigned(case: Case) -> bool:
+    """An 8-bit vector is converted by SConvert, then by ConvertUToF; its length is neither 1 nor 8, 12, 16, ..."""
+    types = types_of(case)
+    extended: set[str] = set()
+    for i in case.program:
+        if isinstance(i, VectorBitcast) and i.vector in extended:
+            extended.add(i.id)
+        if isinstance(i, VectorConvert):
+            source = types[i.vector]
+            assert isinstance(source, VectorShape)
+            if i.operation is VectorConversion.SConvert and source.component.size == 1:
+                extended.add(i.id)
+            whole = source.length == 1 or (source.length >= 8 and source.length % 4 == 0)
+            if i.operation is VectorConversion.ConvertUToF and i.vector in extended and not whole:
+                return True
+    return False
 
 
 @condition("conversion-of-conversion", operands=())

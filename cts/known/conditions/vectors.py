@@ -227,6 +227,19 @@ def vector_loop_shifts(case: Case) -> bool:
     return False
 
 
+@condition("vector-loop-of-many-bytes", operands=())
+def vector_loop_of_many_bytes(case: Case) -> bool:
+    """A loop carries three vectors or more of 8-bit integers and 448 components or more."""
+    types = types_of(case)
+    for i in case.program:
+        if isinstance(i, Loop):
+            shapes = [types[name] for name in i.defines]
+            large = (s for s in shapes if isinstance(s, VectorShape) and s.component.size == 1 and s.length >= 448)
+            if len(list(large)) >= 3:
+                return True
+    return False
+
+
 @condition("vector-zero-divided", operands=())
 def vector_zero_divided(case: Case) -> bool:
     """A vector of float32 is divided that is constant, with components that are 0."""
