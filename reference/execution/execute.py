@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -49,6 +50,7 @@ from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
 from cts.reference.numeric.arrays import U8, U32, Mask
 from cts.reference.numeric.fast_math import FastMathOf
+from cts.reference.numeric.history import Deferred
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import Value, anything, rearranged, step_of, where
@@ -214,7 +216,8 @@ class _Machine:
                 # It may drop roundings of its operands, not that of its own result (NU-049).
                 value = binding(value)
             else:
-                value = replace(value, history=rearranged(compute(instruction, self._relaxed(operation))))
+                relaxed = compute(instruction, self._relaxed(operation))
+                value = replace(value, history=Deferred(partial(rearranged, relaxed)))
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)

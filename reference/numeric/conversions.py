@@ -12,6 +12,7 @@ from cts.oracle.expectation import Freedom
 from cts.reference.numeric import integers, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, real
+from cts.reference.numeric.history import History
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.modes import OPEN, Mode, Modes, of_conversion
 from cts.reference.numeric.rounding import binding, denormal, operand, parts, rounded
@@ -112,12 +113,16 @@ def float_to_float(
         result = where(_overflows_in_part(target, saturate, value.core), result, recomputed)
     if value.history is None:
         return result
-    h, (low, high) = value.history, result.interval
+    return replace(result, history=value.history.then(lambda h: _converted_history(h, result)))
+
+
+def _converted_history(h: History, result: Value) -> History:
+    """The history of a value whose conversion may be rounded or not, as `result` says."""
+    low, high = result.interval
     known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
     low, high = np.where(h.unknown, np.nan, low), np.where(h.unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
-    history = replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None)
-    return replace(result, history=history)
+    return replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None)
 
 
 def integer_to_float(

@@ -14,7 +14,7 @@ from cts.oracle.expectation import Freedom
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.history import either
+from cts.reference.numeric.history import Deferred, joined
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, anything, history_of, merged, step_of, where, with_freedom
 
@@ -253,8 +253,7 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
     flags = flags | np.where(differ, np.uint8(FREE), np.uint8(0))
     history = None
     if a.history is not None or b.history is not None:
-        first, second = history_of(a), history_of(b)
-        history = either(first, second, (np.minimum(first.lo, second.lo), np.maximum(first.hi, second.hi)))
+        history = Deferred(lambda: joined(history_of(a), history_of(b)))
     flags = np.where(flags != 0, flags | FREE, flags).astype(np.uint8)
     if ieee:
         nan = np.isnan(a_lo) | np.isnan(b_lo)

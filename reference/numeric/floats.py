@@ -16,10 +16,22 @@ import numpy as np
 from cts.model import ComponentType
 from cts.model.component import FloatFormat
 from cts.oracle.expectation import Freedom
-from cts.reference.numeric import history, intervals, specials
+from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, least_ulp, ulp
-from cts.reference.numeric.history import DIVISION_ULP, History, combined
+from cts.reference.numeric.history import (
+    DIVISION_ULP,
+    Deferred,
+    History,
+    added,
+    combined,
+    divided,
+    either,
+    loaded,
+    multiplied,
+    negated,
+    replaced_bounds,
+)
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.modes import OPEN, Mode, Modes
 from cts.reference.numeric.rounding import (
@@ -82,13 +94,13 @@ class Floats:
         return flushed(value) if self.mode(component_of(value)).denormals == "flushed" else value
 
     def add(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.add, np.minimum, history.added, a, b, specials.add)
+        return self._arithmetic(intervals.add, np.minimum, added, a, b, specials.add)
 
     def sub(self, a: Value, b: Value) -> Value:
         return self.add(a, _negated(b))
 
     def mul(self, a: Value, b: Value) -> Value:
-        return self._arithmetic(intervals.mul, np.multiply, history.multiplied, a, b, specials.mul)
+        return self._arithmetic(intervals.mul, np.multiply, multiplied, a, b, specials.mul)
 
     def div(self, a: Value, b: Value) -> Value:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
@@ -104,10 +116,10 @@ class Floats:
         reasons = (*merged(a, b), f"OpFDiv is accurate to {DIVISION_ULP} ULP (NU-011)")
         if a.history is not None or b.history is not None:
             # The quotient of a sum may be that of each term, which errs by so much of the term.
-            history = self._quotient(a, b, spanned(x, zero), divisor, wild)
-            low, high = history.bounds(component)
-            unknown = wild | history.overflows(component.format)
-            return replace(rounded(component, (low, high), unknown, (*reasons, _REARRANGED)), history=history)
+            known = self._quotient(a, b, spanned(x, zero), divisor, wild)
+            unknown = wild | known.overflows(component.format)
+            result = rounded(component, known.bounds(component), unknown, (*reasons, _REARRANGED))
+            return replace(result, history=Deferred(lambda: known))
         error_low, error_high = error_bounds(component, quotient, DIVISION_ULP)
         none = (x[0] == 0) & (x[1] == 0)
         # 0 divided by anything is a zero, whose sign float64 knows.
@@ -124,15 +136,15 @@ class Floats:
             recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
             return self.flushed(loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons))
-        return replace(result, history=self._quotient(a, b, spanned(x, zero), divisor, wild))
+        return replace(result, history=Deferred(lambda: self._quotient(a, b, spanned(x, zero), divisor, wild)))
 
     def _quotient(self, a: Value, b: Value, dividend: Interval, divisor: Interval, wild: Mask) -> History:
         """The history of a quotient, whose value is that of any dividend and divisor that are allowed."""
         fmt = component_of(a).format
         first, second = _history(a, wild), _history(b, wild)
         first = combined([first], lambda arrays: np.broadcast_to(arrays[0], wild.shape))
-        whole = history.replaced(first, dividend if a.history is None else (first.lo, first.hi))
-        result = history.divided(whole, second, divisor)
+        whole = replaced_bounds(first, dividend if a.history is None else (first.lo, first.hi))
+        result = divided(whole, second, divisor)
         span = _underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(wild))
         return replace(result, lo=span[0], hi=span[1])
 
@@ -238,16 +250,16 @@ class Floats:
             result = binding(rounded(component, bounds, wild, reasons, zero, ieee, mode), step)
             return specials.recomputed(result, special, (a, b), mode=mode) if ieee and wild.any() else result
         fmt = component.format
-        known = traced(_history(a, x_wild), _history(b, y_wild))
+        history = Deferred(lambda: traced(_history(a, x_wild), _history(b, y_wild)))
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
             bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
             result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
             reasons = (*merged(a, b), _REARRANGED)
+            known = history.known
             result = rounded(component, known.bounds(component), wild | known.overflows(fmt), reasons)
-        low, high = _underflowed((known.lo, known.hi), fmt, 1.0, ~known.exact(fmt))
-        return replace(result, history=replace(known, lo=low, hi=high))
+        return replace(result, history=history.then(lambda h: _rounded_history(h, fmt)))
 
     def _parts(self, value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
         """An operand by `parts`; wild is also what rearrangement makes unknown."""
@@ -258,7 +270,7 @@ class Floats:
         """Where a value that is bound may be anything once it is rearranged with what uses it."""
         if not self.loose or value.history is None:
             return np.zeros((), bool)
-        return value.history.unknown
+        return value.history.known.unknown
 
     def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
         """What is moved with another sign."""
@@ -272,8 +284,8 @@ class Floats:
         if a.history is None:
             return result
         if move is intervals.negate:
-            return replace(result, history=history.negated(a.history))
-        return replace(result, history=history.replaced(a.history, move((a.history.lo, a.history.hi))))
+            return replace(result, history=a.history.then(negated))
+        return replace(result, history=a.history.then(lambda h: replaced_bounds(h, move((h.lo, h.hi)))))
 
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         mode = self.mode(component_of(a)).unrounded
@@ -290,9 +302,12 @@ class Floats:
             return specials.recomputed(result, special, (a, b), mode=mode) if self.ieee and wild.any() else result
         if a.history is None and b.history is None:
             return result
-        first, second = _history(a, x_wild), _history(b, y_wild)
-        value = choose((first.lo, first.hi), (second.lo, second.hi))
-        return replace(result, history=history.either(first, second, value))
+
+        def chosen() -> History:
+            first, second = _history(a, x_wild), _history(b, y_wild)
+            return either(first, second, choose((first.lo, first.hi), (second.lo, second.hi)))
+
+        return replace(result, history=Deferred(chosen))
 
 
 def error_bounds(component: ComponentType, exact: Interval, ulps: float | F64) -> Interval:
@@ -432,9 +447,14 @@ def _history(value: Value, wild: Mask) -> History:
         low, high = spanned((known.lo, known.hi), tiny)
         known = replace(known, lo=low, hi=high)
     if wild.any():
-        nothing = history.loaded((np.zeros(wild.shape),) * 2, np.full(wild.shape, np.inf))
+        nothing = loaded((np.zeros(wild.shape),) * 2, np.full(wild.shape, np.inf))
         known = replace(combined([nothing, known], lambda arrays: np.where(wild, *arrays)), addends=None)
     return known
+
+
+def _rounded_history(known: History, fmt: FloatFormat) -> History:
+    low, high = _underflowed((known.lo, known.hi), fmt, 1.0, ~known.exact(fmt))
+    return replace(known, lo=low, hi=high)
 
 
 def _underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -> Interval:
@@ -453,4 +473,4 @@ def _negated(value: Value) -> Value:
     free = value.free
     if free is not None:
         free = replace(free, lo=-free.hi, hi=-free.lo)
-    return Value(component, value.bits ^ sign, free, None if value.history is None else history.negated(value.history))
+    return Value(component, value.bits ^ sign, free, None if value.history is None else value.history.then(negated))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -114,6 +115,22 @@ class History:
         some = [(np.broadcast_to(a, low.shape)[known], np.broadcast_to(b, low.shape)[known]) for a, b in self.addends]
         low[known], high[known] = _of_every_order(component, some)
         return low, high
+
+
+class Deferred:
+    """A history that is worked out when an operation asks for it: that of what is stored at once never is."""
+
+    def __init__(self, work: Callable[[], History]) -> None:
+        self._work = work
+
+    @cached_property
+    def known(self) -> History:
+        """The history."""
+        return self._work()
+
+    def then(self, f: Callable[[History], History]) -> Deferred:
+        """What `f` makes of it, deferred as well."""
+        return Deferred(lambda: f(self.known))
 
 
 _ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "common", "divisor_most", "divisor_least", "condition")
@@ -225,10 +242,10 @@ def _apart(bounds: Interval, reach: F64) -> Interval:
 def negated(h: History) -> History:
     """That of -a."""
     addends = None if h.addends is None else tuple((-high, -low) for low, high in h.addends)
-    return replaced(h, (-h.hi, -h.lo), addends)
+    return replaced_bounds(h, (-h.hi, -h.lo), addends)
 
 
-def replaced(h: History, bounds: Interval, addends: tuple[Interval, ...] | None = None) -> History:
+def replaced_bounds(h: History, bounds: Interval, addends: tuple[Interval, ...] | None = None) -> History:
     """The history of a value whose terms have other signs, or of which only some count: with other bounds."""
     return replace(h, lo=bounds[0], hi=bounds[1], addends=addends)
 
@@ -250,6 +267,11 @@ def either(a: History, b: History, bounds: Interval) -> History:
         both.products,
         both.quotient,
     )
+
+
+def joined(a: History, b: History) -> History:
+    """That of a value that may be either of two."""
+    return either(a, b, (np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi)))
 
 
 def _of_every_order(component: ComponentType, addends: Sequence[Interval]) -> Interval:

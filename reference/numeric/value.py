@@ -17,7 +17,7 @@ from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, lowest_bit, real
-from cts.reference.numeric.history import History, combined, loaded
+from cts.reference.numeric.history import Deferred, History, combined, loaded
 
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
 FREE = 8
@@ -61,7 +61,7 @@ class Value:
     component: ComponentType | None
     bits: Bits
     free: Free | None = None
-    history: History | None = None
+    history: Deferred | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class Value:
             group, step = (None if a is None else f(a) for a in (free.group, free.step))
             free = replace(free, flags=f(free.flags), lo=f(free.lo), hi=f(free.hi), group=group, step=step)
         if history is not None:
-            history = history.map(f)
+            history = history.then(lambda h: h.map(f))
         return Value(self.component, f(self.bits), free, history)
 
     def broadcast(self, shape: tuple[int, ...]) -> Value:
@@ -171,7 +171,9 @@ def concatenated(values: Sequence[Value]) -> Value:
             step = np.concatenate([_free_step(v) for v in parts], axis=-1)
         free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts), step=step)
     if any(v.history is not None for v in parts):
-        history = combined([history_of(v) for v in parts], lambda arrays: np.concatenate(arrays, axis=-1))
+        history = Deferred(
+            lambda: combined([history_of(v) for v in parts], lambda arrays: np.concatenate(arrays, axis=-1))
+        )
     return Value(parts[0].component, bits, free, history)
 
 
@@ -199,7 +201,7 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
     a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
     history = None
     if a.history is not None or b.history is not None:
-        history = combined([history_of(a), history_of(b)], lambda arrays: np.where(mask, *arrays))
+        history = Deferred(lambda: combined([history_of(a), history_of(b)], lambda arrays: np.where(mask, *arrays)))
     if a.free is None and b.free is None:
         return Value(a.component, bits, None, history)
     (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
@@ -275,7 +277,7 @@ def merged(*values: Value) -> tuple[str, ...]:
 def history_of(value: Value) -> History:
     """The value's own history, or that of one that was loaded, a constant or exact."""
     if value.history is not None:
-        return value.history
+        return value.history.known
     lo, hi = value.interval
     with np.errstate(invalid="ignore"):
         point = lo == hi
