@@ -60,7 +60,16 @@ def absolute(x: float, bug: int) -> float:
     """|x|."""
     if bug == s.CALLBACK_ABS_NEGATES_ZERO and x == 0:
         return -x
-    return abs(x)
+    return x if bug == s.CALLBACK_ABS_KEEPS_ZERO and x == 0 else abs(x)
+
+
+@device
+def quotient_of(value: float, t: int, bug: int) -> float:
+    """The quotient `value` in the float type t."""
+    if bug != s.FDIV_THREE_ULP or value == 0 or not math.isfinite(value):
+        return value
+    _, exponent = math.frexp(value)
+    return value + math.copysign(math.ldexp(3.0, exponent - 1 - FRACTION[t]), value)
 
 
 @device

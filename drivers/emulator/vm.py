@@ -17,7 +17,7 @@ from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
-from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, sum_of
+from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, quotient_of, sum_of
 from cts.drivers.emulator.numbers import (
     BFLOAT16,
     E4M3,
@@ -109,6 +109,8 @@ def float_operation(operation: int, x: float, y: float, t: int, settings: Settin
         value = rounded(value, t, settings)
     if operation in (ADD, SUBTRACT):
         value = sum_of(x, y if operation == ADD else -y, value, t, bug)
+    elif operation == DIVIDE:
+        value = quotient_of(value, t, bug)
     elif operation == MULTIPLY:
         value = product_of(x, y, value, t, bug)
     return signed_zero(value, settings[ZEROS_OF + t])

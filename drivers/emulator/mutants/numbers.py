@@ -57,6 +57,7 @@ FCONVERT_ZERO_POSITIVE = conversion("fconvert-zero-positive", "conversions betwe
 RTZ_IS_RTE = arithmetic("rtz-is-rte", "RoundingModeRTZ is taken for RoundingModeRTE")
 DENORM_PRESERVE_FLUSHES = arithmetic("denorm-preserve-flushes", "denormals are flushed in spite of DenormPreserve")
 DENORM_FLUSH_IGNORED = arithmetic("denorm-flush-ignored", "DenormFlushToZero does nothing")
+FDIV_THREE_ULP = arithmetic("fdiv-three-ulp", "quotients of floats are three ULP too great, where 2.5 are allowed")
 MODES_OF_FLOAT16_FOR_FLOAT32 = arithmetic(
     "modes-of-float16-for-float32", "the float modes of float16 are taken for those of float32, which are lost"
 )
@@ -72,6 +73,7 @@ REDUCE_EXTREME_STARTS_FINITE = reduction(
 # Callbacks (vm.py, number_bugs.py)
 CALLBACK_NEGATION_FROM_ZERO = per_element("callback-negation-from-zero", "in functions, -x of floats is 0 - x")
 CALLBACK_ABS_NEGATES_ZERO = per_element("callback-abs-negates-zero", "abs is x where x > 0, else -x: that of +0 is -0")
+CALLBACK_ABS_KEEPS_ZERO = per_element("callback-abs-keeps-zero", "abs is x where x >= 0, else -x: that of -0 is -0")
 CALLBACK_COMPARES_UNORDERED = per_element("callback-compares-unordered", "comparisons with a NaN are true")
 DECODE_ZERO_SKIPS_SCALE = block(
     "decode-zero-skips-scale", "an element of 0 is decoded as 0 whatever its scale: negative, infinite or NaN"
