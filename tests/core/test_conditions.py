@@ -153,6 +153,8 @@ NEIGHBOURS = [
     ("magnitude-compared", "per_element.body.magnitude_of_nan", "abs(value) >= 0", "value >= 0"),
     ("magnitude-compared", "per_element.body.magnitude_of_nan", "abs(value) >= 0", "abs(value) == 0"),
     ("magnitude-compared", "per_element.body.magnitude_of_nan", "FastMathNone", "NoContraction"),
+    ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "value * 0", "value + 0"),
+    ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "FastMathNone", "NoContraction"),
     (
         "vector-sign-extended-then-unsigned",
         "vector_arithmetic.conversions.sign_extended_then_unsigned",

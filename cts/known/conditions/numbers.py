@@ -23,7 +23,6 @@ from cts.model import (
     MatrixCopy,
     MatrixMulAdd,
     MatrixNull,
-    MatrixPerElement,
     MatrixShape,
     MatrixTimesScalar,
     MatrixTranspose,
@@ -172,15 +171,29 @@ def magnitude_compared(case: Case) -> bool:
         return False
     magnitudes: set[str] = set()
     for i in case.program:
-        if isinstance(i, MatrixPerElement):
-            expressions = _expressions(case.functions[i.function], case.helpers)
-            made = any(map(_is_magnitude, expressions))
-            made |= not magnitudes.isdisjoint((i.matrix, *i.matrices))
+        function = case.functions.get(getattr(i, "function", ""))
+        if function is not None:
+            expressions = _expressions(function, case.helpers)
+            made = any(map(_is_magnitude, expressions)) or not magnitudes.isdisjoint(references(i))
             if made and any(map(_orders_floats, expressions)):
                 return True
             if made:
-                magnitudes.add(i.id)
+                magnitudes.update(i.defines)
     return False
+
+
+@condition("magnitude-of-product", operands=())
+def magnitude_of_product(case: Case) -> bool:
+    """No fast math, and a callback takes the magnitude of a product of floats."""
+    return case.float_controls is FloatControls.FastMathNone and any(
+        isinstance(e, expression.Unary) and e.operation == "abs" and _is_float_product(e.a)
+        for function in case.functions.values()
+        for e in _expressions(function, case.helpers)
+    )
+
+
+def _is_float_product(e: expression.Expression) -> bool:
+    return isinstance(e, expression.Binary) and e.operation == "mul" and e.type in (_C.float16, _C.float32)
 
 
 def _is_magnitude(e: expression.Expression) -> bool:
