@@ -58,6 +58,7 @@ from cts.reference.numeric.value import (
     unstepped,
     with_freedom,
 )
+from cts.reference.numeric.zeros import apart, each_choice, underflowed, with_equal_zeros
 
 #: The divisors' exponents within which OpFDiv's accuracy holds (NU-011).
 _DIVISORS = {ComponentType.float16: 14, ComponentType.float32: 126}
@@ -114,7 +115,7 @@ class Floats:
         divisor = replaced(y, wild, 1.0)
         quotient = intervals.div(x, divisor)
         reasons = (*merged(a, b), f"OpFDiv is accurate to {DIVISION_ULP} ULP (NU-011)")
-        if a.history is not None or b.history is not None:
+        if self.loose and (a.history is not None or b.history is not None):
             # The quotient of a sum may be that of each term, which errs by so much of the term.
             known = self._quotient(a, b, spanned(x, zero), divisor, wild)
             unknown = wild | known.overflows(component.format)
@@ -145,7 +146,7 @@ class Floats:
         first = combined([first], lambda arrays: np.broadcast_to(arrays[0], wild.shape))
         whole = replaced_bounds(first, dividend if a.history is None else (first.lo, first.hi))
         result = divided(whole, second, divisor)
-        span = _underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(wild))
+        span = underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(wild))
         return replace(result, lo=span[0], hi=span[1])
 
     def neg(self, a: Value) -> Value:
@@ -234,9 +235,9 @@ class Floats:
         (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
         wild = x_wild | y_wild
         if not ieee:
-            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
+            x_zero, y_zero = apart(x, x_zero), apart(y, y_zero)
         if not self.loose:
-            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
+            bounds, zero = each_choice(exact, (x, x_zero), (y, y_zero))
             step = None
             if a.free is not None or b.free is not None or zero is not None:
                 with np.errstate(invalid="ignore"):
@@ -253,7 +254,7 @@ class Floats:
         history = Deferred(lambda: traced(_history(a, x_wild), _history(b, y_wild)))
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
-            bounds, zero = _each(exact, (x, x_zero), (y, y_zero))
+            bounds, zero = each_choice(exact, (x, x_zero), (y, y_zero))
             result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
         else:
             reasons = (*merged(a, b), _REARRANGED)
@@ -292,9 +293,9 @@ class Floats:
         (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
         wild = x_wild | y_wild
         if not self.ieee:
-            x_zero, y_zero = _apart(x, x_zero), _apart(y, y_zero)
-        bounds, zero = _each(choose, (x, x_zero), (y, y_zero))
-        bounds = _either(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
+            x_zero, y_zero = apart(x, x_zero), apart(y, y_zero)
+        bounds, zero = each_choice(choose, (x, x_zero), (y, y_zero))
+        bounds = with_equal_zeros(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
         result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
@@ -332,77 +333,6 @@ def exact_at(numbers: F64, x: float, value: float, function: Callable[[F64], F64
     values = function(numbers)
     exact = numbers == x
     return np.where(exact, value, intervals.below(values)), np.where(exact, value, intervals.above(values))
-
-
-def _apart(bounds: Interval, zero: Mask | None) -> Mask | None:
-    """Where an operand may be a zero beside its bounds, which are no zero themselves: signs of zeros are free."""
-    if zero is None:
-        return None
-    apart: Mask = zero & ((bounds[0] != 0) | (bounds[1] != 0))
-    return apart if apart.any() else None
-
-
-def _each(
-    function: Callable[[Interval, Interval], Interval],
-    first: tuple[Interval, Mask | None],
-    second: tuple[Interval, Mask | None],
-) -> tuple[Interval, Mask | None]:
-    """The function of two intervals, each of which may also be a zero where its mask says so.
-
-    Bounds of all results beside zero, and where zero of either sign is one of them (None: nowhere).
-    """
-    (x, x_zero), (y, y_zero) = first, second
-    if x_zero is None and y_zero is None:
-        return function(x, y), None
-    nothing = np.zeros(np.broadcast_shapes(x[0].shape, y[0].shape))
-    at_x, at_y = (nothing.astype(bool) if mask is None else mask for mask in (x_zero, y_zero))
-    results = [(function(x, y), ~nothing.astype(bool))]
-    if x_zero is not None:
-        results.append((function((nothing, nothing), y), at_x | nothing.astype(bool)))
-    if y_zero is not None:
-        results.append((function(x, (nothing, nothing)), at_y | nothing.astype(bool)))
-    if x_zero is not None and y_zero is not None:
-        results.append((function((nothing, nothing), (nothing, nothing)), at_x & at_y))
-    low, high = np.full(nothing.shape, np.inf), np.full(nothing.shape, -np.inf)
-    zero = nothing.astype(bool)
-    for (lo, hi), mask in results:
-        none = (lo == 0) & (hi == 0)
-        zero |= none & mask
-        low, high = (
-            np.where(mask & ~none, np.minimum(low, lo), low),
-            np.where(mask & ~none, np.maximum(high, hi), high),
-        )
-    (lo, hi), alone = results[0][0], low > high
-    # Without any choice the function's own zero has its own sign.
-    return (np.where(alone, lo, low), np.where(alone, hi, high)), zero & (at_x | at_y)
-
-
-def _either(
-    bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None], least: float
-) -> Interval:
-    """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
-
-    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
-    of its two steps (NU-013). `least` is the least number that is no denormal.
-    """
-    (x, x_zero), (y, y_zero) = first, second
-    if x_zero is None and y_zero is None:
-        return bounds
-    at_x, at_y = (np.zeros((), bool) if mask is None else mask for mask in (x_zero, y_zero))
-    none_x, none_y = (x[0] == 0) & (x[1] == 0), (y[0] == 0) & (y[1] == 0)
-    equal = (at_x | none_x) & (at_y | none_y) & (at_x | at_y)
-    if not equal.any():
-        return bounds
-    # Zeros are among the results already, beside the bounds.
-    low, high = (
-        np.where(none_x, b, np.where(none_y, a, choose(a, b)))
-        for a, b, choose in zip(x, y, (np.minimum, np.maximum), strict=True)
-    )
-    low, high = np.maximum(low, -least), np.minimum(high, least)
-    none = (bounds[0] == 0) & (bounds[1] == 0)
-    low = np.where(none, low, np.minimum(bounds[0], low))
-    high = np.where(none, high, np.maximum(bounds[1], high))
-    return np.where(equal, low, bounds[0]), np.where(equal, high, bounds[1])
 
 
 def _exp_of_infinity(x: F64) -> list[Interval]:
@@ -453,17 +383,8 @@ def _history(value: Value, wild: Mask) -> History:
 
 
 def _rounded_history(known: History, fmt: FloatFormat) -> History:
-    low, high = _underflowed((known.lo, known.hi), fmt, 1.0, ~known.exact(fmt))
+    low, high = underflowed((known.lo, known.hi), fmt, 1.0, ~known.exact(fmt))
     return replace(known, lo=low, hi=high)
-
-
-def _underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -> Interval:
-    """The value, and where it may round to a denormal, so many ULP more: no relative error bounds these."""
-    tiny = rounds & (value[0] < fmt.least) & (value[1] > -fmt.least)
-    if not tiny.any():
-        return value
-    error = np.where(tiny, ulps * fmt.least * fmt.unit, 0.0)
-    return value[0] - error, value[1] + error
 
 
 def _negated(value: Value) -> Value:

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64
 
 Interval: TypeAlias = tuple[F64, F64]
@@ -54,12 +53,6 @@ def absolute(a: Interval) -> Interval:
     high = np.maximum(np.abs(a[0]), np.abs(a[1]))
     low = np.where((a[0] <= 0) & (a[1] >= 0), 0.0, np.minimum(np.abs(a[0]), np.abs(a[1])))
     return low, high
-
-
-def negative_zero(a: Interval) -> Mask:
-    """Where -0 is among the numbers."""
-    mask: Mask = np.signbit(a[0]) & (a[1] >= 0)
-    return mask
 
 
 def minimum(a: Interval, b: Interval) -> Interval:

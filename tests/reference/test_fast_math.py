@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, initial_memory, loads_case
+from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, dumps_case, initial_memory, loads_case
 from cts.reference import ORACLE
 
 #: Halves of an odd number: each lies between two sums.
@@ -78,3 +78,13 @@ def test_signs_of_zeros_of_one_instruction(bits: str, free: bool) -> None:
     case = structs.replace(case, program=program, buffers=case.buffers | {"x": zeros})
     assert allows(case, [-0.0] * 4)
     assert allows(case, [0.0] * 4) == free
+
+
+@pytest.mark.parametrize("add", [", fast_math: []", ", fast_math: [AllowContract, AllowReassoc, AllowTransform]"])
+def test_a_bound_quotient_of_a_sum_that_is_not_bound_is_as_accurate_as_any(add: str) -> None:
+    text = dumps_case(sums(add, ", fast_math: []")).replace("operation: FSub", "operation: FDiv")
+    case = loads_case(text.replace("value: 2048", "value: 48"))
+    (interval,) = ORACLE.expect(case).buffers["d"].intervals
+    ulps = interval.hi.astype(np.int64) - interval.lo.astype(np.int64)
+    # 48.5 / 48 and the like: 2.5 ULP on both sides.
+    assert (abs(ulps) <= 5).all()
