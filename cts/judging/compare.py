@@ -182,12 +182,12 @@ def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
     if not between.any():
         return actual, actual
     count = np.where(between, number, 0.0) / np.where(between, step, 1.0)
-    below, above = (
-        np.where(
-            between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(component.bits_dtype), actual
+    # Above the greatest number there is infinity.
+    with np.errstate(over="ignore"):
+        below, above = (
+            np.where(between, (whole * np.where(between, step, 1.0)).astype(component.dtype).view(actual.dtype), actual)
+            for whole in (np.floor(count), np.ceil(count))
         )
-        for whole in (np.floor(count), np.ceil(count))
-    )
     return below, above
 
 

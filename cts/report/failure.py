@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ SHOWN = 8
 _FACT_WIDTH = 7
 
 #: Names of devices on Windows.
+#: Of names of cases and of drivers: two stand in one name of a file, of which file systems take 255 bytes.
+_LONGEST = 80
 _RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 
 
@@ -129,10 +132,16 @@ def saved_found(result: Result, save_dir: Path) -> Path:
 def file_name(name: str) -> str:
     """A name that every file system takes: on Windows a device's name is no name of a file, whatever its suffix.
 
+    What is long, as the command of a remote worker, is cut, and told apart by a hash.
+
     >>> file_name("interpreter|spirv-opt:-O"), file_name("aux.load")
     ('interpreter_spirv-opt_-O', '_aux.load')
+    >>> file_name("vulkan:worker=" + "ssh lab " * 20)
+    'vulkan_worker=ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_s_4cf92bba'
     """
     plain = re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
+    if len(plain) > _LONGEST:
+        plain = f"{plain[: _LONGEST - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return f"_{plain}" if _RESERVED.fullmatch(plain.partition(".")[0]) else plain
 
 
