@@ -22,7 +22,7 @@ from cts.judging.batch import judge_all
 from cts.judging.compare import compare
 from cts.judging.events import Finding
 from cts.judging.finding import finding
-from cts.judging.judge import Attempt, describe
+from cts.judging.judge import DRIVER_FAILURES, Attempt, describe
 from cts.judging.reruns import rerun_findings
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
@@ -86,7 +86,7 @@ class Worker:
                 return self._reduced(task) if isinstance(task, Reduce) else self._report(task)
         except (CtsError, OSError) as e:
             return Lost(task, str(e))
-        except Exception as e:  # noqa: BLE001 - a bug of ours ends a chunk, not a campaign
+        except DRIVER_FAILURES as e:  # a bug of ours ends a chunk, not a campaign
             return Lost(task, describe(e))
 
     def _report(self, chunk: Chunk) -> Report:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cts.driver import BatchDriver
 from cts.judging.events import ignore
 from cts.judging.judge import (
+    DRIVER_FAILURES,
     Attempt,
     OpenDriver,
     attempt_of,
@@ -95,7 +96,7 @@ def judge_many(
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))
                 start = time.perf_counter()
-        except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+        except DRIVER_FAILURES as e:
             del attempts[len(questions) - 1 :]
             error = Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
             attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))

@@ -165,7 +165,7 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     start = time.perf_counter()
     try:
         outcome = driver.driver.run(job_for(driver, case))
-    except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+    except DRIVER_FAILURES as e:
         return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
     return attempt_of(case, expectation, outcome, time.perf_counter() - start)
 
@@ -202,6 +202,10 @@ def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
     return Job(case, memory, module)
 
 
+#: Whatever a driver may raise, after which the run goes on: an exit that it asks for ends no command of the suite.
+DRIVER_FAILURES = (Exception, SystemExit)
+
+
 def describe(error: BaseException) -> str:
     """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
     if isinstance(error, CtsError):
@@ -210,7 +214,7 @@ def describe(error: BaseException) -> str:
     return "\n".join(lines[-TRACEBACK_LINES:])
 
 
-def trouble(code: str, what: str, error: Exception) -> HarnessTrouble:
+def trouble(code: str, what: str, error: BaseException) -> HarnessTrouble:
     """A driver's or our own exception as an error of one screen: what it says, and the innermost place."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}" if frames else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.driver import NamedDriver
 from cts.errors import BadInput, HarnessTrouble
-from cts.judging.judge import OpenDriver, trouble
+from cts.judging.judge import DRIVER_FAILURES, OpenDriver, trouble
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
 from cts.plugins import registry
@@ -26,5 +26,5 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline
         )
     except (BadInput, HarnessTrouble):
         raise
-    except Exception as e:
+    except DRIVER_FAILURES as e:
         raise trouble("driver-failed", f"driver {spec!r} does not start", e) from e

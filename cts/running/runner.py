@@ -50,7 +50,7 @@ from cts.judging.events import (
     SetsJudged,
     problem,
 )
-from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState, trouble
+from cts.judging.judge import DRIVER_FAILURES, NO_RESUME_STATE, OpenDriver, ResumeState, trouble
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
@@ -197,7 +197,7 @@ class _Run:
     def _close(self, driver: OpenDriver) -> None:
         try:
             driver.driver.close()
-        except Exception as e:  # noqa: BLE001 - every driver is closed, whatever one of them does
+        except DRIVER_FAILURES as e:  # every driver is closed, whatever one of them does
             self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
     def _resume(self, drivers: Sequence[OpenDriver]) -> None:

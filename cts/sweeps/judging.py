@@ -19,7 +19,7 @@ from cts.driver import Outcome, Status, SweepDriver, SweepJob
 from cts.errors import HarnessTrouble
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
-from cts.judging.judge import MAX_RUN_DEATHS, OpenDriver, describe, job_for
+from cts.judging.judge import DRIVER_FAILURES, MAX_RUN_DEATHS, OpenDriver, describe, job_for
 from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
 from cts.model.sweep import Bytes, Sweep, sets_at_a_time, window_strides
@@ -197,7 +197,7 @@ class _Judge:
             start = time.perf_counter()
             try:
                 outcome = next(outcomes, None)
-            except Exception as e:  # noqa: BLE001 - a driver may raise anything; the run goes on and shows it
+            except DRIVER_FAILURES as e:
                 if self.own is not None:
                     raise self.own from None
                 if not self.flying:  # from one that takes nothing, nothing is to be expected

@@ -48,6 +48,7 @@ def test_a_driver_that_is_ready(cts: Cts, fakes: ModuleType) -> None:
         ("device-lost", 1, ["VK_ERROR_DEVICE_LOST", "fix: the system's log"]),
         ("flaky", 1, ["fail at first, pass when it was run again", "--reruns 20"]),
         ("raises", 3, ["RuntimeError: the driver has a bug", "docs/your-own-driver.md"]),
+        ("exits", 3, ["SystemExit: 0", "docs/your-own-driver.md"]),
     ],
 )
 def test_what_is_wrong_and_what_to_do(cts: Cts, fakes: ModuleType, kind: str, status: int, words: list[str]) -> None:
@@ -77,7 +78,8 @@ def test_what_a_device_lacks(cts: Cts, fakes: ModuleType, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("spec", "status"), [("fake:does-not-start", 3), ("emulater", 2), ("fake:capabilities-raise", 3)]
+    ("spec", "status"),
+    [("fake:does-not-start", 3), ("emulater", 2), ("fake:capabilities-raise", 3), ("fake:capabilities-exit", 3)],
 )
 def test_a_driver_that_does_not_start(cts: Cts, fakes: ModuleType, spec: str, status: int) -> None:
     ran = cts("doctor", "-d", spec)

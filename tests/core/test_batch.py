@@ -28,11 +28,13 @@ def results(*drivers: str, areas: tuple[str, ...] = (), stop: bool = False) -> l
     return [e for e in seen if isinstance(e, Result)]
 
 
-@pytest.mark.parametrize("kind", ["right", "wrong", "crash", "flaky", "no-features", "raises", "shape", "no-array"])
+@pytest.mark.parametrize(
+    "kind", ["right", "wrong", "crash", "flaky", "no-features", "raises", "exits", "shape", "no-array"]
+)
 def test_batches_have_the_verdicts_of_single_runs(fakes: ModuleType, kind: str) -> None:
     single = {r.name: r.verdict for r in results(f"fake:{kind}")}
-    if kind == "raises":  # One by one, that is: a batch that raises owes one outcome.
-        assert {r.verdict for r in results("fake:raises,batch=well")} == {Verdict.ERROR}
+    if kind in ("raises", "exits"):  # One by one, that is: a batch that raises owes one outcome.
+        assert {r.verdict for r in results(f"fake:{kind},batch=well")} == {Verdict.ERROR}
     else:
         assert {r.name: r.verdict for r in results(f"fake:{kind},batch=well")} == single
 

@@ -46,6 +46,7 @@ VERDICTS = {
     "says-unsupported": Verdict.UNSUPPORTED,
     "unsupported-silently": Verdict.ERROR,
     "raises": Verdict.ERROR,
+    "exits": Verdict.ERROR,
     "error": Verdict.ERROR,
     "shape": Verdict.ERROR,
     "no-array": Verdict.ERROR,
@@ -218,6 +219,7 @@ def test_stop_at_first_finding(fakes: ModuleType) -> None:
         ("fake:does-not-start", 3, "driver-failed"),
         ("fake:capabilities-raise", 3, "driver-failed"),
         ("fake:close-raises", 3, "driver-close"),
+        ("fake:close-exits", 3, "driver-close"),
     ],
 )
 def test_other_drivers_run_where_one_is_wrong(fakes: ModuleType, spec: str, status: int, code: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +76,10 @@ def nothing(job: Job) -> Outcome:
 
 def raises(job: Job) -> Outcome:
     raise RuntimeError("the driver has a bug")
+
+
+def exits(job: Job) -> Outcome:
+    sys.exit(0)
 
 
 def interrupts(job: Job) -> Outcome:
@@ -184,6 +189,9 @@ KINDS: dict[str, Callable[[], Callable[[Job], Outcome]]] = {
     "input": lambda: input_changed,
     "nothing": lambda: nothing,
     "raises": lambda: raises,
+    "exits": lambda: exits,
+    "capabilities-exit": lambda: wrong,
+    "close-exits": lambda: lambda job: Outcome(Status.DONE, right(job)),
     "interrupts": lambda: interrupts,
     "shape": lambda: shape,
     "no-array": lambda: no_array,
@@ -221,12 +229,16 @@ class Fake:
         return self.DEVICE
 
     def capabilities(self) -> Capabilities:
+        if self.kind == "capabilities-exit":
+            sys.exit(0)
         if self.kind == "capabilities-raise":
             raise OSError("no such device")
         capabilities = everything()
         return replace(capabilities, features=frozenset()) if self.kind == "no-features" else capabilities
 
     def close(self) -> None:
+        if self.kind == "close-exits":
+            sys.exit(0)
         if self.kind == "close-raises":
             raise OSError("the device does not answer")
 
