@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, above, below
 from cts.reference.numeric.intervals import Interval
+
+T = TypeVar("T")
 
 #: OpFDiv's accuracy in ULP (NU-011), as units of relative error: an ULP is at most one.
 DIVISION_ULP = 2.5
@@ -113,7 +115,7 @@ class History:
         if not known.any():
             return low, high
         some = [(np.broadcast_to(a, low.shape)[known], np.broadcast_to(b, low.shape)[known]) for a, b in self.addends]
-        low[known], high[known] = _of_every_order(component, some)
+        low[known], high[known] = of_every_order(some, partial(_rounded_sum, component), _hull)
         return low, high
 
 
@@ -271,25 +273,28 @@ def either(a: History, b: History, bounds: Interval) -> History:
 
 def joined(a: History, b: History) -> History:
     """That of a value that may be either of two."""
-    return either(a, b, (np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi)))
+    return either(a, b, _hull((a.lo, a.hi), (b.lo, b.hi)))
 
 
-def _of_every_order(component: ComponentType, addends: Sequence[Interval]) -> Interval:
-    """The least and greatest sums of some values: of all orders, each sum rounded either way."""
-    numbers = range(len(addends))
-    sums: dict[frozenset[int], Interval] = {frozenset((n,)): addends[n] for n in numbers}
-    for count in range(2, len(addends) + 1):
+def of_every_order(terms: Sequence[T], add: Callable[[T, T], T], either_of: Callable[[T, T], T]) -> T:
+    """What the sum of some terms may be, in any order: `add` sums two, and `either_of` joins what two orders give."""
+    numbers = range(len(terms))
+    sums = {frozenset((n,)): terms[n] for n in numbers}
+    for count in range(2, len(terms) + 1):
         for some in map(frozenset, combinations(numbers, count)):
-            results = [_rounded_sum(component, sums[half], sums[some - half]) for half in halves_of(some)]
-            sums[some] = np.minimum.reduce([r[0] for r in results]), np.maximum.reduce([r[1] for r in results])
+            sums[some] = reduce(either_of, (add(sums[half], sums[some - half]) for half in _halves(some)))
     return sums[frozenset(numbers)]
 
 
-def halves_of(some: frozenset[int]) -> Iterator[frozenset[int]]:
+def _halves(some: frozenset[int]) -> Iterator[frozenset[int]]:
     """One part of each split of a set of numbers in two: that with the least number."""
     first = min(some)
     rest = sorted(some - {first})
     return (frozenset((first, *part)) for size in range(len(rest)) for part in combinations(rest, size))
+
+
+def _hull(a: Interval, b: Interval) -> Interval:
+    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
 
 
 def _rounded_sum(component: ComponentType, a: Interval, b: Interval) -> Interval:

@@ -6,9 +6,8 @@ bound for so many additions. No invocation may read what a dispatch accumulates 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
-from itertools import combinations
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.numeric.expression import hull
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import F64, lowest_bit, nearest
-from cts.reference.numeric.history import halves_of
+from cts.reference.numeric.history import of_every_order
 from cts.reference.numeric.integers import truncated
 from cts.reference.numeric.rounding import operand, parts, rounded, spanned
 from cts.reference.numeric.value import FREE, Value, anything, merged, where, with_freedom
@@ -141,7 +140,8 @@ class Accumulation:
             flags = np.where(zero[few], flags | np.uint8(Freedom.EITHER_ZERO), flags).astype(np.uint8)
             bits = nearest(self.component, low[few])
             values.append(with_freedom(self.component, bits, flags, (low[few], high[few]), self.reasons))
-        found = _of_every_order(values)
+        # Each addition is rounded either way, and denormals are flushed or not.
+        found = of_every_order(values, Floats(loose=False).add, partial(hull, reasons=()))
         place = np.zeros(few.shape, np.int64)
         place[few] = np.arange(int(few.sum()))
         return found.map(lambda a: a[place])
@@ -205,17 +205,6 @@ def _products(a: Value, b: Value) -> Value:
     """Products that may be rounded to float16, of which the exact ones are among the neighbours."""
     (x, x_wild), (y, y_wild) = operand(a), operand(b)
     return rounded(ComponentType.float16, intervals.mul(x, y), x_wild | y_wild, (_ROUNDED,))
-
-
-def _of_every_order(values: Sequence[Value]) -> Value:
-    """What the sum of some values may be, each of its additions rounded either way, and denormals flushed or not."""
-    floats, numbers = Floats(loose=False), range(len(values))
-    sums = {frozenset((n,)): values[n] for n in numbers}
-    for count in range(2, len(values) + 1):
-        for some in map(frozenset, combinations(numbers, count)):
-            results = [floats.add(sums[half], sums[some - half]) for half in halves_of(some)]
-            sums[some] = reduce(lambda a, b: hull(a, b, ()), results)
-    return sums[frozenset(numbers)]
 
 
 def _chunks(count: int, each: int) -> Iterator[slice]:
