@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from cts.campaign.chunks import Answer, Reduced, Report
 from cts.campaign.settings import Settings, decode, differing, encode, identity
 from cts.campaign.totals import Totals
 from cts.errors import BadInput, HarnessTrouble
+from cts.report.failure import shortened
 from cts.store import lines
 from cts.store.folder import CAMPAIGN, new_folder
 from cts.store.lines import Lines
@@ -82,10 +82,7 @@ def slug(cause: str) -> str:
     >>> slug("fail: MatrixStore TA-030")
     'fail_MatrixStore_TA-030'
     """
-    name = re.sub(r"[^\w.=-]+", "_", cause).strip("_")
-    if len(name) <= 80:
-        return name
-    return f"{name[:70]}_{hashlib.sha256(cause.encode()).hexdigest()[:8]}"
+    return shortened(re.sub(r"[^\w.=-]+", "_", cause).strip("_"), cause)
 
 
 def create(runs: Path, settings: Settings) -> CampaignFolder:

@@ -23,6 +23,8 @@ from cts.verdict import Verdict
 if TYPE_CHECKING:
     from cts.job import ModuleJob
 
+#: Whatever a driver may raise, after which the run goes on: an exit that it asks for ends no command of the suite.
+DRIVER_FAILURES = (Exception, SystemExit)
 #: Lines of a traceback that a verdict's detail keeps: the innermost ones.
 TRACEBACK_LINES = 40
 
@@ -200,10 +202,6 @@ def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
         return module_job(case, memory, subgroup_size, stage)
 
     return Job(case, memory, module)
-
-
-#: Whatever a driver may raise, after which the run goes on: an exit that it asks for ends no command of the suite.
-DRIVER_FAILURES = (Exception, SystemExit)
 
 
 def describe(error: BaseException) -> str:

@@ -21,9 +21,9 @@ SHOWN = 8
 
 _FACT_WIDTH = 7
 
-#: Names of devices on Windows.
-#: Of names of cases and of drivers: two stand in one name of a file, of which file systems take 255 bytes.
+#: Two names, of a case and of a driver, stand in one name of a file, of which file systems take 255 bytes.
 _LONGEST = 80
+#: Names of devices on Windows.
 _RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 
 
@@ -137,12 +137,18 @@ def file_name(name: str) -> str:
     >>> file_name("interpreter|spirv-opt:-O"), file_name("aux.load")
     ('interpreter_spirv-opt_-O', '_aux.load')
     >>> file_name("vulkan:worker=" + "ssh lab " * 20)
-    'vulkan_worker=ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_s_4cf92bba'
+    'vulkan_worker=ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab__4cf92bba'
     """
     plain = re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
-    if len(plain) > _LONGEST:
-        plain = f"{plain[: _LONGEST - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    plain = shortened(plain, name)
     return f"_{plain}" if _RESERVED.fullmatch(plain.partition(".")[0]) else plain
+
+
+def shortened(plain: str, name: str) -> str:
+    """The plain form of a name; what is long is cut, and told from others that begin alike by a hash of the name."""
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:70]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:

@@ -9,7 +9,7 @@ from cts.model.component import FloatFormat
 from cts.oracle.expectation import Policy
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.arrays import I64, Mask
-from cts.reference.numeric.formats import F64, lowest_bit
+from cts.reference.numeric.formats import F64, fits, lowest_bit
 from cts.reference.numeric.integers import whole
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import operand, rounded
@@ -68,12 +68,6 @@ def _with_specials(result: Value, operands: tuple[Value, Value, Value], overflow
     (a, b, c) = (sums.kinds(v) for v in operands)
     certain, possible = (sums.products(a[n], b[n]) | sums.each(c[n]) for n in (0, 1))
     return sums.resolved(result, certain, possible, overflows)
-
-
-def fits(magnitude: F64, quantum: F64, fmt: FloatFormat, precision: int) -> Mask:
-    """Where every partial sum of terms that are multiples of `quantum` is representable, and none is a denormal."""
-    representable: Mask = (magnitude <= quantum * 2.0**precision) & (quantum >= fmt.least)
-    return representable
 
 
 def around(

@@ -14,11 +14,11 @@ import numpy as np
 from cts.model import Combine, ComponentType, Helpers, MatrixShape, ReduceMode, body_of
 from cts.model import expression as ast
 from cts.oracle.expectation import Freedom, Policy
-from cts.reference.matrices.products import around, fits
+from cts.reference.matrices.products import around
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.expression import Arguments, call, hull
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import lowest_bit, ulp
+from cts.reference.numeric.formats import fits, lowest_bit, ulp
 from cts.reference.numeric.rounding import operand, rounded
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, loosened, where, with_freedom

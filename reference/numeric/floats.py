@@ -113,7 +113,6 @@ class Floats:
         bound = 2.0 ** _DIVISORS[component]
         wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
         divisor = replaced(y, wild, 1.0)
-        quotient = intervals.div(x, divisor)
         reasons = (*merged(a, b), f"OpFDiv is accurate to {DIVISION_ULP} ULP (NU-011)")
         if self.loose and (a.history is not None or b.history is not None):
             # The quotient of a sum may be that of each term, which errs by so much of the term.
@@ -121,6 +120,7 @@ class Floats:
             unknown = wild | known.overflows(component.format)
             result = rounded(component, known.bounds(component), unknown, (*reasons, _REARRANGED))
             return replace(result, history=Deferred(lambda: known))
+        quotient = intervals.div(x, divisor)
         error_low, error_high = error_bounds(component, quotient, DIVISION_ULP)
         none = (x[0] == 0) & (x[1] == 0)
         # 0 divided by anything is a zero, whose sign float64 knows.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.model import ComponentType, decode
+from cts.model.component import FloatFormat
 from cts.reference.numeric.arrays import I64, Bits, Mask
 
 F64: TypeAlias = npt.NDArray[np.float64]
@@ -198,3 +199,9 @@ def lowest_bit(numbers: F64) -> F64:
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest: F64 = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
     return np.where(usable, lowest, np.inf)
+
+
+def fits(magnitude: F64, quantum: F64, fmt: FloatFormat, precision: int) -> Mask:
+    """Where every partial sum of terms that are multiples of `quantum` is representable, and none is a denormal."""
+    representable: Mask = (magnitude <= quantum * 2.0**precision) & (quantum >= fmt.least)
+    return representable

@@ -21,7 +21,7 @@ from cts.model import ComponentType
 from cts.model.component import FloatFormat
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import Mask
-from cts.reference.numeric.formats import F64, above, below
+from cts.reference.numeric.formats import F64, above, below, fits
 from cts.reference.numeric.intervals import Interval
 
 T = TypeVar("T")
@@ -80,8 +80,8 @@ class History:
     def exact(self, fmt: FloatFormat) -> Mask:
         """Where no order of evaluation rounds, and none has a denormal in between."""
         with np.errstate(invalid="ignore", over="ignore"):
-            fits: Mask = (self.magnitude <= self.quantum * 2.0**fmt.precision) & (self.quantum >= fmt.least)
-        return fits & (self.least >= fmt.least)
+            whole = fits(self.magnitude, self.quantum, fmt, fmt.precision)
+        return whole & (self.least >= fmt.least)
 
     def overflows(self, fmt: FloatFormat) -> Mask:
         """Where some order of evaluation may have a result in between that the type does not hold."""

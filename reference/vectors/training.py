@@ -13,12 +13,12 @@ import numpy as np
 
 from cts.model import ComponentType
 from cts.oracle.expectation import Freedom, Policy
-from cts.reference.matrices.products import around, fits
+from cts.reference.matrices.products import around
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.numeric.expression import hull
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import F64, lowest_bit, nearest
+from cts.reference.numeric.formats import F64, fits, lowest_bit, nearest
 from cts.reference.numeric.history import of_every_order
 from cts.reference.numeric.integers import truncated
 from cts.reference.numeric.rounding import operand, parts, rounded, spanned

@@ -182,6 +182,14 @@ def magnitude_compared(case: Case) -> bool:
     return False
 
 
+def _is_magnitude(e: expression.Expression) -> bool:
+    return isinstance(e, expression.Unary) and e.operation == "abs" and e.type is _C.float32
+
+
+def _orders_floats(e: expression.Expression) -> bool:
+    return isinstance(e, expression.Binary) and e.operation in ("lt", "le", "gt", "ge") and e.a.type is _C.float32
+
+
 @condition("magnitude-of-product", operands=())
 def magnitude_of_product(case: Case) -> bool:
     """No fast math, and a callback takes the magnitude of a product of floats."""
@@ -194,14 +202,6 @@ def magnitude_of_product(case: Case) -> bool:
 
 def _is_float_product(e: expression.Expression) -> bool:
     return isinstance(e, expression.Binary) and e.operation == "mul" and e.type in (_C.float16, _C.float32)
-
-
-def _is_magnitude(e: expression.Expression) -> bool:
-    return isinstance(e, expression.Unary) and e.operation == "abs" and e.type is _C.float32
-
-
-def _orders_floats(e: expression.Expression) -> bool:
-    return isinstance(e, expression.Binary) and e.operation in ("lt", "le", "gt", "ge") and e.a.type is _C.float32
 
 
 @condition("vector-negation-widened", operands=())
