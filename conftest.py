@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cts.plugins import registry
 from tests.browser import Browse, browser_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def no_workflow() -> Iterator[None]:
 def fakes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`--driver fake:KIND` and area `fake_area` work in this process; returns the module."""
     monkeypatch.syspath_prepend(str(FAKES))
+    # As one of the suite's own drivers, which share its process.
+    monkeypatch.setitem(registry._EMBEDDED["cts.drivers"], "fake", "fake_drivers:factory")
     return importlib.import_module("fake_drivers")
 
 

@@ -121,7 +121,11 @@ class Described:
 
 
 class Driver(Protocol):
-    """Runs cases. Constructed by the factory registered under entry point group `cts.drivers`."""
+    """Runs cases. Constructed by the factory registered under entry point group `cts.drivers`.
+
+    Where what runs them is in a process of its own, it may say so by an attribute `own_process`, which is true, and
+    count in `restarts` how often that was started again.
+    """
 
     name: str
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+#: Lines of a traceback that a description of an exception keeps: the innermost ones.
+TRACEBACK_LINES = 40
 
 
 @dataclass
@@ -84,3 +88,11 @@ class Checks:
         """Raise what was collected: BadInput, or BadInputs where there are several."""
         if self.errors:
             raise self.errors[0] if len(self.errors) == 1 else BadInputs(self.errors)
+
+
+def described(error: BaseException) -> str:
+    """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
+    if isinstance(error, CtsError):
+        return str(error)
+    lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
+    return "\n".join(lines[-TRACEBACK_LINES:])

@@ -9,8 +9,8 @@ from cts.campaign.chunks import Answer, Chunk, Reduce, Report, Task, Waiting
 from cts.campaign.folder import CampaignFolder
 from cts.campaign.local import Executor
 from cts.campaign.planning import Planner
+from cts.deadline import Deadline
 from cts.model.sweep import AREA
-from cts.running.deadline import Deadline
 from cts.store.manifest import sweep_entry
 from cts.sweeps.selection import Chosen, opened
 

@@ -16,13 +16,13 @@ import numpy as np
 from cts.campaign.chunks import Answer, Chunk, FaultSeen, Kept, Lost, Reduce, Reduced, Report, structure
 from cts.campaign.settings import DEVICE, Settings, differing, host, identity
 from cts.coverage.situations import exercised
-from cts.driver import NamedDriver, Outcome, Status
-from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.driver import Outcome, Status
+from cts.errors import BadInput, CtsError, HarnessTrouble, described
 from cts.judging.batch import judge_all
 from cts.judging.compare import compare
 from cts.judging.events import Finding
 from cts.judging.finding import finding
-from cts.judging.judge import DRIVER_FAILURES, Attempt, describe
+from cts.judging.judge import OUR_ENDS, Attempt
 from cts.judging.reruns import rerun_findings
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
@@ -86,8 +86,10 @@ class Worker:
                 return self._reduced(task) if isinstance(task, Reduce) else self._report(task)
         except (CtsError, OSError) as e:
             return Lost(task, str(e))
-        except DRIVER_FAILURES as e:  # a bug of ours ends a chunk, not a campaign
-            return Lost(task, describe(e))
+        except OUR_ENDS:
+            raise
+        except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
+            return Lost(task, described(e))
 
     def _report(self, chunk: Chunk) -> Report:
         one = _ChunkRun(self, chunk)
@@ -103,13 +105,12 @@ class Worker:
     @property
     def restarts(self) -> int:
         """How often the device's own process was started again."""
-        return int(getattr(getattr(self.driver.driver, "pool", None), "restarts", 0))
+        return int(getattr(self.driver.driver, "restarts", 0))
 
     @property
     def device(self) -> str:
         """What the driver says that it is, or its spec."""
-        driver = self.driver.driver
-        return driver.identity() if isinstance(driver, NamedDriver) else self.driver.spec
+        return self.driver.identity or self.driver.spec
 
     def _reduced(self, task: Reduce) -> Reduced:
         """The smallest case that ends alike, away from what is known."""

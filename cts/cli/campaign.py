@@ -112,9 +112,9 @@ def campaign(
     from cts.campaign.table import Terminal, end
     from cts.cli.report import write
     from cts.cli.run import check_resumed
+    from cts.deadline import Deadline
     from cts.errors import BadInput, HarnessTrouble
     from cts.report.console import ReportConsole
-    from cts.running.deadline import Deadline
 
     if resume is not None:
         check_resumed(typed(context), WITH_RESUME, "cts campaign")

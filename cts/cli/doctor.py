@@ -112,8 +112,7 @@ def check_driver(driver: str) -> int:
 
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry
-    from cts.running.opening import open_driver
-    from cts.running.runner import not_validated
+    from cts.running.opening import not_validated, open_driver
     from cts.verdict import BAD_INPUT, TROUBLE
 
     start = time.perf_counter()

@@ -45,7 +45,7 @@ def read(target: str, oracle: Oracle) -> Case:
 
 def tell_if_not_validated() -> None:
     """Say on stderr where nothing validates the modules that the verb makes."""
-    from cts.running.runner import not_validated
+    from cts.running.opening import not_validated
 
     if missing := not_validated():
         typer.echo(f"{missing.what}\n  fix:   {missing.remedy}", err=True)

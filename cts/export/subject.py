@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cts.driver import NamedDriver
+from cts.errors import described
 from cts.explain.model import Explanation
 from cts.judging.events import Finding
-from cts.judging.judge import OpenDriver, describe
+from cts.judging.judge import OpenDriver
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.running.cases import run_entry
@@ -86,7 +87,7 @@ def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict
     try:
         return explain(case, driver, oracle)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
-        return f"not explained: {describe(e)}"
+        return f"not explained: {described(e)}"
 
 
 def identity(driver: OpenDriver) -> str:

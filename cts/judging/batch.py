@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cts.driver import BatchDriver
+from cts.deadline import NO_DEADLINE, Deadline
+from cts.driver import BatchDriver, Job
+from cts.errors import described
 from cts.judging.events import ignore
 from cts.judging.judge import (
-    DRIVER_FAILURES,
+    OUR_ENDS,
     Attempt,
     OpenDriver,
     attempt_of,
     compared_with_resumed,
-    describe,
     job_for,
     judge,
     killed_run,
@@ -54,8 +55,10 @@ def judge_all(
     drivers: Sequence[OpenDriver],
     expect: Callable[[Case], Expectation],
     on_judged: OnJudged = ignore,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Judged]:
-    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case.
+    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case, and what is not begun
+    before `time_is_up` is not run.
 
     `on_judged` is called with each case that has run as soon as it is judged, but not with one that is refused, or
     whose result is known from before the run was resumed.
@@ -67,10 +70,10 @@ def judge_all(
             try:
                 answers[index] = expect(cases[index])
             except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
-                answers[index] = Attempt(Verdict.ERROR, describe(e))
+                answers[index] = Attempt(Verdict.ERROR, described(e))
         return answers[index]
 
-    columns = [_on_driver(driver, cases, answer, on_judged) for driver in drivers]
+    columns = [_on_driver(driver, cases, answer, on_judged, time_is_up) for driver in drivers]
     judged = []
     for i, case in enumerate(cases):
         known = answers.get(i)
@@ -80,9 +83,12 @@ def judge_all(
 
 
 def judge_many(
-    driver: OpenDriver, questions: Sequence[tuple[Case, Expectation]], on_judged: OnJudged = ignore
+    driver: OpenDriver,
+    questions: Sequence[tuple[Case, Expectation]],
+    on_judged: OnJudged = ignore,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Attempt]:
-    """The attempts at cases that the driver supports, several in flight where it can.
+    """The attempts at cases that the driver supports, several in flight where it can; NOT_RUN of those not begun.
 
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
     """
@@ -90,17 +96,36 @@ def judge_many(
     if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()
+        given = 0
+
+        def jobs() -> Iterator[Job]:
+            nonlocal given
+            for case, _ in questions:
+                if time_is_up():
+                    return
+                given += 1
+                yield job_for(driver, case)
+
         try:
-            outcomes = driver.driver.run_many([job_for(driver, case) for case, _ in questions])
-            for (case, expectation), outcome in zip(questions, outcomes, strict=True):
+            for outcome in driver.driver.run_many(jobs()):
+                if len(attempts) == given:
+                    raise ValueError(f"the driver returned more outcomes than the {given} cases that it was given")
+                case, expectation = questions[len(attempts)]
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))
                 start = time.perf_counter()
-        except DRIVER_FAILURES as e:
+            if len(attempts) < given:
+                raise ValueError(f"the driver returned {len(attempts)} outcomes of {given} cases")
+        except OUR_ENDS:
+            raise
+        except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
             del attempts[len(questions) - 1 :]
-            error = Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+            error = Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
             attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))
     for case, expectation in questions[len(attempts) :]:
+        if why := time_is_up():
+            attempts.append(Attempt(Verdict.NOT_RUN, why))
+            continue
         attempts.append(_judged(driver, case, judge(driver, case, expectation), on_judged))
     return attempts
 
@@ -112,20 +137,29 @@ def _judged(driver: OpenDriver, case: Case, attempt: Attempt, on_judged: OnJudge
 
 
 def _on_driver(
-    driver: OpenDriver, cases: Sequence[Case], answer: Callable[[int], Expectation | Attempt], on_judged: OnJudged
+    driver: OpenDriver,
+    cases: Sequence[Case],
+    answer: Callable[[int], Expectation | Attempt],
+    on_judged: OnJudged,
+    time_is_up: Deadline,
 ) -> list[Attempt]:
     attempts: dict[int, Attempt] = {}
     together: dict[int, tuple[Case, Expectation]] = {}
     alone: dict[int, tuple[Case, Expectation]] = {}
     for i, case in enumerate(cases):
         refused = refusal(driver, case) or known_result(driver, case)
+        if refused is None and (why := time_is_up()):
+            refused = Attempt(Verdict.NOT_RUN, why)
         known = answer(i) if refused is None else refused
         if isinstance(known, Attempt):
             attempts[i] = known
         else:
             # What the quarantine does not leave out, it wants alone.
             (alone if driver.quarantine.find(case) or killed_run(driver, case) else together)[i] = (case, known)
-    attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged), strict=True))
+    attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged, time_is_up), strict=True))
     for i, (case, expectation) in alone.items():
+        if why := time_is_up():
+            attempts[i] = Attempt(Verdict.NOT_RUN, why)
+            continue
         attempts[i] = _judged(driver, case, judge(driver, case, expectation), on_judged)
     return [attempts[i] for i in range(len(cases))]

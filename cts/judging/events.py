@@ -48,11 +48,17 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
-    """A driver is ready. `identity` is what it reports as device and version, "" where it reports nothing."""
+    """A driver is ready. `identity` is what it reports as device and version, "" where it reports nothing.
+
+    `own_process`: it is in a process of its own, whose end is seen. `boot` names the time since the machine of the
+    suite was started, where the system says that.
+    """
 
     driver: str
     identity: str
     capabilities: dict[str, Any]
+    own_process: bool = False
+    boot: str = ""
 
     @property
     def stage(self) -> Stage:

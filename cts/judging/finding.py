@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.errors import described
 from cts.judging.compare import Differing, Divergence, ulps
 from cts.judging.events import BufferCount, Finding, Mismatch
 from cts.judging.guesses import guesses
-from cts.judging.judge import Attempt, describe
+from cts.judging.judge import Attempt
 from cts.judging.policy import policy_of
 from cts.judging.sentences import value_text
 from cts.model import Case, VectorInstruction
@@ -107,7 +108,7 @@ def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[Writer, 
     try:
         trace = oracle.trace(case, first.buffer, offset)
     except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
-        return WriterUnknown(offset, describe(e)), ()
+        return WriterUnknown(offset, described(e)), ()
     return _writer(case, trace), trace.steps
 
 

@@ -6,28 +6,23 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from cts.capabilities import Capabilities
 from cts.driver import Driver, Job, Outcome, Status
-from cts.errors import CtsError, HarnessTrouble
+from cts.errors import HarnessTrouble, OutputClosed, described
 from cts.judging.compare import Divergence, compare
 from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
 from cts.model import Case, initial_memory
 from cts.oracle.expectation import Expectation
+from cts.printable import said
+from cts.spirv.lowering import OfCase
 from cts.stages import Stage
 from cts.verdict import Verdict
 
-if TYPE_CHECKING:
-    from cts.job import ModuleJob
-
-#: Whatever a driver may raise, after which the run goes on: an exit that it asks for ends no command of the suite.
-DRIVER_FAILURES = (Exception, SystemExit)
-#: Lines of a traceback that a verdict's detail keeps: the innermost ones.
-TRACEBACK_LINES = 40
-
+#: What ends a command wherever it happens. All else that a driver raises, an exit included, is an outcome of its case.
+OUR_ENDS = (KeyboardInterrupt, OutputClosed)
 _ENDINGS = {
     Status.CRASH: Verdict.CRASH,
     Status.TIMEOUT: Verdict.TIMEOUT,
@@ -42,7 +37,7 @@ class ResumeState:
     """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
 
     `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not,
-    and `died` how often the process died while the driver had them.
+    and `died` how often the run ended while the driver had them, where that may be its doing.
     """
 
     passed: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +59,8 @@ class OpenDriver:
     it, and `resumed` what need not run again. `emit` is told of cases before they are given to it.
 
     `narrowed` is the spec of a driver with less in its transforms, where that is what shows a finding; `listed` are the
-    rules of the baseline for all drivers, of which it may have other ones.
+    rules of the baseline for all drivers, of which it may have other ones. `identity` is what it reports as device and
+    version, "" where it reports nothing.
     """
 
     spec: str
@@ -76,6 +72,12 @@ class OpenDriver:
     emit: Emit = ignore
     narrowed: str = ""
     listed: Baseline = NO_BASELINE
+    identity: str = ""
+
+    @property
+    def own_process(self) -> bool:
+        """Whether the driver is in a process of its own, whose end is seen: that of the run says nothing of it."""
+        return bool(getattr(self.driver, "own_process", False))
 
     def starting(self, cases: Sequence[Case]) -> None:
         """Tell of cases that are about to be given to the driver."""
@@ -98,6 +100,10 @@ class Attempt:
     seconds: float = 0.0
     runs: Mapping[Verdict, int] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.detail:
+            object.__setattr__(self, "detail", said(self.detail))
 
     @property
     def kind(self) -> tuple[Verdict, str]:
@@ -134,8 +140,14 @@ def known_result(driver: OpenDriver, case: Case) -> Attempt | None:
     if remark is not None:
         return Attempt(Verdict.PASS, remark)
     if repeatedly_killed_run(driver, case):
-        return Attempt(Verdict.CRASH, f"the run died with it {driver.resumed.died[case.content_hash]} times")
+        return Attempt(Verdict.CRASH, ended_with(driver, driver.resumed.died[case.content_hash]))
     return None
+
+
+def ended_with(driver: OpenDriver, times: int) -> str:
+    """What is known where the run has ended so often while a driver had a case."""
+    what = "the machine was started anew" if driver.own_process else "the run ended"
+    return f"{what} {'twice' if times == 2 else f'{times} times'} while this case ran"
 
 
 def killed_run(driver: OpenDriver, case: Case) -> bool:
@@ -167,8 +179,10 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
     start = time.perf_counter()
     try:
         outcome = driver.driver.run(job_for(driver, case))
-    except DRIVER_FAILURES as e:
-        return Attempt(Verdict.ERROR, describe(e), seconds=time.perf_counter() - start)
+    except OUR_ENDS:
+        raise
+    except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
+        return Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
     return attempt_of(case, expectation, outcome, time.perf_counter() - start)
 
 
@@ -177,7 +191,7 @@ def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: 
     try:
         return _verdict(case, expectation, outcome, seconds)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
-        return Attempt(Verdict.ERROR, describe(e), seconds=seconds)
+        return Attempt(Verdict.ERROR, described(e), seconds=seconds)
 
 
 def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
@@ -195,21 +209,7 @@ def job_for(driver: OpenDriver, case: Case) -> Job:
 def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
     """The job of a case, with memory of its own."""
     memory = initial_memory(case)
-
-    def module() -> ModuleJob:
-        from cts.spirv.lower import module_job
-
-        return module_job(case, memory, subgroup_size, stage)
-
-    return Job(case, memory, module)
-
-
-def describe(error: BaseException) -> str:
-    """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
-    if isinstance(error, CtsError):
-        return str(error)
-    lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
-    return "\n".join(lines[-TRACEBACK_LINES:])
+    return Job(case, memory, OfCase(case, memory, subgroup_size, stage))
 
 
 def trouble(code: str, what: str, error: BaseException) -> HarnessTrouble:

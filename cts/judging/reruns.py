@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.judge import Attempt, OpenDriver, judge, repeatedly_killed_run
 from cts.model import Case
 from cts.oracle.expectation import Expectation
@@ -15,14 +16,22 @@ RERUNS = 1
 
 
 def rerun_findings(
-    driver: OpenDriver, case: Case, expectation: Expectation | None, attempt: Attempt, reruns: int
+    driver: OpenDriver,
+    case: Case,
+    expectation: Expectation | None,
+    attempt: Attempt,
+    reruns: int,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> Attempt:
-    """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise."""
+    """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise.
+
+    None is begun after `time_is_up`.
+    """
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
         return attempt
     if repeatedly_killed_run(driver, case):
         return attempt
-    others = [judge(driver, case, expectation).verdict for _ in range(reruns)]
+    others = [judge(driver, case, expectation).verdict for _ in range(reruns) if not time_is_up()]
     runs = Counter([attempt.verdict, *others])
     if len(runs) == 1:
         return replace(attempt, runs=runs)

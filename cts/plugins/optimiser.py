@@ -17,13 +17,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from cts.child_process import crash
 from cts.driver import Status
 from cts.errors import BadInput
 from cts.job import ModuleJob
 from cts.plugins import optimiser_passes
 from cts.plugins.commands import split
 from cts.plugins.transform import Origin, TransformFailed, not_a_transform
-from cts.spirv.subprocess_tools import TARGET, crash, find_program, program, validate_apart
+from cts.spirv.subprocess_tools import TARGET, find_program, program, validate_apart
 
 try:
     import resource

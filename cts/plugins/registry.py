@@ -63,6 +63,9 @@ _EMBEDDED = {
 }
 
 
+#: Options of any driver: whether it has a process of its own, see `cts.plugins.own_process`.
+_OF_PROCESS = ("process", "process_timeout")
+
 #: What has a verb of its own, and is looked for here.
 _ELSEWHERE = {
     ("driver", "spirv-val"): "cts validation --driver spirv-val",
@@ -202,6 +205,7 @@ def check_driver(spec: str) -> None:
     needs a program that is not there.
     """
     plain, *transforms = spec.split("|")
+    _own_process(plain)
     factory, options = _parsed(plain)
     if isinstance(factory, CheckingFactory):
         factory.check(options)
@@ -231,12 +235,44 @@ def transform_factory(name: str) -> TransformFactory:
 
 
 def _plain_driver(spec: str) -> Driver:
+    seconds = _own_process(spec)
+    if seconds is not None:
+        from cts.plugins.own_process import OwnProcess
+
+        return OwnProcess(_shared(spec), seconds)
     factory, options = _parsed(spec)
     return factory(options)
 
 
+def _shared(spec: str) -> str:
+    """The same driver without a process of its own."""
+    name, options = _options(spec)
+    kept = (f"{key}={value}" if key else value for key, value in options.items() if key not in _OF_PROCESS)
+    return f"{name}:{','.join((*kept, 'process=shared'))}"
+
+
+def _own_process(spec: str) -> float | None:
+    """How long the driver of a spec without transforms may take in a process of its own; None where it has none.
+
+    Drivers of other packages have one unless the spec says otherwise. Raises BadInput.
+    """
+    name, options = _options(spec)
+    given = {key: value for key, value in options.items() if key in _OF_PROCESS}
+    if not given and name in _EMBEDDED["cts.drivers"]:
+        return None
+    from cts.plugins.own_process import check
+
+    return check(given, spec)
+
+
 def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
-    """The factory of a spec string without transforms, and its options."""
+    """The factory of a spec string without transforms, and its options, of which some are for the process alone."""
+    name, options = _options(spec)
+    return driver_factory(name), {k: v for k, v in options.items() if k not in _OF_PROCESS}
+
+
+def _options(spec: str) -> tuple[str, dict[str, str]]:
+    """The name and the options of a spec string without transforms."""
     name, _, rest = spec.partition(":")
     options: dict[str, str] = {}
     for item in filter(None, rest.split(",")):
@@ -245,7 +281,7 @@ def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
         if key in options:
             raise BadInput("driver-option", f"option {key or value!r} is given twice", spec, "give each option once")
         options[key] = value
-    return driver_factory(name), options
+    return name, options
 
 
 def validated(specs: Iterable[str]) -> tuple[str, ...]:

@@ -205,6 +205,16 @@ class Transformed:
         check_order(self.name, self.transforms)
 
     @property
+    def own_process(self) -> bool:
+        """Whether the driver is in a process of its own."""
+        return bool(getattr(self._driver, "own_process", False))
+
+    @property
+    def restarts(self) -> int:
+        """How often that process was started again."""
+        return int(getattr(self._driver, "restarts", 0))
+
+    @property
     def suffix(self) -> str:
         """The transforms as the end of a spec string."""
         return "".join(f"|{transform.text}" for transform in self.transforms)

@@ -12,6 +12,7 @@ from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocat
 
 import cts
 from cts import store
+from cts.deadline import Deadline
 from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.export.bundles import Bundles
 from cts.judging import events as ev
@@ -28,10 +29,9 @@ from cts.running import corpus
 from cts.running.archive import is_bundle
 from cts.running.areas import run_area
 from cts.running.cases import run_entries
-from cts.running.deadline import Deadline
 from cts.running.names import root
-from cts.running.opening import open_driver
-from cts.running.runner import Plan, described, not_validated
+from cts.running.opening import described, not_validated, open_driver
+from cts.running.runner import Plan
 from cts.running.tally import Tally
 from cts.store import RunFolder
 from cts.verdict import CLEAN, Verdict

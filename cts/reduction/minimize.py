@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
@@ -72,6 +72,7 @@ def minimize(
     oracle: Oracle,
     budget: Budget | None = None,
     emit: Emit = ignore,
+    seen: Sequence[Attempt] = (),
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
@@ -81,9 +82,9 @@ def minimize(
     driver's answers and the budget. Cases that the driver's quarantine leaves for last are not run, and none that its
     baseline explains otherwise than the case: a known failure does not take the place of this one. `emit` is told after
     each step how small the best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput
-    where the case passes, cannot be run or does not end the same way twice.
+    where the case passes, cannot be run or does not end the same way twice; `seen` are runs that were made already.
     """
-    search = _Search(driver, oracle, budget or Budget(), emit, _original(case, driver, oracle))
+    search = _Search(driver, oracle, budget or Budget(), emit, _original(case, driver, oracle, seen))
     stopped = Stopped.COMPLETE
     try:
         reduce_by(case, search.first)
@@ -94,14 +95,14 @@ def minimize(
     return search.state(stopped)
 
 
-def _original(case: Case, driver: OpenDriver, oracle: Oracle) -> Minimized:
+def _original(case: Case, driver: OpenDriver, oracle: Oracle, seen: Sequence[Attempt]) -> Minimized:
     refused = refusal(driver, case)
     if refused is not None:
         what = f"{driver.spec} does not run the case: {refused.detail}"
         raise BadInput("not-minimized", what, case.name, "a driver that can run it")
     start = time.monotonic()
     expectation = oracle.expect(case)
-    attempts = [judge(driver, case, expectation) for _ in range(2)]
+    attempts = [*seen, *(judge(driver, case, expectation) for _ in range(2 - len(seen)))]
     verdicts = [a.verdict for a in attempts]
     if Verdict.FLAKY in verdicts or attempts[0].kind != attempts[1].kind:
         what = f"{driver.spec} gives {verdicts[0].value} at first and then {verdicts[1].value}: it is flaky"

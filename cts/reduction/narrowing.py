@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, job_for, judge, refusal
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
@@ -16,11 +16,15 @@ from cts.verdict import Verdict
 Item = TypeVar("Item")
 
 #: How many runs it may take, and how many seconds until the last of them begins.
-RUNS, SECONDS = 200, 120
+RUNS, SECONDS = 200, 20
 
 
 def narrowed(
-    driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation | None
+    driver: OpenDriver,
+    case: Case,
+    attempt: Attempt,
+    expectation: Expectation | None,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> tuple[OpenDriver, Attempt]:
     """The driver with the fewest transforms and parts of them with which the case ends as it did, and its attempt.
 
@@ -30,13 +34,13 @@ def narrowed(
     """
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None:
         return driver, attempt
-    if not isinstance(driver.driver, Transformed) or excluded_from_shrinking(driver, case):
+    if not isinstance(driver.driver, Transformed) or excluded_from_shrinking(driver, case) or time_is_up():
         return driver, attempt
     try:
         settled = driver.driver.settled(job_for(driver, case))
     except TransformFailed:
         return driver, attempt
-    search = _Search(driver, case, attempt, expectation, settled)
+    search = _Search(driver, case, attempt, expectation, settled, time_is_up.within(SECONDS))
     if not search.ends_alike(settled.transforms):
         return driver, attempt
     return search.found()
@@ -55,7 +59,13 @@ class _Search:
     """Tries fewer parts of one transform after the other; `transforms` are the fewest so far."""
 
     def __init__(
-        self, driver: OpenDriver, case: Case, attempt: Attempt, expectation: Expectation, settled: Transformed
+        self,
+        driver: OpenDriver,
+        case: Case,
+        attempt: Attempt,
+        expectation: Expectation,
+        settled: Transformed,
+        time_is_up: Deadline,
     ) -> None:
         self._driver = driver
         self._case = case
@@ -64,11 +74,11 @@ class _Search:
         self._settled = settled
         self._transforms = settled.transforms
         self._runs = 0
-        self._start = time.monotonic()
+        self._time_is_up = time_is_up
 
     def ends_alike(self, transforms: Sequence[Transform]) -> bool:
         """Whether the case ends as it did with these transforms; False once it has run too often, or too long."""
-        if self._runs >= RUNS or time.monotonic() - self._start > SECONDS:
+        if self._runs >= RUNS or self._time_is_up():
             return False
         self._runs += 1
         driver = replace(self._driver, driver=self._settled.with_transforms(transforms))

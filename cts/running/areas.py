@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cts.capabilities import Capabilities
 from cts.choices import Source
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import CtsError, NothingToGenerate
 from cts.judging.batch import block_size
 from cts.judging.events import CaseJudged, Emit, GeneratorFault, Reduced, Result, Shrinking, ignore
@@ -16,7 +17,6 @@ from cts.judging.reruns import RERUNS
 from cts.model import Case
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
-from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Faulty
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_fault
@@ -41,6 +41,9 @@ class _Group:
     source: Source[Case] | None
     survey: Survey
     nothing: Exploration | None = None
+    #: Answers that came before those to earlier examples, by their first number; and the number that is due.
+    early: dict[int, tuple[Examples, Answer]] = field(default_factory=dict)
+    due: int = 1
 
 
 def run_area(
@@ -109,14 +112,32 @@ class AreaRun:
                 alive = tuple(group.survey.alive)
                 yield Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
 
+    @property
+    def has_last(self) -> bool:
+        """Whether a quarantine leaves some examples for last."""
+        return any(group.survey.has_last for group in self._groups)
+
     def wants(self, task: Examples) -> bool:
         """Whether anything is still asked of these examples."""
         return any(group.survey.wants(task.specs) for group in self._groups if group.specs == task.group)
 
     def take(self, task: Examples, answer: Answer) -> None:
-        """Count what became of examples, and tell of it. Nothing is told of a driver that has its finding already."""
+        """Count what became of examples, in their order, and tell of it.
+
+        Nothing is told of a driver that has its finding already.
+        """
         self.taken = True
-        (survey,) = (group.survey for group in self._groups if group.specs == task.group)
+        (group,) = (group for group in self._groups if group.specs == task.group)
+        if task.last:
+            self._count(group.survey, task, answer)
+            return
+        group.early[task.numbers.start] = task, answer
+        while group.due in group.early:
+            task, answer = group.early.pop(group.due)
+            group.due = task.numbers.stop
+            self._count(group.survey, task, answer)
+
+    def _count(self, survey: Survey, task: Examples, answer: Answer) -> None:
         for event in answer.events:
             if not isinstance(event, (CaseJudged, Shrinking, Reduced)) or event.driver in survey.alive:
                 self._emit(event)

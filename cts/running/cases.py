@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput
 from cts.judging.batch import Judged, OnJudged, judge_all
 from cts.judging.events import Emit, Result, ignore, problem
@@ -29,6 +30,7 @@ def run_entries(
     oracle: Oracle,
     emit: Emit = ignore,
     reruns: int = RERUNS,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> Iterator[list[Result]]:
     """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
 
@@ -40,18 +42,24 @@ def run_entries(
         emit(judged_event(driver, areas[id(case)], case, attempt))
 
     on_judged: OnJudged = ignore if emit is ignore else tell
-    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged)
+    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged, time_is_up)
     for (entry, _), one in zip(block, judged, strict=True):
-        yield [
-            _result(driver, entry, rerun_findings(driver, one.case, one.expectation, attempt, reruns), one, oracle)
+        again = [
+            rerun_findings(driver, one.case, one.expectation, attempt, reruns, time_is_up)
             for driver, attempt in zip(drivers, one.attempts, strict=True)
+        ]
+        yield [
+            _result(driver, entry, attempt, one, oracle, time_is_up)
+            for driver, attempt in zip(drivers, again, strict=True)
         ]
 
 
-def _result(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
+def _result(
+    driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle, time_is_up: Deadline
+) -> Result:
     """The result of a case on a driver, of which a finding that is not known has only the transforms that matter."""
     if driver.baseline.known(judged.case, attempt.verdict) is None:
-        driver, attempt = narrowed(driver, judged.case, attempt, judged.expectation)
+        driver, attempt = narrowed(driver, judged.case, attempt, judged.expectation, time_is_up)
     return of_case(driver, entry, attempt, judged, oracle)
 
 
@@ -63,6 +71,7 @@ def run_cases(
     size: int,
     *,
     last: bool = False,
+    time_is_up: Deadline = NO_DEADLINE,
 ) -> list[int]:
     """Run each case on its drivers, and tell `emit` the results; returns the places of those that are left for last.
 
@@ -74,7 +83,7 @@ def run_cases(
     of_block: Sequence[OpenDriver] = ()
 
     def flush() -> None:
-        for results in run_entries(block, of_block, oracle, emit, reruns):
+        for results in run_entries(block, of_block, oracle, emit, reruns, time_is_up):
             for result in results:
                 emit(result)
         block.clear()

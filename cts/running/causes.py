@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.batch import judge_all
 from cts.judging.events import Cause, Emit, Result, Shrinking
 from cts.judging.finding import finding
@@ -63,7 +64,9 @@ class Causes:
         profile: Profile,
         emit: Emit,
         reruns: int,
+        time_is_up: Deadline = NO_DEADLINE,
     ) -> None:
+        self._time_is_up = time_is_up
         self._universe = universe
         self._driver = driver
         self._oracle = oracle
@@ -154,9 +157,9 @@ class Causes:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
         whole, driver = failing.case, self._driver
         if not known:
-            driver, attempt = narrowed(driver, whole, failing.attempt, failing.expectation)
+            driver, attempt = narrowed(driver, whole, failing.attempt, failing.expectation, self._time_is_up)
             failing = replace(failing, attempt=attempt)
-            failing = Shrinker(driver, self._oracle, self._profile, self._emit).reduced(failing)
+            failing = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up).reduced(failing)
         return _Found(region, whole, failing, smallest, constness, driver, known)
 
     def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
@@ -175,7 +178,9 @@ class Causes:
 
     def _result(self, name: str, found: _Found, detail: str) -> Result:
         driver, failing = found.driver, found.failing
-        attempt = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
+        attempt = rerun_findings(
+            driver, failing.case, failing.expectation, failing.attempt, self._reruns, self._time_is_up
+        )
         case = msgspec.structs.replace(
             failing.case, name=f"{sweep_name(self._universe.name)}.{failing.case.content_hash}"
         )

@@ -1,31 +1,9 @@
-"""Limits of time: `--max-time`."""
+"""What a run has not come to for lack of time."""
 
 from __future__ import annotations
 
-import time
-
+from cts.deadline import TIME_IS_UP
 from cts.judging.events import Result
-
-#: How the reason begins why a run does not go on whose time is up.
-TIME_IS_UP = "the time of the run was up"
-
-
-class Deadline:
-    """So many seconds from now, or no limit. `option` is what set it."""
-
-    def __init__(self, seconds: float | None, option: str = "--max-time") -> None:
-        self._start = time.perf_counter()
-        self._seconds = seconds
-        self._option = option
-
-    def __call__(self) -> str:
-        """Why nothing more is begun, "" while there is time."""
-        if self._seconds is None or time.perf_counter() - self._start < self._seconds:
-            return ""
-        return f"{TIME_IS_UP} ({self._option} {self._seconds:g})"
-
-
-NO_DEADLINE = Deadline(None)
 
 
 def lacks_time(result: Result) -> bool:

@@ -11,8 +11,8 @@ from typing import TypeAlias, TypeVar
 
 from cts.capabilities import Capabilities
 from cts.choices import Choices, Recorded, Seeded, Source
-from cts.errors import HarnessTrouble
-from cts.judging.judge import describe, trouble
+from cts.errors import HarnessTrouble, described
+from cts.judging.judge import trouble
 from cts.model import Case, resolve
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.draws import simplest
@@ -42,7 +42,7 @@ class Fault(HarnessTrouble):
         """One that shows as an exception; the innermost place in the code distinguishes them."""
         problem = trouble(code, what, error)
         kind = f"{code} {type(error).__name__} {problem.where}"
-        return cls(code, problem.what, problem.where, REMEDY, kind, describe(error))
+        return cls(code, problem.what, problem.where, REMEDY, kind, described(error))
 
 
 @dataclass(frozen=True, eq=False)

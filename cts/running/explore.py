@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from cts.choices import Source
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.batch import block_size, judge_all
 from cts.judging.events import Emit, Shrinking, ignore
 from cts.judging.finding import finding
@@ -43,7 +44,9 @@ class Explorer:
         emit: Emit = ignore,
         area: str = "",
         reruns: int = RERUNS,
+        time_is_up: Deadline = NO_DEADLINE,
     ) -> None:
+        self._time_is_up = time_is_up
         self._source = source
         self._drivers = list(drivers)
         self._oracle = oracle
@@ -82,7 +85,7 @@ class Explorer:
                 raise
 
         cases = [one for one in drawn if not isinstance(one, Seen)]
-        judged = iter(judge_all([case for _, case in cases], alive, expect, self._judged))
+        judged = iter(judge_all([case for _, case in cases], alive, expect, self._judged, self._time_is_up))
         drivers = tuple(alive)
         for one in drawn:
             if isinstance(one, Seen):
@@ -96,7 +99,7 @@ class Explorer:
                 # A fault of ours is no driver's error.
                 if driver in alive and (fault is None or attempt.verdict is not Verdict.ERROR):
                     attempted = self._attempted(driver, number, case, attempt, together.expectation)
-                    if self._profile.sets and attempt.verdict is Verdict.PASS:
+                    if self._profile.sets and attempt.verdict is Verdict.PASS and not self._time_is_up():
                         attempted = self._on_sets(driver, number, attempted, case)
                     attempts[driver.spec] = attempted
                     if attempts[driver.spec].found is not None:
@@ -128,7 +131,7 @@ class Explorer:
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, lacks=attempt.lacks)
         rule = driver.baseline.known_by_condition(case, attempt.verdict)
         if rule is None:
-            driver, attempt = narrowed(driver, case, attempt, expectation)
+            driver, attempt = narrowed(driver, case, attempt, expectation, self._time_is_up)
             rule = driver.baseline.known_by_condition(case, attempt.verdict)
         if rule is not None:
             return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)
@@ -162,9 +165,11 @@ class Explorer:
         shrunk, whole = not excluded_from_shrinking(driver, failing.case), failing.case
         if shrunk:
             self._emit(Shrinking(driver.spec, self._area))
-            failing = Shrinker(driver, self._oracle, self._profile, self._emit).shrunk(self._source, number, failing)
-            again = rerun_findings(driver, failing.case, failing.expectation, failing.attempt, self._reruns)
-            driver, again = narrowed(driver, failing.case, again, failing.expectation)
+            shrinker = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up)
+            failing = shrinker.shrunk(self._source, number, failing)
+            expectation, time_is_up = failing.expectation, self._time_is_up
+            again = rerun_findings(driver, failing.case, expectation, failing.attempt, self._reruns, time_is_up)
+            driver, again = narrowed(driver, failing.case, again, expectation, time_is_up)
             failing = replace(failing, attempt=again)
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
         attempt = failing.attempt

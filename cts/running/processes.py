@@ -1,8 +1,7 @@
 """A run in several processes: each has drivers and an oracle of its own, and carries out tasks of the first one.
 
-Answers come back in the order of the tasks, whichever is ready first, so that a run says the same as in one process. A
-process that dies is replaced; the cases that its driver had then run alone, and not more often than in a run that dies
-with them and is resumed.
+A process that dies is replaced. If that may be the doing of a driver, the cases that it had then run alone, and not
+more often than in a run that ends with them and is resumed.
 """
 
 from __future__ import annotations
@@ -18,9 +17,11 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TypeAlias
 
+from cts.child_process import crash, killed_from_outside
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import IN_PROCESSES
 from cts.errors import BadInput, HarnessTrouble
-from cts.judging.events import CasesStarted, Event
+from cts.judging.events import CasesStarted, Event, problem
 from cts.judging.judge import NO_RESUME_STATE, ResumeState
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
@@ -28,7 +29,7 @@ from cts.plugins import registry
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.running.tasks import Answer, Task, TaskRunner
+from cts.running.tasks import Answer, Task, TaskRunner, described_task, not_done
 
 #: Tasks that are given out before the answer of the first of them has been used.
 AHEAD = 64
@@ -36,13 +37,21 @@ AHEAD = 64
 #: Tasks that a process has at a time: one that it works on, and the next.
 QUEUED = 2
 
+#: A task with which so many processes have ended, none of which a driver is known to have ended, is given up.
+TRIES = 3
+
+#: How many seconds after the time of a run is up what processes are at is waited for.
+OVERRUN = 20.0
+
 #: How long a process may take to end by itself, in seconds.
 GRACE = 5.0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the processes of a run have in common. `states` are by the spec of a driver."""
+    """What the processes of a run have in common. `states` are by the spec of a driver, and `own_processes` are the
+    specs of those that are in processes of their own.
+    """
 
     specs: tuple[str, ...]
     profile: Profile
@@ -50,6 +59,8 @@ class Setting:
     baseline: Baseline
     reruns: int
     states: Mapping[str, ResumeState]
+    own_processes: frozenset[str] = frozenset()
+    time_is_up: Deadline = NO_DEADLINE
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,14 @@ _Message: TypeAlias = "_Started | _Done | BadInput | HarnessTrouble"
 
 
 @dataclass(eq=False)
+class _Given:
+    """A task that was taken, and how often a process ended with it for no reason that is known."""
+
+    task: Task
+    tries: int = 0
+
+
+@dataclass(eq=False)
 class _Process:
     """A process, the numbers of the tasks that it has, and the cases that its driver has."""
 
@@ -81,11 +100,15 @@ class _Process:
 
 
 class Processes:
-    """So many processes, which start with the first task and end with `close`."""
+    """So many processes, which start with the first task and end with `close`.
 
-    def __init__(self, count: int, setting: Setting) -> None:
+    Answers come as they are ready; those of a run that is to stop at its first finding, in the order of the tasks.
+    """
+
+    def __init__(self, count: int, setting: Setting, *, ordered: bool = False) -> None:
         self._count = count
         self._setting = setting
+        self._ordered = ordered
         self._processes: list[_Process] = []
         self._taken = 0
         self._died: dict[str, Counter[str]] = {
@@ -101,32 +124,35 @@ class Processes:
     def perform(
         self, tasks: Iterable[Task], stale: Callable[[Task], bool] = lambda task: False
     ) -> Iterator[tuple[Task, Answer]]:
-        """Each task with its answer, in their order; an empty one for a task that is `stale` by the time it begins.
+        """Each task with its answer; an empty one for a task that is `stale` by the time it begins.
 
         Raises HarnessTrouble where a process cannot do its work.
         """
         source, exhausted = iter(tasks), False
-        given: dict[int, Task] = {}
+        given: dict[int, _Given] = {}
         answers: dict[int, Answer] = {}
         ready: deque[int] = deque()
         # Tasks of an earlier call that was not waited for have lower numbers.
         used = self._taken
         while True:
-            while used in answers:
-                yield given.pop(used), answers.pop(used)
+            while answers and (not self._ordered or used in answers):
+                number = used if self._ordered else next(iter(answers))
                 used += 1
-            while not exhausted and self._taken - used < AHEAD:
+                yield given.pop(number).task, answers.pop(number)
+            while not exhausted and (self._taken - used < AHEAD if self._ordered else not ready):
                 task = next(source, None)
                 if task is None:
                     exhausted = True
-                else:
-                    given[self._taken] = task
-                    ready.append(self._taken)
-                    self._taken += 1
+                    break
+                given[self._taken] = _Given(task)
+                ready.append(self._taken)
+                self._taken += 1
+                if not self._ordered:
+                    self._give(ready, given, answers, stale)
             self._give(ready, given, answers, stale)
-            if used in answers:
+            if answers and (not self._ordered or used in answers):
                 continue
-            if used == self._taken:
+            if not given:
                 return
             self._wait(ready, given, answers)
 
@@ -146,11 +172,11 @@ class Processes:
         self._processes.clear()
 
     def _give(
-        self, ready: deque[int], given: Mapping[int, Task], answers: dict[int, Answer], stale: Callable[[Task], bool]
+        self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer], stale: Callable[[Task], bool]
     ) -> None:
-        """Give tasks to the processes that have the fewest."""
+        """Give out tasks that are ready, to the processes that have the fewest."""
         while ready:
-            if stale(given[ready[0]]):
+            if stale(given[ready[0]].task):
                 answers[ready.popleft()] = Answer()
                 continue
             if len(self._processes) < self._count and all(one.numbers for one in self._processes):
@@ -162,17 +188,21 @@ class Processes:
             idlest.numbers.append(number)
             # That it has died is noticed by what it does not answer.
             with contextlib.suppress(OSError):
-                idlest.connection.send((number, given[number]))
+                idlest.connection.send((number, given[number].task))
 
-    def _wait(self, ready: deque[int], given: Mapping[int, Task], answers: dict[int, Answer]) -> None:
-        """Take what processes have sent, some of it at least."""
+    def _wait(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
+        """Take what processes have sent, some of it at least, unless they overrun the time of the run."""
         by_connection = {one.connection: one for one in self._processes}
-        for connection in wait(list(by_connection)):
+        left = self._setting.time_is_up.left + OVERRUN
+        sent = wait(list(by_connection), None if left == float("inf") else max(0.0, left))
+        if not sent:
+            self._give_up(ready, given, answers)
+        for connection in sent:
             one = by_connection[connection]  # type: ignore[index]
             try:
                 message: _Message = one.connection.recv()
             except (EOFError, OSError):
-                ready.extendleft(number for number in reversed(self._buried(one)) if number in given)
+                self._buried(one, ready, given, answers)
                 continue
             match message:
                 case _Started():
@@ -185,16 +215,47 @@ class Processes:
                 case _:
                     raise message
 
-    def _buried(self, dead: _Process) -> list[int]:
-        """Note with which cases a process has died; returns the numbers of the tasks that it leaves."""
+    def _give_up(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
+        """The time has been up for long: what processes are still at is not waited for."""
+        why = self._setting.time_is_up()
+        for one in self._processes:
+            one.process.kill()
+            one.process.join()
+            one.connection.close()
+        self._processes.clear()
+        ready.clear()
+        for number, task in given.items():
+            if number not in answers:
+                answers[number] = not_done(task.task, why)
+
+    def _buried(
+        self, dead: _Process, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]
+    ) -> None:
+        """A process has ended: the cases that its driver had may be the reason, and its tasks are given out again.
+
+        The end of a process says nothing of a driver that is in one of its own, nor does it where it was killed from
+        outside. A task with which that happens again and again is given up.
+        """
         dead.process.join()
         dead.connection.close()
         self._processes.remove(dead)
-        if not dead.flying:
-            what = f"a process of the run has ended with status {dead.process.exitcode} while no driver had a case"
-            raise HarnessTrouble("process-died", what, "cts run -j", "the same run without -j shows more")
-        self._died[dead.spec].update(dead.flying)
-        return list(dead.numbers)
+        numbers = [number for number in dead.numbers if number in given]
+        ready.extendleft(reversed(numbers))
+        status = dead.process.exitcode or 0
+        if dead.flying and dead.spec not in self._setting.own_processes and not killed_from_outside(status):
+            self._died[dead.spec].update(dead.flying)
+            return
+        if not numbers:
+            return
+        first = given[numbers[0]]
+        first.tries += 1
+        if first.tries >= TRIES:
+            how = crash(status) or f"status {status}"
+            why = f"the process of the run that was at it ended {TRIES} times, with {how}: out of memory?"
+            ready.remove(numbers[0])
+            answers[numbers[0]] = not_done(first.task, why)
+            trouble = HarnessTrouble("process-died", why, described_task(first.task), "the same run without -j")
+            answers[numbers[0]].events.append(problem(trouble))
 
     def _begin(self) -> _Process:
         states = {
@@ -236,7 +297,7 @@ def _serve(connection: Connection, setting: Setting) -> None:
         for spec in setting.specs:
             opened = open_driver(spec, setting.quarantine, setting.baseline)
             drivers.append(replace(opened, resumed=setting.states[spec], emit=emit))
-        runner = TaskRunner(drivers, registry.oracle(), setting.profile, emit, setting.reruns)
+        runner = TaskRunner(drivers, registry.oracle(), setting.profile, emit, setting.reruns, setting.time_is_up)
         with rarely_collected():
             while (message := connection.recv()) is not None:
                 number, task = message

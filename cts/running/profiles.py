@@ -9,13 +9,18 @@ from dataclasses import dataclass
 from cts.errors import BadInput
 from cts.running.shard import WHOLE, Shard
 
+#: How long a finding is made smaller, where nobody says, in seconds.
+REDUCE_SECONDS = 20.0
+
 
 @dataclass(frozen=True)
 class Profile:
     """`max_examples` per area and driver; `seed` None means a new one for each run.
 
     `reductions` bounds the runs in which a shrunk finding is reduced further: smaller cases that a driver is given.
-    All examples are drawn, and those of the `shard` run. Each that passes is run with `sets` other parameter sets.
+    The last of
+    them, and of those by which its draws become simpler, begins within `reduce_seconds`. All examples are drawn, and
+    those of the `shard` run. Each that passes is run with `sets` other parameter sets.
     """
 
     name: str
@@ -24,6 +29,7 @@ class Profile:
     reductions: int = 2000
     shard: Shard = WHOLE
     sets: int = 0
+    reduce_seconds: float = REDUCE_SECONDS
 
 
 PROFILES = {

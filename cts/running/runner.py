@@ -26,31 +26,26 @@ that is no case's own, such as Ctrl-C, may end a run at any of these steps: driv
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import msgspec
 
 import cts
-from cts.driver import NamedDriver
+from cts.deadline import Deadline
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.batch import block_size
 from cts.judging.events import (
     CaseJudged,
-    DriverOpened,
     Emit,
     Event,
     GeneratorFault,
-    NotValidated,
     Result,
     RunStarted,
     SetsJudged,
     problem,
 )
-from cts.judging.judge import DRIVER_FAILURES, NO_RESUME_STATE, OpenDriver, ResumeState, trouble
+from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, trouble
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
@@ -58,16 +53,13 @@ from cts.model.sweep import AREA, sweep_name
 from cts.plugins import registry
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
-from cts.running.deadline import Deadline
-from cts.running.opening import open_driver
+from cts.running.opening import described, not_validated, open_driver
 from cts.running.processes import Processes, Setting
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
 from cts.running.tally import Tally
 from cts.running.tasks import Cases, Examples, Sets, Task, TaskRunner
-from cts.spirv import tools
-from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
 from cts.sweeps.selection import SweepEntry
 
 #: Cases and examples that a process gets at a time, where there are several, and how often it gets some at least.
@@ -197,7 +189,9 @@ class _Run:
     def _close(self, driver: OpenDriver) -> None:
         try:
             driver.driver.close()
-        except DRIVER_FAILURES as e:  # every driver is closed, whatever one of them does
+        except OUR_ENDS:
+            raise
+        except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
             self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
 
     def _resume(self, drivers: Sequence[OpenDriver]) -> None:
@@ -241,16 +235,16 @@ class _Run:
     def _performed(self, tasks: Sequence[Cases]) -> list[tuple[Entry, tuple[str, ...]]]:
         """Perform tasks until the run stops; returns the entries that they leave for last."""
         for_last: list[tuple[Entry, tuple[str, ...]]] = []
-        done = 0
+        left = {id(task): task for task in tasks}
         for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
             assert isinstance(task, Cases)
             for event in answer.events:
                 self._told(event)
             for_last += [task.entries[place] for place in answer.for_last]
-            done += 1
+            del left[id(task)]
             if self.stopped == STOPPED:
                 break
-        for task in tasks[done:]:
+        for task in left.values():
             for entry, specs in task.entries:
                 self._add([not_run(spec, entry.area, entry.name, self.stopped, generated=False) for spec in specs])
         return for_last
@@ -273,52 +267,68 @@ class _Run:
         """All universes, in their order; the sets of the next begin while the last of one are judged."""
         plan, oracle = self.plan, registry.oracle()
         waiting = [(e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers))]
-        runs: deque[SweepRun] = deque()
+        runs: dict[str, SweepRun] = {}
+        flying: Counter[str] = Counter()
 
         def tasks() -> Iterator[Sets]:
             while waiting and not self._stopping():
                 entry, some = waiting.pop(0)
                 run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
                 run.resume(plan.resumed.sets)
-                runs.append(run)
-                yield from run.tasks()
+                runs[entry.name] = run
+                flying[entry.name] += 1
+                for task in run.tasks():
+                    flying[entry.name] += 1
+                    yield task
+                flying[entry.name] -= 1
 
         why = ""
         for task, answer in self.executor.perform(tasks()):
             assert isinstance(task, Sets)
-            while runs[0].entry is not task.entry:
-                self._add(list(runs.popleft().finish("")))
-            runs[0].take(task, answer)
+            name = task.entry.name
+            runs[name].take(task, answer)
+            flying[name] -= 1
             # Whether a baseline lists what differs is known when all sets are judged.
-            if plan.stop_at_first and not plan.baseline.rules and runs[0].differs:
+            if plan.stop_at_first and not plan.baseline.rules and runs[name].differs:
                 why = STOPPED
                 break
-        for run in runs:
+            for ended in [n for n in runs if not flying[n]]:
+                self._add(list(runs.pop(ended).finish("")))
+        for run in runs.values():
             self._add(list(run.finish(why or self._stopping())))
         for entry, some in waiting:
             name, reason = sweep_name(entry.name), why or self._stopping()
             self._add([not_run(d.spec, AREA, name, reason, generated=True) for d in some])
 
     def _together(self, runs: Sequence[AreaRun]) -> None:
+        """Areas at the same time, a few examples of each in turn; one is told of when nothing of it is under way."""
         by_area = {run.area: run for run in runs}
+        #: What is under way of each area: its examples that are to come, and each task that has no answer yet.
+        flying = Counter({run.area: 1 for run in runs})
 
         def tasks() -> Iterator[Examples]:
-            for run in runs:
-                if self._stopping():
-                    return
-                yield from run.tasks(EXAMPLES if self.plan.jobs > 1 else None)
+            streams = deque((run.area, run.tasks(EXAMPLES if self.plan.jobs > 1 else None)) for run in runs)
+            while streams and self._stopping() != STOPPED:  # whose time is up, ends by itself
+                area, stream = streams.popleft()
+                task = next(stream, None)
+                if task is None:
+                    flying[area] -= 1
+                else:
+                    streams.append((area, stream))
+                    flying[area] += 1
+                    yield task
 
         def stale(task: Task) -> bool:
             return isinstance(task, Examples) and not by_area[task.area].wants(task)
 
-        turn = 0
         for task, answer in self.executor.perform(tasks(), stale):
             assert isinstance(task, Examples)
-            while runs[turn].area != task.area:
-                self._finish(runs[turn])
-                turn += 1
-            runs[turn].take(task, answer)
-        for run in runs[turn:]:
+            by_area[task.area].take(task, answer)
+            flying[task.area] -= 1
+            for area in [a for a, run in by_area.items() if not flying[a] and not run.has_last]:
+                del flying[area]
+                self._finish(by_area.pop(area))
+        for run in by_area.values():
             self._finish(run)
 
     def _finish(self, run: AreaRun) -> None:
@@ -343,10 +353,15 @@ class _Run:
         """What carries out tasks: this process, or several others."""
         plan = self.plan
         if plan.jobs == 1:
-            return nullcontext(TaskRunner(drivers, registry.oracle(), plan.profile, self._told, plan.reruns))
+            return nullcontext(
+                TaskRunner(drivers, registry.oracle(), plan.profile, self._told, plan.reruns, self.time_is_up)
+            )
         states = {driver.spec: driver.resumed for driver in drivers}
-        specs = tuple(states)
-        return Processes(plan.jobs, Setting(specs, plan.profile, plan.quarantine, plan.baseline, plan.reruns, states))
+        own = frozenset(driver.spec for driver in drivers if driver.own_process)
+        setting = Setting(
+            tuple(states), plan.profile, plan.quarantine, plan.baseline, plan.reruns, states, own, self.time_is_up
+        )
+        return Processes(plan.jobs, setting, ordered=plan.stop_at_first)
 
     def _told(self, event: Event) -> None:
         if isinstance(event, Result):
@@ -373,22 +388,3 @@ class _Run:
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         self.emit(problem(error))
-
-
-def not_validated() -> NotValidated | None:
-    """What a run tells where nothing can validate the modules that its drivers get; else None."""
-    return None if tools.can_validate() else NotValidated(NOT_VALIDATED, REMEDY)
-
-
-def described(driver: OpenDriver) -> DriverOpened:
-    """What a driver says of itself, as data that can be written."""
-    identity = driver.driver.identity() if isinstance(driver.driver, NamedDriver) else ""
-    capabilities = msgspec.json.decode(msgspec.json.encode(driver.capabilities))
-    return DriverOpened(driver.spec, identity, _ordered(capabilities))
-
-
-def _ordered(value: Any) -> Any:
-    """Data with every list in one order, which sets have of their own in each process."""
-    if isinstance(value, dict):
-        return {name: _ordered(item) for name, item in value.items()}
-    return sorted(map(_ordered, value), key=repr) if isinstance(value, list) else value

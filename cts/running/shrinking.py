@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.choices import Source
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput
 from cts.judging.batch import judge_all
 from cts.judging.events import Emit
@@ -13,6 +14,7 @@ from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
+from cts.reduction.cost import size
 from cts.reduction.evidence import tells
 from cts.reduction.minimize import Budget, minimize
 from cts.running.drawing import Example, Undrawn, checked_expectation, simplest_example
@@ -37,13 +39,19 @@ class Shrinker:
     """Makes the finding of one driver smaller: first its draws, then its case.
 
     Both keep to the verdict that it began with, so that it never slips from a driver's failure into an error of ours.
+    The time that they have begins with the first of them.
     """
 
-    def __init__(self, driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit) -> None:
+    def __init__(
+        self, driver: OpenDriver, oracle: Oracle, profile: Profile, emit: Emit, time_is_up: Deadline = NO_DEADLINE
+    ) -> None:
         self._driver = driver
         self._oracle = oracle
         self._profile = profile
         self._emit = emit
+        self._limit = time_is_up.within(profile.reduce_seconds)
+        #: Draws have the first third of the time.
+        self._draws_limit = self._limit.within(profile.reduce_seconds / 3)
 
     def shrunk(self, source: Source[Case], number: int, failing: Failing) -> Failing:
         """The smallest that was found; `flaky` where the same case does not fail again. Raises KeyboardInterrupt."""
@@ -63,7 +71,7 @@ class Shrinker:
         if again.attempt.verdict is not verdict:
             return _flaky(failing, verdict, again.attempt.verdict)
         simpler = of_draws(again)
-        return simpler if verdict is Verdict.ERROR else self._minimized(simpler)
+        return simpler if verdict is Verdict.ERROR else self._minimized(simpler, failing)
 
     def _attempt(self, case: Case) -> Failing | None:
         """A case on the driver, unless it is a fault of ours or one that shrinking avoids."""
@@ -87,6 +95,8 @@ class Shrinker:
             if isinstance(candidate, Undrawn):
                 return None
             identity = candidate.content_hash
+            if identity not in tried and self._draws_limit():
+                return None
             if identity not in tried:
                 attempted = self._attempt(candidate)
                 like = attempted is not None and self._is(verdict, attempted) and (not telling or _tells(attempted))
@@ -99,13 +109,16 @@ class Shrinker:
         known = self._driver.baseline.known_by_condition(attempted.case, verdict)
         return attempted.attempt.verdict is verdict and known is None
 
-    def _minimized(self, failing: Failing) -> Failing:
-        """Make the case smaller, away from what is known or left for last."""
+    def _minimized(self, failing: Failing, first: Failing) -> Failing:
+        """Make the case smaller, away from what is known or left for last. The `first` one ended alike."""
         driver, verdict = self._driver, failing.attempt.verdict
-
+        if self._limit():
+            whole = size(failing.case)
+            return replace(failing, reduction=Reduction(Stopped.TIME_LIMIT, whole, whole))
+        seen = [failing.attempt] if failing.case is not first.case else [first.attempt, failing.attempt]
         try:
-            budget = Budget(runs=self._profile.reductions)
-            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit)
+            budget = Budget(self._limit.left, self._profile.reductions)
+            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit, seen)
         except BadInput as e:
             return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=e.what))
         if minimized.reduction.stopped is Stopped.INTERRUPTED:

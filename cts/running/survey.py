@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from cts.choices import Source
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.events import Emit, Finding, Progress, Shrinking, ignore
 from cts.model import Case
 from cts.oracle.expectation import Oracle
-from cts.running.deadline import NO_DEADLINE, Deadline
 from cts.running.drawing import Fault, Faults, Faulty, checked_expectation
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
@@ -141,6 +141,11 @@ class Survey:
             if not self.alive or self._late:
                 return
             yield self._for_last.pop(0)
+
+    @property
+    def has_last(self) -> bool:
+        """Whether a quarantine leaves some examples for last."""
+        return bool(self._for_last)
 
     def wants(self, specs: Iterable[str]) -> bool:
         """Whether examples on these drivers are still asked for."""

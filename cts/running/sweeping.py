@@ -11,12 +11,12 @@ from itertools import pairwise, zip_longest
 import msgspec
 import numpy as np
 
+from cts.deadline import Deadline
 from cts.judging.events import Emit, Progress, Result, SetsJudged, UniverseSwept
 from cts.judging.judge import OpenDriver
 from cts.model.sweep import AREA, sweep_name
 from cts.oracle.expectation import Oracle
 from cts.running.causes import Causes
-from cts.running.deadline import Deadline
 from cts.running.profiles import Profile
 from cts.running.tasks import Answer, Sets
 from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
@@ -129,7 +129,7 @@ class SweepRun:
             not_run[progress.details[State.NOT_RUN]] = counts[State.NOT_RUN]
         if State.PENDING in counts:
             not_run[why] = counts[State.PENDING]
-        finder = Causes(self.universe, driver, self._oracle, self._profile, self._emit, self._reruns)
+        finder = Causes(self.universe, driver, self._oracle, self._profile, self._emit, self._reruns, self._time_is_up)
         causes = finder.find(self.chosen, states)
         swept = UniverseSwept(
             driver.spec,

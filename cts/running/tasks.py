@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.batch import block_size
 from cts.judging.events import Emit, Event
 from cts.judging.judge import OpenDriver
@@ -15,9 +18,11 @@ from cts.running.cases import run_cases
 from cts.running.corpus import Entry
 from cts.running.explore import Explorer
 from cts.running.profiles import Profile
-from cts.running.survey import Seen
-from cts.sweeps.judging import Judged, judge_sets, together
+from cts.running.results import not_run
+from cts.running.survey import Attempted, Seen
+from cts.sweeps.judging import Judged, State, judge_sets, together
 from cts.sweeps.selection import Chosen, SweepEntry, opened
+from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,49 @@ class Answer:
     events: list[Event] = field(default_factory=list)
 
 
+def described_task(task: Task) -> str:
+    """A task in words."""
+    match task:
+        case Cases():
+            names = [entry.name for entry, _ in task.entries]
+            return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        case Examples():
+            return f"examples {task.numbers.start} to {task.numbers.stop - 1} of {task.area}"
+        case Sets():
+            return f"sets {task.start} to {task.stop - 1} of {task.entry.name}"
+
+
+def not_done(task: Task, why: str) -> Answer:
+    """The answer to a task that was not carried out: nothing of it has run."""
+    match task:
+        case Cases():
+            results: list[Event] = [
+                not_run(spec, entry.area, entry.name, why, generated=False)
+                for entry, specs in task.entries
+                for spec in specs
+            ]
+            return Answer(events=results)
+        case Examples():
+            attempts = dict.fromkeys(task.specs, Attempted(Verdict.NOT_RUN, why))
+            return Answer(seen=[Seen(number, attempts=attempts) for number in task.numbers])
+        case Sets():
+            states = np.full(task.stop - task.start, State.NOT_RUN, np.uint8)
+            return Answer(sets={spec: Judged(states, details={State.NOT_RUN: why}) for spec in task.specs})
+
+
 class TaskRunner:
     """Carries out tasks in this process, with drivers of its own, and tells `emit` of it."""
 
     def __init__(
-        self, drivers: Sequence[OpenDriver], oracle: Oracle, profile: Profile, emit: Emit, reruns: int
+        self,
+        drivers: Sequence[OpenDriver],
+        oracle: Oracle,
+        profile: Profile,
+        emit: Emit,
+        reruns: int,
+        time_is_up: Deadline = NO_DEADLINE,
     ) -> None:
+        self._time_is_up = time_is_up
         self._drivers = {driver.spec: driver for driver in drivers}
         self._oracle = oracle
         self._profile = profile
@@ -81,10 +123,9 @@ class TaskRunner:
     def perform(
         self, tasks: Iterable[Task], stale: Callable[[Task], bool] = lambda task: False
     ) -> Iterator[tuple[Task, Answer]]:
-        """Each task with its answer, carried out when it is asked for, if it is not `stale` then."""
+        """Each task with its answer, carried out when it is asked for; an empty one if it is `stale` then."""
         for task in tasks:
-            if not stale(task):
-                yield task, self.answer(task)
+            yield task, Answer() if stale(task) else self.answer(task)
 
     def answer(self, task: Task) -> Answer:
         """Carry out one task."""
@@ -95,7 +136,10 @@ class TaskRunner:
         drivers = [[self._drivers[spec] for spec in specs] for _, specs in task.entries]
         entries = [(entry, some) for (entry, _), some in zip(task.entries, drivers, strict=True)]
         size = block_size(list(self._drivers.values()))
-        return Answer(for_last=run_cases(entries, self._oracle, self._emit, self._reruns, size, last=task.last))
+        for_last = run_cases(
+            entries, self._oracle, self._emit, self._reruns, size, last=task.last, time_is_up=self._time_is_up
+        )
+        return Answer(for_last=for_last)
 
     def _judged_sets(self, task: Sets, driver: OpenDriver) -> Judged:
         """The sets of a task, part by part."""
@@ -109,6 +153,13 @@ class TaskRunner:
             drivers = [self._drivers[spec] for spec in task.group]
             source = registry.area(task.area)(drivers[0].capabilities)
             self._explorers[key] = Explorer(
-                source, drivers, self._oracle, self._profile, self._emit, task.area, self._reruns
+                source,
+                drivers,
+                self._oracle,
+                self._profile,
+                self._emit,
+                task.area,
+                self._reruns,
+                self._time_is_up,
             )
         return self._explorers[key]

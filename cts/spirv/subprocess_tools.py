@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cts.child_process import crash
 from cts.errors import HarnessTrouble
 from cts.spirv.grammar import find_cmeel_file
 
@@ -33,9 +34,6 @@ NOT_VALIDATED = "modules are not validated: no spirv-val found"
 
 #: How long a program may take, in seconds.
 _PATIENCE = 60
-
-#: Windows' status codes of processes that an exception has ended begin here.
-_EXCEPTION = 0xC0000000
 
 
 class ToolError(HarnessTrouble):
@@ -71,17 +69,6 @@ def program(name: str) -> str:
     if path is None:
         raise HarnessTrouble("missing-program", f"cannot find {name}", remedy=REMEDY)
     return path
-
-
-def crash(code: int) -> str:
-    """What ended a process with this status, "" where it ended by itself.
-
-    >>> crash(-11), crash(0xC0000005), crash(1)
-    ('signal 11', 'exception 0xc0000005', '')
-    """
-    if code < 0:
-        return f"signal {-code}"
-    return f"exception {code:#x}" if code >= _EXCEPTION else ""
 
 
 def validate_apart(words: Words, target: str = TARGET) -> str:

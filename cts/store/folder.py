@@ -44,7 +44,7 @@ class RunFolder:
             drivers = (*self.manifest.drivers, driver)
             self.manifest = msgspec.structs.replace(self.manifest, drivers=drivers)
             write(self.path, self.manifest)
-        elif before != driver:
+        elif before != msgspec.structs.replace(driver, own_process=before.own_process, boot=before.boot):
             changed = f"{before.identity!r} then, {driver.identity!r} now"
             if before.identity == driver.identity:
                 changed = "it has other capabilities now"

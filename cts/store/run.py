@@ -25,6 +25,7 @@ from cts.judging.events import (
 )
 from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
+from cts.running.boot import boot
 from cts.running.deadline import lacks_time
 from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
@@ -133,7 +134,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
             case _:
                 pass
     known = tuple(results.values()), tuple(judged), tuple(problems)
-    return Run(path, manifest, *known, footer, missing, deaths(events), tuple(sets), tuple(swept.values()))
+    return Run(path, manifest, *known, footer, missing, deaths(events, boot()), tuple(sets), tuple(swept.values()))
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:
@@ -157,23 +158,30 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     return RunFolder(path, run.manifest, writer), plan
 
 
-def deaths(events: Iterable[Event]) -> dict[str, dict[str, int]]:
-    """How often a process died while a driver had a case, by driver and content hash.
+def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
+    """How often the run ended while a driver had a case, by driver and content hash, where that may be the driver's
+    doing.
 
-    Each process opens its drivers; what the one before had still given to a driver then, it died with.
+    Each process opens its drivers; what the one before had still given to a driver then, it ended with. That says
+    nothing of a driver in a process of its own, unless the whole machine was started anew in between; `now` names the
+    time since the last such start.
     """
     died: dict[str, Counter[str]] = {}
+    opened: dict[str, DriverOpened] = {}
     spec, flying = "", set[str]()
 
-    def landed() -> None:
-        if flying:
+    def landed(boot: str) -> None:
+        before = opened.get(spec)
+        shared = before is None or not before.own_process
+        if flying and (shared or (before is not None and before.boot and boot and boot != before.boot)):
             died.setdefault(spec, Counter()).update(flying)
         flying.clear()
 
     for event in events:
         match event:
             case DriverOpened():
-                landed()
+                landed(event.boot)
+                opened[event.driver] = event
             case CasesStarted():
                 spec, flying = event.driver, set(event.hashes)
             case CaseJudged():
@@ -182,7 +190,7 @@ def deaths(events: Iterable[Event]) -> dict[str, dict[str, int]]:
                 flying.clear()
             case _:
                 pass
-    landed()
+    landed(now)
     return {spec: dict(counts) for spec, counts in died.items()}
 
 

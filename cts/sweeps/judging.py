@@ -16,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.driver import Outcome, Status, SweepDriver, SweepJob
-from cts.errors import HarnessTrouble
+from cts.errors import HarnessTrouble, described
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
-from cts.judging.judge import DRIVER_FAILURES, MAX_RUN_DEATHS, OpenDriver, describe, job_for
+from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
 from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
 from cts.model.sweep import Bytes, Sweep, sets_at_a_time, window_strides
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept
+from cts.printable import said
+from cts.spirv.lowering import OfSweep
 from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
 
@@ -110,7 +112,7 @@ class Judged:
         """Give some sets a state that is not PASS."""
         self.states[places] = state
         if detail:
-            self.details.setdefault(state, detail)
+            self.details.setdefault(state, said(detail))
 
     def put(self, start: int, some: Judged) -> None:
         """Put in what became of the sets from a place on."""
@@ -197,14 +199,16 @@ class _Judge:
             start = time.perf_counter()
             try:
                 outcome = next(outcomes, None)
-            except DRIVER_FAILURES as e:
+            except OUR_ENDS:
+                raise
+            except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
                 if self.own is not None:
                     raise self.own from None
                 if not self.flying:  # from one that takes nothing, nothing is to be expected
-                    self.result.note(np.flatnonzero(self.result.states == State.PENDING), State.ERROR, describe(e))
+                    self.result.note(np.flatnonzero(self.result.states == State.PENDING), State.ERROR, described(e))
                     return
                 for block, _ in self.flying:
-                    self.result.note(block.places, State.ERROR, describe(e))
+                    self.result.note(block.places, State.ERROR, described(e))
                 self.flying.clear()
                 outcomes = driver.run_sweeps(self._jobs(self._blocks()))
                 continue
@@ -228,7 +232,9 @@ class _Judge:
                 return
             died = self._deaths(pending[0])
             if died >= MAX_RUN_DEATHS:
-                self.result.note(pending[:FEW_SETS], State.CRASH, f"the run died with these sets {died} times")
+                self.result.note(
+                    pending[:FEW_SETS], State.CRASH, f"{ended_with(self.driver, died)}, with {FEW_SETS} sets"
+                )
                 continue
             places = pending[: FEW_SETS if died else most]
             start = int(places[-1]) + 1
@@ -311,8 +317,10 @@ class _Judge:
         prepared = _job(block.sweep, self.driver.capabilities.subgroup_size)
         try:
             (outcome,) = self.driver.driver.run_sweeps([prepared])
-        except Exception as e:  # noqa: BLE001 - as above
-            outcome = Outcome(Status.ERROR, detail=describe(e))
+        except OUR_ENDS:
+            raise
+        except BaseException as e:  # noqa: BLE001 - as above
+            outcome = Outcome(Status.ERROR, detail=described(e))
         return prepared, outcome
 
     def _one_by_one(self, block: _Block) -> None:
@@ -324,8 +332,10 @@ class _Judge:
                 outcome = self.driver.driver.run(job_for(self.driver, case))
                 self.result.seconds += time.perf_counter() - start
                 state, detail = self._of_case(case, i, block, outcome)
-            except Exception as e:  # noqa: BLE001 - a driver may raise anything, and return anything
-                state, detail = State.ERROR, describe(e)
+            except OUR_ENDS:
+                raise
+            except BaseException as e:  # noqa: BLE001 - a driver may raise anything, and return anything
+                state, detail = State.ERROR, described(e)
             self.result.note(np.array([place]), state, detail)
 
     def _of_case(self, case: Case, i: int, block: _Block, outcome: Outcome) -> tuple[State, str]:
@@ -349,16 +359,8 @@ class _Judge:
 
 
 def _job(sweep: Sweep, subgroup_size: int) -> SweepJob:
-    from cts.job import ModuleJob
-
     memory = sweep.memory()
-
-    def module() -> ModuleJob:
-        from cts.spirv.lower import sweep_job
-
-        return sweep_job(sweep, memory, subgroup_size)
-
-    return SweepJob(sweep, memory, module)
+    return SweepJob(sweep, memory, OfSweep(sweep, memory, subgroup_size))
 
 
 def _halves(block: _Block) -> tuple[_Block, _Block]:

@@ -13,13 +13,14 @@ import subprocess
 from dataclasses import dataclass
 from typing import Protocol
 
+from cts.child_process import crash
 from cts.driver import ModuleJudge, Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins import registry
 from cts.spirv.assembly import Words
 from cts.spirv.module import ModuleBuilder
-from cts.spirv.subprocess_tools import TARGET, crash, packaged_program, program
+from cts.spirv.subprocess_tools import TARGET, packaged_program, program
 
 #: Seconds that a tool may take for a module.
 PATIENCE = 30

@@ -84,6 +84,9 @@ class VulkanDriver:
 
     name = "vulkan"
 
+    #: What a device does ends a worker, and not the suite.
+    own_process = True
+
     def __init__(self, options: Options) -> None:
         self._options = options
         self._opening = Opening(
@@ -101,6 +104,11 @@ class VulkanDriver:
         self._journal = Journal(options.journal)
         self._batches: dict[int, list[_Item]] = {}
         self._closed = False
+
+    @property
+    def restarts(self) -> int:
+        """How often a worker was started again."""
+        return self.pool.restarts
 
     @property
     def description(self) -> protocol.Description:

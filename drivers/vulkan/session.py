@@ -12,14 +12,17 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from cts.child_process import Ended
 from cts.driver import Status
-from cts.drivers.vulkan.process import Ended, WorkerProcess
-from cts.drivers.vulkan.start import Opening, open_device
+from cts.drivers.vulkan.start import Opening, WorkerProcess, open_device
 from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
 from cts.errors import HarnessTrouble
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
 _PAUSES = (0.0, 1.0, 5.0, 15.0)
+
+#: A run with which the worker has been killed from outside so often, alone but for the first time, is given up.
+MAX_KILLS = 3
 
 _STATUS = {
     "timeout": Status.TIMEOUT,
@@ -66,12 +69,21 @@ class _Suspicion:
 
 @dataclass
 class _Ticket:
-    """A run in flight. `loss` is its result if that is known before its answer is due."""
+    """A run in flight. `loss` is its result if that is known before its answer is due.
+
+    `kills` is how often the worker was killed from outside while it ran.
+    """
 
     run: Run
     phase: Phase | None = None
     loss: Loss | None = None
     suspicion: _Suspicion | None = None
+    kills: int = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other run is to be in flight with it, so that what happens is its own doing."""
+        return self.suspicion is not None or self.kills > 0
 
     def where(self) -> str:
         """What it is doing, in words."""
@@ -141,12 +153,12 @@ class Session:
             ticket = self._waiting[0]
             if ticket.loss is None:
                 live = [t for t in self._sent.values() if t.loss is None]
-                alone = ticket.suspicion is not None or any(t.suspicion for t in live)
+                alone = ticket.alone or any(t.alone for t in live)
                 if len(live) >= (1 if alone else self.window):
                     return
                 if not self._sent:
                     self._since = time.monotonic()
-                worker.send(ticket.run)
+                worker.ask(ticket.run)
             self._sent[ticket.run.id] = self._waiting.popleft()
 
     def _step(self, worker: WorkerProcess) -> None:
@@ -187,6 +199,10 @@ class Session:
         """Find the run that caused the worker's end."""
         live = [t for t in self._sent.values() if t.loss is None]
         suspects = [t for t in live if t.phase is not None] or live
+        if end.how == "killed":
+            self._note_kill(worker, end, suspects)
+            self._abandon(worker)
+            return
         if end.how == "garbage":
             suspects = live[:1]
             loss = Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {end.detail}"))
@@ -201,6 +217,14 @@ class Session:
             for ticket in suspects:
                 ticket.suspicion = suspicion
         self._abandon(worker)
+
+    def _note_kill(self, worker: WorkerProcess, end: Ended, suspects: list[_Ticket]) -> None:
+        """Runs with which the worker was killed from outside run again: one kill says nothing of them."""
+        for ticket in suspects:
+            ticket.kills += 1
+            if ticket.kills >= MAX_KILLS:
+                what = f"{end.detail}, from outside, {ticket.kills} times {ticket.where()}: out of memory?"
+                ticket.loss = Loss(Status.ERROR, self._quote(worker, what))
 
     def _settle(self, ticket: _Ticket, result: Result) -> None:
         """The oldest run has its result."""

@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from cts.child_process import ChildProcess, Ended
 from cts.driver import QueryFailed
 from cts.drivers.vulkan import package
-from cts.drivers.vulkan.process import Ended, WorkerProcess
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
     Answers,
@@ -24,8 +24,11 @@ from cts.drivers.vulkan.worker.protocol import (
     Open,
     Opened,
     Reply,
+    Request,
     Tried,
     Try,
+    frame,
+    read_reply,
 )
 from cts.errors import BadInput, HarnessTrouble
 from cts.layout_conversions.calls import Trial, from_plain, to_plain
@@ -35,6 +38,18 @@ _R = TypeVar("_R", Devices, Opened)
 
 #: Which type of device is meant when none is named.
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
+
+
+class WorkerProcess(ChildProcess[Reply]):
+    """A started worker."""
+
+    def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
+        """Raises OSError where the command cannot be started."""
+        super().__init__(argv, read_reply, preamble)
+
+    def ask(self, message: Request) -> None:
+        """Queue a message."""
+        self.send(frame(message))
 
 
 @dataclass(frozen=True)
@@ -59,7 +74,7 @@ def open_device(opening: Opening, again: Description | None = None) -> tuple[Wor
     worker, devices = greet(opening)
     try:
         chosen = choose(devices.devices, again.device.uuid if again else opening.device)
-        worker.send(Open(chosen.index, opening.threads, opening.memory))
+        worker.ask(Open(chosen.index, opening.threads, opening.memory))
         return worker, expect(worker, Opened, opening.timeout).description
     except BaseException:
         worker.kill()
@@ -70,7 +85,7 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
     """What the device of a UUID answers to every query. Raises HarnessTrouble, and QueryFailed where a query fails."""
     worker, devices = greet(opening)
     try:
-        worker.send(Ask(choose(devices.devices, device).index))
+        worker.ask(Ask(choose(devices.devices, device).index))
         call, deadline = "the first query", time.monotonic() + opening.timeout
         while isinstance(reply := worker.receive(deadline - time.monotonic()), Asking):
             call = reply.call
@@ -100,7 +115,7 @@ class Trials:
         if self._worker is None:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
-        self._worker.send(Try(self._index, to_plain(trial), self._opening.memory))
+        self._worker.ask(Try(self._index, to_plain(trial), self._opening.memory))
         call, deadline = "the first call", time.monotonic() + self._opening.timeout
         while isinstance(reply := self._worker.receive(deadline - time.monotonic()), Asking):
             call = reply.call
@@ -132,7 +147,7 @@ def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
             "worker-start", f"the worker cannot be started: {e}", " ".join(argv[:3]), "correct the option `worker`"
         ) from e
     try:
-        worker.send(Hello(VERSION, opening.validation))
+        worker.ask(Hello(VERSION, opening.validation))
         return worker, expect(worker, Devices, opening.timeout)
     except BaseException:
         worker.kill()

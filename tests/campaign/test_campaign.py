@@ -26,11 +26,11 @@ from cts.campaign.settings import Settings, identity
 from cts.campaign.table import silence
 from cts.campaign.totals import Totals, chance
 from cts.campaign.worker import Worker
+from cts.deadline import Deadline
 from cts.driver import Outcome, SweepJob
 from cts.errors import BadInput
 from cts.model import loads_case, written
 from cts.plugins import registry
-from cts.running.deadline import Deadline
 from cts.running.drawing import example
 from cts.store.manifest import sweep_record
 from cts.sweeps.selection import select

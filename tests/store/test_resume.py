@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import cts
-from cts.errors import BadInput
+from cts.errors import BadInput, OutputClosed
 from cts.judging.events import CaseJudged, Event, GeneratorFault, Result, encode
 from cts.running import corpus
 from cts.running.profiles import Profile
@@ -33,7 +33,7 @@ DRIVERS = ("fake:mortal", "fake:right")
 PROFILE = Profile("default", 25, 3)
 
 
-class Died(BaseException):
+class Died(OutputClosed):
     """In the place of the end of the process: nothing is closed, and nothing else is written."""
 
 
@@ -161,10 +161,10 @@ def test_killed_for_good(tmp_path: Path, fakes_path: Path) -> None:
             env={**environment, "FAKE_DIES_AT": dies_at}, timeout=120,
         ).returncode  # fmt: skip
 
-    assert command("run", FOLDER, "--driver", "fake:mortal", dies_at="13") == -signal.SIGKILL
+    assert command("run", FOLDER, "--driver", "fake:mortal,process=shared", dies_at="13") == -signal.SIGABRT
     before = load(tmp_path / "cts-run")
     assert len(before.judged) == 11 and before.footer is None, "one of them failed, and was run again"
-    assert sum(before.died["fake:mortal"].values()) == 1
+    assert sum(before.died["fake:mortal,process=shared"].values()) == 1
     assert command("run", "--resume", "cts-run") == 1
     after = load(tmp_path / "cts-run")
     assert after.footer is not None and len(after.results) == len(corpus.select([FOLDER])[0])
@@ -181,7 +181,7 @@ def test_what_takes_the_run_along_each_time_is_a_crash(runs: Runs, batch: str) -
         resumed += 1
     crashed = {r.name: r for r in after.results if r.verdict is Verdict.CRASH}
     assert set(crashed) > {"generated.fake_area"}, "a case of the corpus, too"
-    assert {r.detail for r in crashed.values()} == {"the run died with it 2 times"}
+    assert {r.detail for r in crashed.values()} == {"the run ended twice while this case ran"}
     assert all(r.verdict is Verdict.PASS for r in after.results if r.name not in crashed)
     assert max(after.died[driver].values()) == 2
     assert resumed == 2 * len(crashed) or batch, "each took two processes along; a block may have others behind it"

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts.deadline import NO_DEADLINE
 from cts.judging.events import Event, Result, SetsJudged, UniverseSwept, ignore
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
 from cts.plugins import registry
 from cts.running import runner, sweeping
-from cts.running.deadline import NO_DEADLINE
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.runner import Plan

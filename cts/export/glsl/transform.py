@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from cts.child_process import crash
 from cts.driver import Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.export.cannot import CannotExpress
@@ -13,7 +14,7 @@ from cts.export.glsl.compiler import Compiled, compiled, version
 from cts.export.glsl.source import glsl
 from cts.job import ModuleJob
 from cts.plugins.transform import Origin, TransformFailed
-from cts.spirv.subprocess_tools import crash, find_program, system_program, validate_apart
+from cts.spirv.subprocess_tools import find_program, system_program, validate_apart
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,37 @@
+"""Text of drivers, devices and files, fit for terminals, logs, JSON and XML: what none of them may get is escaped."""
+
+from __future__ import annotations
+
+import re
+
+#: Characters of what a driver says of one case that are kept.
+KEPT = 20_000
+
+#: Control characters but tabulators and line ends; halves of surrogate pairs, which no UTF-8 has; what reverses the
+#: direction of writing, or ends lines for some readers alone; and what XML does not allow.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    r"""The text with escapes in the place of what a terminal, a log or a file of text must not get.
+
+    >>> print(printable("a\x1b[2J\ud800\r\nb"))
+    a\x1b[2J\ud800
+    b
+    """
+    if _UNFIT.search(text) is None:
+        return text
+    return _UNFIT.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def said(text: object) -> str:
+    """What a driver says, as text that can be kept: printable, and not longer than `KEPT` characters."""
+    whole = text if isinstance(text, str) else str(text)
+    fit = printable(whole if len(whole) <= KEPT else whole[:KEPT])
+    more = len(whole) - KEPT
+    return f"{fit}\n... and {more} more characters" if more > 0 else fit
+
+
+def _escape(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

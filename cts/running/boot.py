@@ -1,0 +1,15 @@
+"""Whether a machine was started anew."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def boot() -> str:
+    """What names the time since this machine was started, "" where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
