@@ -5,16 +5,20 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import io
 import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 #: What libraries for linear algebra read as they are loaded, and processes inherit (docs/decisions/one-thread.md).
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+#: How long threads that a driver has left may take to end, in seconds.
+_GRACE = 1.0
 
 
 class _Notices(logging.Handler):
@@ -32,16 +36,17 @@ def main() -> None:
     Where nobody reads the output any more, as with `| head`, the command ends without a word, and with the status that
     a shell shows for a program that the signal SIGPIPE has ended.
     """
+    from cts.cli.streams import replace_standard_streams
     from cts.errors import OutputClosed
+    from cts.heartbeat import heartbeat
     from cts.running.garbage import rarely_collected
 
     # Nothing is worth collecting when the process ends: looking through all modules takes a tenth of a short command.
     atexit.register(gc.freeze)
     if not any(name in os.environ for name in _THREADS):
         os.environ.update(dict.fromkeys(_THREADS, "1"))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a console may lack characters of a device's name
+    replace_standard_streams()
+    heartbeat.watch(lambda word: print(f"cts: {word}", file=sys.stderr, flush=True))
     notices = logging.getLogger("cts")
     notices.addHandler(_Notices())
     notices.setLevel(logging.INFO)
@@ -56,7 +61,28 @@ def main() -> None:
     except (BrokenPipeError, OutputClosed):
         _discard_output()
         status = 128 + signal.SIGPIPE
+    except OSError as e:
+        _discard_output()
+        _say(f"error[output]: what is printed cannot be written: {e.strerror or e}")
+        status = 3
+    _exit(status)
+
+
+def _exit(status: int) -> NoReturn:
+    """End the process, also where a driver has left threads that do not end."""
+    others = [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]
+    for thread in others:
+        thread.join(_GRACE)
+    if left := [thread.name for thread in others if thread.is_alive()]:
+        _say(f"left by a driver, and not waited for: threads {', '.join(left)}")
+        _discard_output()
+        os._exit(status)
     sys.exit(status)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _run() -> int:
@@ -91,6 +117,5 @@ def _run() -> int:
 def _discard_output() -> None:
     """Send what is still buffered nowhere, so that Python does not complain of it when it ends."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.__stdout__, sys.__stderr__):
-        if stream is not None:
-            os.dup2(nowhere, stream.fileno())
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(nowhere, sys.stdout.fileno())
