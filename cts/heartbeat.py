@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 #: Seconds without a word after which there is one.
 SILENCE = 30.0
@@ -36,16 +37,25 @@ class Heartbeat:
         doing = f": {self.doing}" if self.doing else ""
         return f"still at work after {self._clock() - self._started:.0f} s{doing}"
 
-    def watch(self, say: Callable[[str], None]) -> None:
-        """Say so from now on, in a thread that ends with the process."""
+    @contextmanager
+    def watching(self, say: Callable[[str], None]) -> Iterator[None]:
+        """Within, say so when it is time, from a thread."""
+        self._started = self._heard = self._clock()
+        ended = threading.Event()
 
         def run() -> None:
-            while True:
-                time.sleep(max(self.wait, 0.1))
+            while not ended.wait(max(self.wait, 0.1)):
                 if word := self.word():
                     say(word)
 
-        threading.Thread(target=run, name="heartbeat", daemon=True).start()
+        thread = threading.Thread(target=run, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self.doing = ""
 
 
 #: That of the command.

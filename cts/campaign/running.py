@@ -23,6 +23,12 @@ TICK = 0.5
 #: Causes whose cases are made smaller when all is judged.
 REDUCED = 20
 
+#: The largest part of the time that is kept for them.
+FOR_REDUCTIONS = 0.25
+
+#: How many seconds after the time is up what processes are at is waited for.
+OVERRUN = 20.0
+
 Show = Callable[[CampaignFolder, Waiting], None]
 
 
@@ -36,6 +42,7 @@ class Campaign:
         self._executor = executor
         self._show = show
         self._time_is_up = time_is_up
+        self._whole = time_is_up.left
         self._reduce_seconds = reduce_seconds
         self._began = time.monotonic() - folder.seconds
         self._heard = time.monotonic()
@@ -44,19 +51,33 @@ class Campaign:
             self._done(done)
 
     def run(self) -> int:
-        """Do what there is to do until it is done or the time is up; returns the exit status."""
-        self._perform(self._chunks())
-        if self._reduce_seconds > 0:
-            causes = [
-                c for c, _ in self._folder.totals.causes.most_common(REDUCED) if c not in self._folder.totals.reduced
-            ]
-            tasks = [Reduce(c, self._folder.totals.shortest(c).case, self._reduce_seconds) for c in causes]
-            self._perform(lambda: tasks.pop(0) if tasks else None)
+        """Do what there is to do until it is done or the time is up; returns the exit status.
+
+        What has not come back `OVERRUN` seconds after that is not waited for, and done when the campaign is resumed.
+        """
+        self._perform(lambda: self._planner.next() if self._time_is_up.left > self._for_reductions() else None)
+        causes = self._causes()
+        self._perform(lambda: self._reduction(causes.pop(0)) if causes and not self._time_is_up() else None)
         self._show(self._folder, Waiting())
         return self._folder.totals.exit_status
 
-    def _chunks(self) -> Callable[[], Task | None]:
-        return lambda: None if self._time_is_up() else self._planner.next()
+    def _causes(self) -> list[str]:
+        """The causes of which a case is to be made smaller, the most frequent ones first."""
+        totals = self._folder.totals
+        if self._reduce_seconds <= 0:
+            return []
+        return [cause for cause, _ in totals.causes.most_common(REDUCED) if cause not in totals.reduced]
+
+    def _for_reductions(self) -> float:
+        """Seconds that are kept for them, a part of the time at most."""
+        if self._time_is_up.left == float("inf"):
+            return 0.0
+        rounds = -(-len(self._causes()) // max(1, self._executor.size))
+        return min(rounds * self._reduce_seconds, FOR_REDUCTIONS * self._whole)
+
+    def _reduction(self, cause: str) -> Reduce:
+        seconds = min(self._reduce_seconds, max(1.0, self._time_is_up.left))
+        return Reduce(cause, self._folder.totals.shortest(cause).case, seconds)
 
     def _perform(self, following: Callable[[], Task | None]) -> None:
         while True:
@@ -66,7 +87,7 @@ class Campaign:
                 if task is None:
                     break
                 self._executor.submit(task)
-            if not self._executor.flying:
+            if not self._executor.flying or self._time_is_up.left < -OVERRUN:
                 return
             for task, answer in self._executor.answers(TICK):
                 self._heard = time.monotonic()

@@ -36,7 +36,7 @@ def main() -> None:
     Where nobody reads the output any more, as with `| head`, the command ends without a word, and with the status that
     a shell shows for a program that the signal SIGPIPE has ended.
     """
-    from cts.cli.streams import replace_standard_streams
+    from cts.cli.streams import printed_streams
     from cts.errors import OutputClosed
     from cts.heartbeat import heartbeat
     from cts.running.garbage import rarely_collected
@@ -45,8 +45,6 @@ def main() -> None:
     atexit.register(gc.freeze)
     if not any(name in os.environ for name in _THREADS):
         os.environ.update(dict.fromkeys(_THREADS, "1"))
-    replace_standard_streams()
-    heartbeat.watch(lambda word: print(f"cts: {word}", file=sys.stderr, flush=True))
     notices = logging.getLogger("cts")
     notices.addHandler(_Notices())
     notices.setLevel(logging.INFO)
@@ -54,17 +52,16 @@ def main() -> None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     # A job that is cancelled or out of time ends like one that Ctrl-C ends: reports are written, devices given back.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with rarely_collected():
-            status = _run()
-        sys.stdout.flush()
-    except (BrokenPipeError, OutputClosed):
-        _discard_output()
-        status = 128 + signal.SIGPIPE
-    except OSError as e:
-        _discard_output()
-        _say(f"error[output]: what is printed cannot be written: {e.strerror or e}")
-        status = 3
+    with printed_streams(), heartbeat.watching(lambda word: _say(f"cts: {word}")):
+        try:
+            with rarely_collected():
+                status = _run()
+            sys.stdout.flush()
+        except (BrokenPipeError, OutputClosed):
+            status = 128 + signal.SIGPIPE
+        except OSError as e:
+            _say(f"error[output]: what is printed cannot be written: {e.strerror or e}")
+            status = 3
     _exit(status)
 
 
@@ -75,7 +72,6 @@ def _exit(status: int) -> NoReturn:
         thread.join(_GRACE)
     if left := [thread.name for thread in others if thread.is_alive()]:
         _say(f"left by a driver, and not waited for: threads {', '.join(left)}")
-        _discard_output()
         os._exit(status)
     sys.exit(status)
 
@@ -112,10 +108,3 @@ def _run() -> int:
         traceback.print_exc()
         return 3
     return 0
-
-
-def _discard_output() -> None:
-    """Send what is still buffered nowhere, so that Python does not complain of it when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(nowhere, sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -113,7 +114,7 @@ def campaign(
     from cts.cli.report import write
     from cts.cli.run import check_resumed
     from cts.deadline import Deadline
-    from cts.errors import BadInput, HarnessTrouble
+    from cts.errors import BadInput
     from cts.report.console import ReportConsole
 
     if resume is not None:
@@ -135,6 +136,7 @@ def campaign(
         )
         if cases is None and max_time is None:
             raise BadInput("endless", "a campaign without an end", "cts campaign", "--cases N, --max-time S, or both")
+    status = 128 + signal.SIGINT
     with ExitStack() as stack:
         executor = executor_of(wanted, jobs, devices, scheduler)
         stack.callback(executor.close)
@@ -146,8 +148,8 @@ def campaign(
         try:
             status = Campaign(folder, executor, terminal, Deadline(max_time), reduce_seconds).run()
         except KeyboardInterrupt:
-            remedy = f"cts campaign --resume {folder.path}"
-            raise HarnessTrouble("interrupted", "the campaign was interrupted", remedy=remedy) from None
+            again = f"cts campaign --resume {folder.path}"
+            typer.echo(f"interrupted: the campaign is not complete; to go on: {again}", err=True)
         finally:
             write(folder.path / folders.PAGE, page(folder.settings, folder.totals, folder.path).encode())
         terminal.__exit__()

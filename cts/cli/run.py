@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -35,7 +36,7 @@ from cts.cli.options import (
 
 if TYPE_CHECKING:
     from cts.config import Config
-    from cts.judging.events import Emit, Event
+    from cts.judging.events import Event
     from cts.running.runner import Plan
     from cts.store import RunFolder
 
@@ -246,21 +247,35 @@ def to_the_end(
     bundle_dir: Path | None,
     bundle_seconds: float,
 ) -> int:
-    """Run a plan, write JSON lines, JUnit XML and an HTML report where `outputs` say; returns the exit status."""
-    from cts.errors import HarnessTrouble
+    """Run a plan, write JSON lines, JUnit XML and an HTML report where `outputs` say; returns the exit status.
+
+    That of a run that is interrupted is that of a program that the signal SIGINT has ended.
+    """
+    from cts.errors import CtsError, HarnessTrouble
+    from cts.verdict import TROUBLE
 
     json, junit, html = outputs
-    with ExitStack() as stack:
-        stack.callback(folder.close)
-        try:
-            return run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
-        except KeyboardInterrupt:
-            remedy = f"{verb} --resume {folder.path}"
-            raise HarnessTrouble("interrupted", "the run was interrupted: it is not complete", remedy=remedy) from None
-        finally:
-            if junit is not None or html is not None:
-                written = bundle_dir if bundle_dir is not None and bundle_dir.is_dir() else None
-                report.report(folder.path, html, junit, bundle_dir=written)
+    status = TROUBLE
+    try:
+        with ExitStack() as stack:
+            stack.callback(folder.close)
+            status = run_and_report(plan, folder, stack, json, bundle_dir, bundle_seconds, in_workflow=True)
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+        typer.echo(f"interrupted: the run is not complete; to go on: {verb} --resume {folder.path}", err=True)
+    except SystemExit as e:
+        remedy = f"{verb} --resume {folder.path}; a driver in a process of its own cannot do that: process=own"
+        raise HarnessTrouble("exit", f"something has ended the run by an exit ({e.code})", remedy=remedy) from e
+    finally:
+        written = bundle_dir if bundle_dir is not None and bundle_dir.is_dir() else None
+        for pages in ((html, None), (None, junit)):
+            if pages != (None, None):
+                try:
+                    report.report(folder.path, *pages, bundle_dir=written)
+                except CtsError as e:
+                    typer.echo(str(e), err=True)
+                    status = TROUBLE if status < TROUBLE else status
+    return status
 
 
 def run_and_report(
@@ -278,11 +293,13 @@ def run_and_report(
     `json` and `bundle_dir` are those of `cts run`; `stack` closes what is opened here. `in_workflow` reports to GitHub,
     too, where this is part of a workflow there.
     """
+    from cts.cli.streams import command_writer
     from cts.errors import BadInput
     from cts.report.console import ReportConsole
     from cts.report.github import GitHub
     from cts.report.jsonl import JsonLines
     from cts.report.save import Saver
+    from cts.report.side import SideOutput
     from cts.report.terminal import Terminal
     from cts.running.runner import run as run_plan
     from cts.verdict import TROUBLE
@@ -291,20 +308,23 @@ def run_and_report(
     stream = sys.stderr if to_stdout else sys.stdout
     console = ReportConsole(file=stream, width=None if stream.isatty() else 160)
     terminal = stack.enter_context(Terminal(console, ReportConsole(stderr=True), folder.path))
-    consumers: list[Emit] = [folder, Saver(folder.path), terminal]
+    sides = [
+        SideOutput(Saver(folder.path), f"what is saved in {folder.path} beside the run"),
+        SideOutput(terminal, "the report on the terminal"),
+    ]
 
     def write(line: str) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    github = GitHub.from_environment(folder.path, write) if in_workflow else None
+    github = GitHub.from_environment(folder.path, command_writer(stream)) if in_workflow else None
     if github is not None:
-        consumers.append(github)
+        sides.append(SideOutput(github, "the report to GitHub"))
     if json is not None:
         try:
             lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
         except OSError as e:
             raise BadInput("output-path", e.strerror or str(e), f"--json {json}", "a file that can be written") from e
-        consumers.append(JsonLines(lines))
+        sides.append(SideOutput(JsonLines(lines), f"--json {json}", whole=True))
 
     bundles = None
     if bundle_dir is not None:
@@ -312,17 +332,19 @@ def run_and_report(
 
         bundles = Bundles(bundle_dir, plan.quarantine, bundle_seconds)
         stack.callback(bundles.close)
-        consumers.append(bundles)
+        sides.append(SideOutput(bundles, f"--bundle-dir {bundle_dir}"))
 
     def emit(event: Event) -> None:
-        for consumer in consumers:
-            consumer(event)
+        folder(event)
+        for side in sides:
+            side(event)
 
     status = run_plan(plan, emit)
-    if bundles is None:
-        return status
-    for path in bundles.written:
-        write(f"bundle: {path}")
-    for trouble in bundles.troubles:
+    troubles = [side.trouble for side in sides if side.trouble is not None]
+    if bundles is not None:
+        for path in bundles.written:
+            write(f"bundle: {path}")
+        troubles += bundles.troubles
+    for trouble in troubles:
         typer.echo(str(trouble), err=True)
-    return TROUBLE if bundles.troubles else status
+    return max(status, TROUBLE) if troubles else status

@@ -9,7 +9,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, cast
 
 from cts.heartbeat import heartbeat
@@ -46,9 +47,19 @@ class Printed(io.TextIOWrapper):
             text = first + _COMMAND.sub(_defused, rest)
         return super().write(text)
 
+    def end(self) -> None:
+        """Write what is left, and leave the stream behind it open."""
+        try:
+            self.flush()
+        except OSError:
+            # Nothing can be written any more, and whoever closes this is not to try again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+        self.detach()
+
     def write_command(self, text: str) -> int:
-        """Write a command of the suite itself to the service, a line."""
-        return super().write(("" if self._at_line_start else "\n") + text)
+        """Write a command of the suite itself to the service, a line with its end."""
+        start, self._at_line_start = "" if self._at_line_start else "\n", True
+        return super().write(start + text)
 
 
 class _Styled:
@@ -64,23 +75,52 @@ class _Styled:
         return getattr(self._stream, name)
 
 
-def replace_standard_streams(environment: Mapping[str, str] = os.environ) -> None:
-    """Have stdout and stderr be `Printed`. What a library writes to stdout past Python goes to stderr."""
+@contextmanager
+def printed_streams(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Within, stdout and stderr are `Printed`. What a library writes to stdout past Python goes to stderr."""
     in_log = any(name in environment for name in _SERVICES)
-    out, error = sys.stdout, sys.stderr
-    if isinstance(error, io.TextIOWrapper):
-        sys.stderr = Printed(_binary(error), error.encoding, in_log=in_log, line_buffering=True)
-    if isinstance(out, io.TextIOWrapper):
-        stream = _binary(out)
-        if stream.fileno() == 1 and sys.stderr is not None and sys.stderr.fileno() == 2:
-            stream = os.fdopen(os.dup(1), "wb")
-            os.dup2(2, 1)
-        sys.stdout = Printed(stream, out.encoding, in_log=in_log, line_buffering=stream.isatty())
+    before = sys.stdout, sys.stderr
+    out, error = _number(sys.stdout), _number(sys.stderr)
+    aside = os.dup(1) if (out, error) == (1, 2) else None
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = _printed(sys.stderr, sys.stderr.buffer, in_log=in_log, line_buffering=True)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.flush()
+        stream = sys.stdout.buffer if aside is None else os.fdopen(aside, "wb")
+        sys.stdout = _printed(sys.stdout, stream, in_log=in_log, line_buffering=sys.stdout.isatty())
+    if aside is not None:
+        os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        for stream_, old in zip((sys.stdout, sys.stderr), before, strict=True):
+            if isinstance(stream_, Printed) and stream_ is not old:
+                stream_.end()
+        if aside is not None:
+            os.dup2(aside, 1)
+        sys.stdout, sys.stderr = before
 
 
-def _binary(stream: io.TextIOWrapper) -> BinaryIO:
-    stream.flush()
-    return cast("BinaryIO", stream.detach())
+def _printed(stream: io.TextIOWrapper, buffer: Any, *, in_log: bool, line_buffering: bool) -> Printed:
+    return Printed(buffer, stream.encoding, in_log=in_log, line_buffering=line_buffering)
+
+
+def _number(stream: IO[str] | None) -> int | None:
+    """The descriptor of a stream, None where it has none."""
+    try:
+        return None if stream is None else stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def command_writer(stream: IO[str]) -> Callable[[str], None]:
+    """What writes a command of the suite itself to the service that reads the log."""
+
+    def write(line: str) -> None:
+        (stream.write_command if isinstance(stream, Printed) else stream.write)(f"{line}\n")
+        stream.flush()
+
+    return write
 
 
 def _first_line(text: str) -> tuple[str, str]:

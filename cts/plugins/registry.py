@@ -241,7 +241,11 @@ def _plain_driver(spec: str) -> Driver:
 
         return OwnProcess(_shared(spec), seconds)
     factory, options = _parsed(spec)
-    return factory(options)
+    if spec.partition(":")[0] in _EMBEDDED["cts.drivers"]:
+        return factory(options)
+    from cts.plugins.shared_process import Quiet
+
+    return Quiet(factory, options)
 
 
 def _shared(spec: str) -> str:

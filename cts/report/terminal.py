@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
+from cts.heartbeat import heartbeat
 from cts.judging import events as ev
 from cts.model.sweep import AREA
 from cts.report.failure import failure, fault_text
@@ -72,6 +73,9 @@ class Terminal:
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
         self.finished = False
+        #: Findings of the run by name and driver, and generated cases that fail by the name of the result to come.
+        self.findings: list[str] = []
+        self.failing: dict[tuple[str, str], ev.CaseJudged] = {}
         #: What sweeps have found, for the end.
         self.statements: list[str] = []
 
@@ -82,9 +86,11 @@ class Terminal:
         self.progress.stop()
         if kind is not None and not issubclass(kind, OutputClosed) and not self.finished:
             self._counts()
+            self._found_so_far()
 
     def __call__(self, event: ev.Event) -> None:
         self.tally(event)
+        heartbeat.doing = self._doing(event) or heartbeat.doing
         match event:
             case ev.RunStarted():
                 self._start(event)
@@ -105,6 +111,8 @@ class Terminal:
                 self._task(event.area, f"{event.area}: shrinking a failure of {whose}")
             case ev.Reduced():
                 self._reduced(event)
+            case ev.CaseJudged() if event.case is not None and event.verdict.is_finding:
+                self.failing.setdefault((event.driver, f"generated.{event.area}"), event)
             case ev.Result():
                 self._result(event)
             case ev.UniverseSwept():
@@ -113,6 +121,30 @@ class Terminal:
                 self._print(f"not seen on {event.driver}: {event.entry}\n  {event.why}", style="yellow")
             case ev.RunFinished():
                 self._finish(event)
+
+    def _doing(self, event: ev.Event) -> str:
+        """What is being done after an event, for whoever waits; "" where it says nothing of that."""
+        done = f"{self.done} of {self.total} cases, {self._pace()}"
+        match event:
+            case ev.CasesStarted() if event.hashes:
+                cases = "a case" if len(event.hashes) == 1 else f"{len(event.hashes)} cases"
+                return f"{done}; {event.driver} has {cases}"
+            case ev.Shrinking():
+                return f"{done}; making a failure of {event.driver or 'the generator'} in {event.area} smaller"
+            case ev.Reduced():
+                return f"{done}; {self._size(event)}"
+            case _:
+                return ""
+
+    def _size(self, event: ev.Reduced) -> str:
+        return f"shrinking a failure of {event.driver}: {event.instructions} instructions, {event.runs} runs"
+
+    def _found_so_far(self) -> None:
+        """The findings of a run that does not end, by name; generated cases may not have been made smaller yet."""
+        for text in self.findings:
+            self._print(f"found: {text}", style="bold red")
+        for (driver, name), event in self.failing.items():
+            self._print(f"found: {name}.{event.hash}, {event.verdict.value} on {driver}, as drawn", style="bold red")
 
     def _start(self, event: ev.RunStarted) -> None:
         self.header = event
@@ -179,10 +211,10 @@ class Terminal:
 
     def _reduced(self, event: ev.Reduced) -> None:
         if self.shrinking is not None:
-            what = f"shrinking a failure of {event.driver}: {event.instructions} instructions, {event.runs} runs"
-            self._task(self.shrinking.area, f"{self.shrinking.area}: {what}")
+            self._task(self.shrinking.area, f"{self.shrinking.area}: {self._size(event)}")
 
     def _result(self, result: ev.Result) -> None:
+        self.failing.pop((result.driver, result.name), None)
         if result.generated:
             self._area_done(result)
         elif self.corpus_task is not None:
@@ -195,6 +227,8 @@ class Terminal:
             if result.verdict is Verdict.PASS and result.detail:
                 self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
             return
+        name = result.name if result.finding is None else result.finding.case.name
+        self.findings.append(f"{name}, {result.verdict.value} on {result.driver}")
         self._failure(failure(result, self.save_dir, self.header))
 
     def _failure(self, text: str) -> None:
