@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cts.printable import printable
+
 #: Lines of a traceback that a description of an exception keeps: the innermost ones.
 TRACEBACK_LINES = 40
 
@@ -29,7 +31,7 @@ class CtsError(Exception):
             lines.append(f"  where: {self.where}")
         if self.remedy:
             lines.append(f"  fix:   {self.remedy}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 class BadInput(CtsError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 #: Characters of what a driver says of one case that are kept.
 KEPT = 20_000
@@ -30,6 +31,19 @@ def said(text: object) -> str:
     fit = printable(whole if len(whole) <= KEPT else whole[:KEPT])
     more = len(whole) - KEPT
     return f"{fit}\n... and {more} more characters" if more > 0 else fit
+
+
+def printable_data(value: Any) -> Any:
+    """Plain data, with every text in it printable."""
+    match value:
+        case str():
+            return printable(value)
+        case dict():
+            return {printable_data(key): printable_data(item) for key, item in value.items()}
+        case list() | tuple():
+            return [printable_data(item) for item in value]
+        case _:
+            return value
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -77,7 +77,7 @@ class Worker:
 
     def close(self) -> None:
         """Close the driver."""
-        self.driver.driver.close()
+        self.driver.close()
 
     def answer(self, task: Chunk | Reduce) -> Answer:
         """Do a task. What the suite itself cannot do is a task that is lost."""

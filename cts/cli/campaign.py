@@ -258,7 +258,7 @@ def areas_of(spec: str, areas: list[str]) -> tuple[str, ...]:
     if DEVICE in spec:  # which devices there are, only the processes know
         return tuple(areas)
     opened, found = open_driver(spec), []
-    with closing(opened.driver):
+    with closing(opened):
         for area in areas:
             try:
                 registry.area(area)(opened.capabilities)

@@ -152,7 +152,7 @@ def _capabilities(spec: str) -> Capabilities:
     from cts.running.opening import open_driver
 
     opened = open_driver(spec)
-    opened.driver.close()
+    opened.close()
     return opened.capabilities
 
 

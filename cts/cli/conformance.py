@@ -33,7 +33,7 @@ def judge_device(spec: str, save: Path | None) -> int:
     from cts.verdict import FINDINGS
 
     opened = open_driver(spec)
-    with closing(opened.driver):
+    with closing(opened):
         if not isinstance(opened.driver, QueriedDriver):
             remedy = "--driver vulkan, with its options; --answers FILE for a saved file"
             raise BadInput("no-queries", f"driver {spec!r} has no Vulkan device", "--driver", remedy)

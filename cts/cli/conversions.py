@@ -43,7 +43,7 @@ def _judge(spec: str) -> int:
     from cts.running.opening import open_driver
 
     opened = open_driver(spec)
-    with closing(opened.driver):
+    with closing(opened):
         if not isinstance(opened.driver, ConvertingDriver):
             remedy = "--driver vulkan, with its options, or --driver emulator"
             raise BadInput(

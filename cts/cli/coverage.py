@@ -52,7 +52,7 @@ def coverage(
     for spec in specs:
         opened = open_driver(spec)
         drivers[spec] = supported(cases, opened.capabilities)
-        opened.driver.close()
+        opened.close()
     rows = table(cases, samples, drivers, rules_of_facts())
     gaps = untested(rows, list(drivers), generated=bool(samples))
     if json:

@@ -122,7 +122,7 @@ def check_driver(driver: str) -> int:
         typer.echo(str(e), err=True)
         typer.echo(f"no: {driver} does not start")
         return BAD_INPUT if isinstance(e, BadInput) else TROUBLE
-    with closing(opened.driver):
+    with closing(opened):
         typer.echo(driver)
         _row("starts", f"in {time.perf_counter() - start:.1f} s")
         for label, text in _reported(opened):

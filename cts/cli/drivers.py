@@ -55,7 +55,7 @@ def _described(spec: str) -> dict[str, Any]:
     described: dict[str, Any] = {"name": spec, "capabilities": _capabilities(opened.capabilities)}
     if isinstance(opened.driver, ReportingDriver):
         described["report"] = [list(row) for row in opened.driver.report()]
-    opened.driver.close()
+    opened.close()
     factory = registry.driver_factory(spec.partition(":")[0])
     if isinstance(factory, VariantFactory):
         described["variants"] = _listed(factory.variants())

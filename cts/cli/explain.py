@@ -42,7 +42,7 @@ def explain(
     case = read(target, oracle)
     tell_if_not_validated()
     opened = open_driver(driver)
-    with closing(opened.driver):
+    with closing(opened):
         explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements)
     if json:
         import msgspec

@@ -62,7 +62,7 @@ def minimize(
     case = read(target, oracle)
     tell_if_not_validated()
     opened = open_driver(driver, *load_known(quarantine, baseline))
-    with closing(opened.driver):
+    with closing(opened):
         minimized, spec = _watched(case, opened, Budget(seconds, runs=steps))
     text = dumps_case(renamed(minimized))
     if out is not None:

@@ -58,7 +58,7 @@ class Bundles:
     def close(self) -> None:
         """Close the drivers that explained."""
         while self._open:
-            self._open.popitem()[1].driver.close()
+            self._open.popitem()[1].close()
 
     def _subject(self, result: Result) -> Subject:
         assert result.finding is not None

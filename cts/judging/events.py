@@ -18,6 +18,7 @@ from cts.judging.reduction_record import Reduction
 from cts.judging.sentences import to_json
 from cts.model import Case
 from cts.oracle.trace import TraceStep, Writer
+from cts.printable import printable, printable_data, said
 from cts.stages import Stage
 from cts.verdict import Verdict
 
@@ -399,7 +400,10 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 def encode(event: Event) -> bytes:
     """One line of JSON, without the newline; guesses and steps of a finding have their words beside them."""
     has_words = isinstance(event, Result) and event.finding is not None
-    return msgspec.json.encode(to_json(event) if has_words else event)
+    try:
+        return msgspec.json.encode(to_json(event) if has_words else event)
+    except UnicodeEncodeError:  # a name of a file that is no text, or what a driver says
+        return msgspec.json.encode(printable_data(to_json(event) if has_words else msgspec.to_builtins(event)))
 
 
 def decode(line: str | bytes) -> Event:
@@ -410,7 +414,7 @@ def decode(line: str | bytes) -> Event:
 def problem(error: CtsError) -> Rejected | Trouble:
     """An error that does not end the run."""
     kind = Rejected if isinstance(error, BadInput) else Trouble
-    return kind(error.code, error.what, error.where, error.remedy)
+    return kind(error.code, said(error.what), printable(error.where), printable(error.remedy))
 
 
 def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from cts.capabilities import Capabilities
 from cts.driver import Driver, Job, Outcome, Status
-from cts.errors import HarnessTrouble, OutputClosed, described
+from cts.errors import CtsError, HarnessTrouble, OutputClosed, described
 from cts.judging.compare import Divergence, compare
 from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
 from cts.known.baseline import NO_BASELINE, Baseline
@@ -20,6 +21,8 @@ from cts.printable import said
 from cts.spirv.lowering import OfCase
 from cts.stages import Stage
 from cts.verdict import Verdict
+
+_log = logging.getLogger("cts")
 
 #: What ends a command wherever it happens. All else that a driver raises, an exit included, is an outcome of its case.
 OUR_ENDS = (KeyboardInterrupt, OutputClosed)
@@ -78,6 +81,15 @@ class OpenDriver:
     def own_process(self) -> bool:
         """Whether the driver is in a process of its own, whose end is seen: that of the run says nothing of it."""
         return bool(getattr(self.driver, "own_process", False))
+
+    def close(self) -> None:
+        """Close the driver. That it cannot be closed is a notice, and ends nothing."""
+        try:
+            self.driver.close()
+        except OUR_ENDS:
+            raise
+        except BaseException as e:  # noqa: BLE001 - whatever a driver raises
+            _log.warning("%s", does_not_close(self, e))
 
     def starting(self, cases: Sequence[Case]) -> None:
         """Tell of cases that are about to be given to the driver."""
@@ -212,8 +224,15 @@ def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
     return Job(case, memory, OfCase(case, memory, subgroup_size, stage))
 
 
+def does_not_close(driver: OpenDriver, error: BaseException) -> HarnessTrouble:
+    """What is to be said of a driver that cannot be closed."""
+    return trouble("driver-close", f"driver {driver.spec!r} does not close", error)
+
+
 def trouble(code: str, what: str, error: BaseException) -> HarnessTrouble:
     """A driver's or our own exception as an error of one screen: what it says, and the innermost place."""
+    if isinstance(error, CtsError):
+        return HarnessTrouble(code, f"{what}: {error.what}", error.where, error.remedy)
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}" if frames else ""
     return HarnessTrouble(code, f"{what}: {type(error).__name__}: {error}", where, "what the message asks for")

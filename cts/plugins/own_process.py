@@ -66,13 +66,17 @@ class _Gone(Exception):
 
 
 class OwnProcess:
-    """The driver of a spec, whose methods it has. Raises BadInput and HarnessTrouble where it cannot be built."""
+    """The driver of a spec, whose methods it has. Raises BadInput and HarnessTrouble where it cannot be built.
+
+    `inner` is its spec in that process.
+    """
 
     #: That its process ends says nothing of the suite's, and the other way round.
     own_process = True
 
-    def __init__(self, spec: str, seconds: float) -> None:
+    def __init__(self, spec: str, inner: str, seconds: float) -> None:
         self._spec = spec
+        self._inner = inner
         self._seconds = seconds
         self._process: ChildProcess[Any] | None = None
         #: How often the process had to be started again.
@@ -112,7 +116,7 @@ class OwnProcess:
         except OSError as e:
             raise HarnessTrouble("driver-failed", f"no process can be started: {e}", self._spec) from e
         try:
-            self._send(Open(self._spec))
+            self._send(Open(self._inner))
             reply = self._receive(self._seconds)
         except _Gone as e:
             raise HarnessTrouble("driver-failed", str(e), f"driver {self._spec!r}", _REMEDY) from e

@@ -239,7 +239,7 @@ def _plain_driver(spec: str) -> Driver:
     if seconds is not None:
         from cts.plugins.own_process import OwnProcess
 
-        return OwnProcess(_shared(spec), seconds)
+        return OwnProcess(spec, _shared(spec), seconds)
     factory, options = _parsed(spec)
     if spec.partition(":")[0] in _EMBEDDED["cts.drivers"]:
         return factory(options)

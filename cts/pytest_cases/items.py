@@ -170,7 +170,7 @@ class Session:
         if self.bundles is not None:
             self.bundles.close()
         while self._open:
-            self._open.popitem()[1].driver.close()
+            self._open.popitem()[1].close()
 
     def collect(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """The collector of a file, None for a file that is not ours."""

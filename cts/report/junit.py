@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import platform
-import re
 from xml.etree import ElementTree as Xml
 
 from cts.errors import CtsError
 from cts.judging.events import GeneratorFault, Rejected, Result, Trouble
+from cts.printable import printable
 from cts.report.failure import fault_text, full, headline
 from cts.store import Run
 from cts.verdict import Verdict
-
-#: What XML 1.0 has no way to say: most control characters, surrogates and two of the last code points.
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(run: Run) -> bytes:
@@ -108,7 +105,7 @@ def _ending(test: Xml.Element, tag: str, kind: str, message: str, text: str) -> 
 
 def _text(text: str) -> str:
     """Text that XML can say."""
-    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return printable(text)
 
 
 def _seconds(seconds: float) -> str:

@@ -37,7 +37,7 @@ def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard)
     left_out: dict[str, None] = {}
     for spec in specs:
         opened = open_driver(spec)
-        with closing(opened.driver):
+        with closing(opened):
             found = generator(opened.capabilities)
         for case in found.cases:
             cases.setdefault(case.name, case)

@@ -45,7 +45,7 @@ from cts.judging.events import (
     SetsJudged,
     problem,
 )
-from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, trouble
+from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, does_not_close
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
@@ -192,7 +192,7 @@ class _Run:
         except OUR_ENDS:
             raise
         except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
-            self._problem(trouble("driver-close", f"driver {driver.spec!r} does not close", e))
+            self._problem(does_not_close(driver, e))
 
     def _resume(self, drivers: Sequence[OpenDriver]) -> None:
         """What is known already, as if it had just happened. That cases were judged is counted, and not told again."""

@@ -84,7 +84,7 @@ def _on_driver(
     from cts.running.opening import open_driver
 
     opened = open_driver(driver)
-    with closing(opened.driver):
+    with closing(opened):
         for result in results:
             assert result.finding is not None
             case = result.finding.case

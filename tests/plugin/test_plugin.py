@@ -489,18 +489,22 @@ def test_a_session_of_known_failures_alone_passes(session: pytest.Pytester, more
     assert footer is not None and (footer.exit_status, footer.known) == (0, 1)
 
 
+#: In the process of the session, which it ends.
+DEADLY = "fake:deadly,process=shared"
+
+
 def test_a_worker_that_dies_is_trouble_and_the_others_are_counted(session: pytest.Pytester, fakes: ModuleType) -> None:
     deadly = next(v for v in range(100) if int(fakes.fixed_case(v).content_hash, 16) % 5 == 0)
     harmless = next(v for v in range(100) if int(fakes.fixed_case(v).content_hash, 16) % 5)
     for name, value in (("a", harmless), ("b", deadly)):
         case_file(session, PLAIN.replace("NAME", name).replace("value: 5", f"value: {value}"), f"{name}.yaml")
-    result = run(session, "-n", "1", "--cts-driver", "fake:deadly", "--cts-driver", "fake:right")
+    result = run(session, "-n", "1", "--cts-driver", DEADLY, "--cts-driver", "fake:right")
     result.assert_outcomes(passed=3, failed=1)
     kept = load(session.path / "cts-run" / "001")
     assert {(r.name, r.driver) for r in kept.results} == {
-        ("a.yaml", "fake:deadly"), ("a.yaml", "fake:right"), ("b.yaml", "fake:right")
+        ("a.yaml", DEADLY), ("a.yaml", "fake:right"), ("b.yaml", "fake:right")
     }  # fmt: skip
-    assert [(p.code, p.where) for p in kept.problems] == [("worker-died", "b.yaml::fake:deadly")]
+    assert [(p.code, p.where) for p in kept.problems] == [("worker-died", f"b.yaml::{DEADLY}")]
     assert kept.footer is not None and (kept.footer.exit_status, kept.footer.troubles) == (3, 1)
 
 
