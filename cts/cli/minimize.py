@@ -99,6 +99,7 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized,
     """The result, and the spec of the driver that it is of, with progress on stderr where it is a terminal."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from cts.heartbeat import heartbeat
     from cts.judging.events import Reduced
     from cts.plugins import registry
     from cts.reduction.minimize import minimize as reduced
@@ -113,7 +114,8 @@ def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized,
         def show(event: Event) -> None:
             if isinstance(event, Reduced):
                 size = f"{event.instructions} instructions, length {event.length}"
-                progress.update(task, description=f"{event.verdict.value}: {size}, {event.runs} runs")
+                heartbeat.doing = f"{event.verdict.value}: {size}, {event.runs} runs"
+                progress.update(task, description=heartbeat.doing)
 
         oracle = registry.oracle()
         driver = narrowed_for(driver, case, oracle)

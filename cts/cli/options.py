@@ -70,6 +70,15 @@ Transforms = Annotated[
     typer.Option("--transform", help="Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable."),
 ]
 
+ReduceSeconds = Annotated[
+    float,
+    typer.Option(
+        "--reduce-seconds",
+        help="How long each finding of generated cases or parameter sets is made smaller; 0: not at all.",
+        metavar="S",
+        min=0,
+    ),
+]
 Reruns = Annotated[int, typer.Option("--reruns", help="How often a finding is run again, to find flaky ones.", min=0)]
 
 JsonFile = Annotated[Path | None, _output("--json", "Write events as JSON lines to this file; - for stdout.")]

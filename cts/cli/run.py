@@ -24,6 +24,7 @@ from cts.cli.options import (
     JunitFile,
     MaxTime,
     QuarantineFile,
+    ReduceSeconds,
     Reruns,
     ResumedFolder,
     SaveFolder,
@@ -41,7 +42,18 @@ if TYPE_CHECKING:
     from cts.store import RunFolder
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "no_config", "max_time", "jobs", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = (
+    "resume",
+    "no_config",
+    "max_time",
+    "jobs",
+    "json",
+    "junit",
+    "html",
+    "bundle_dir",
+    "bundle_seconds",
+    "reduce_seconds",
+)
 
 
 def run(
@@ -146,6 +158,7 @@ def run(
     html: HtmlFile = None,
     bundle_dir: BundleFolder = None,
     bundle_seconds: BundleSeconds = 20,
+    reduce_seconds: ReduceSeconds = 20,
     resume: ResumedFolder = None,
     no_config: Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")] = False,
 ) -> None:
@@ -209,6 +222,7 @@ def run(
         )
         plan = make_plan(request, checks)
         folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
+    plan = replace(plan, profile=replace(plan.profile, reduce_seconds=reduce_seconds))
     plan = replace(plan, jobs=processes, config=str(config.path) if config is not None else "")
     raise typer.Exit(to_the_end(plan, folder, "cts run", (json, junit, html), bundle_dir, bundle_seconds))
 
@@ -268,10 +282,10 @@ def to_the_end(
         raise HarnessTrouble("exit", f"something has ended the run by an exit ({e.code})", remedy=remedy) from e
     finally:
         written = bundle_dir if bundle_dir is not None and bundle_dir.is_dir() else None
-        for pages in ((html, None), (None, junit)):
-            if pages != (None, None):
+        for page, document in ((html, None), (None, junit)):
+            if page is not None or document is not None:
                 try:
-                    report.report(folder.path, *pages, bundle_dir=written)
+                    report.report(folder.path, page, document, bundle_dir=written)
                 except CtsError as e:
                     typer.echo(str(e), err=True)
                     status = TROUBLE if status < TROUBLE else status
@@ -328,9 +342,10 @@ def run_and_report(
 
     bundles = None
     if bundle_dir is not None:
+        from cts.deadline import Deadline
         from cts.export.bundles import Bundles
 
-        bundles = Bundles(bundle_dir, plan.quarantine, bundle_seconds)
+        bundles = Bundles(bundle_dir, plan.quarantine, bundle_seconds, Deadline(plan.max_seconds))
         stack.callback(bundles.close)
         sides.append(SideOutput(bundles, f"--bundle-dir {bundle_dir}"))
 

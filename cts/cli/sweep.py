@@ -22,6 +22,7 @@ from cts.cli.options import (
     JunitFile,
     MaxTime,
     QuarantineFile,
+    ReduceSeconds,
     Reruns,
     ResumedFolder,
     SaveFolder,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from cts.sweeps.selection import SweepEntry
 
 #: Parameters that go with --resume: how the run is reported, not what it does.
-WITH_RESUME = ("resume", "max_time", "jobs", "json", "junit", "html", "bundle_dir", "bundle_seconds")
+WITH_RESUME = ("resume", "max_time", "jobs", "json", "junit", "html", "bundle_dir", "bundle_seconds", "reduce_seconds")
 
 
 class Sweep(TyperCommand):
@@ -85,6 +86,7 @@ def sweep(
     html: HtmlFile = None,
     bundle_dir: BundleFolder = None,
     bundle_seconds: BundleSeconds = 20,
+    reduce_seconds: ReduceSeconds = 20,
     resume: ResumedFolder = None,
 ) -> None:
     """Run every parameter set of a universe, thousands in each dispatch, and compare all memory.
@@ -142,7 +144,7 @@ def sweep(
         )
         plan = make_plan(request, checks)
         folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-    plan = replace(plan, jobs=processes)
+    plan = replace(plan, jobs=processes, profile=replace(plan.profile, reduce_seconds=reduce_seconds))
     raise typer.Exit(to_the_end(plan, folder, "cts sweep", (json, junit, html), bundle_dir, bundle_seconds))
 
 

@@ -6,24 +6,35 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from cts.deadline import Deadline
 from cts.errors import BadInput
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import SHORTENED, Explanation
+from cts.heartbeat import heartbeat
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import BlockEnd, BlockStart, Case
 from cts.oracle.expectation import Oracle
+
+#: How long beginnings are tried: each may take as long as the driver waits for an answer.
+SECONDS = 20.0
 
 
 def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt) -> Explanation:
     """The explanation with the last instruction of the shortest program that ends as the attempt did.
 
-    What each beginning computes is stored, so that a compiler cannot leave it out.
+    What each beginning computes is stored, so that a compiler cannot leave it out. No beginning is tried after
+    `SECONDS`.
     """
     notes = []
+    limit = Deadline(SECONDS)
     fault = None if attempt.outcome is None else attempt.outcome.fault
     if fault is not None and fault.where:
         notes.append(f"the driver says where: {fault.where}")
     for index, beginning in _beginnings(case):
+        if limit():
+            notes.append(f"the program up to program[{index - 1}] ends well; after {SECONDS:g} s no more was tried")
+            return structs.replace(plain, notes=tuple(notes))
+        heartbeat.doing = f"running {case.name} up to program[{index}] on {driver.spec}"
         storing = _stored(beginning, oracle, driver)
         if storing is None:
             continue

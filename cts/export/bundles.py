@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput, HarnessTrouble
+from cts.explain.model import Explanation
 from cts.export.bundle import bundle
 from cts.export.subject import Seen, Subject, explanation, identity
+from cts.heartbeat import heartbeat
 from cts.judging.events import DriverOpened, Event, Finding, Result
 from cts.judging.finding import finding
 from cts.judging.judge import OpenDriver
@@ -25,7 +28,7 @@ SECONDS = 20.0
 
 
 class Bundles:
-    """Consumes events. A finding is minimised, for `seconds`, and explained on a driver of its own.
+    """Consumes events. A finding is minimised, for `seconds`, and explained on a driver of its own, if time is left.
 
     Generated cases are minimised when they are found, but not those that a quarantine runs last.
 
@@ -33,7 +36,14 @@ class Bundles:
     the folder cannot be written.
     """
 
-    def __init__(self, folder: Path, quarantine: Quarantine = NO_RULES, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        quarantine: Quarantine = NO_RULES,
+        seconds: float = SECONDS,
+        time_is_up: Deadline = NO_DEADLINE,
+    ) -> None:
+        self._time_is_up = time_is_up
         self.folder = folder
         self.quarantine = quarantine
         self.seconds = seconds
@@ -72,7 +82,9 @@ class Bundles:
             original, detail = reported.case, smaller.attempt.detail
             reported = _finding(smaller, oracle)
         seen = Seen(spec, identity(driver), result.verdict, detail, reported, driver.capabilities.stage)
-        said = explanation(reported.case, driver, oracle, result.verdict)
+        said: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
+        if not self._time_is_up():
+            said = explanation(reported.case, driver, oracle, result.verdict)
         size = described.capabilities["subgroup_size"]
         return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)
 
@@ -80,10 +92,17 @@ class Bundles:
         """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""
         assert result.finding is not None
         case = result.finding.case
-        if not self.seconds or result.generated or result.verdict is Verdict.FLAKY or driver.quarantine.last(case):
+        if (
+            not self.seconds
+            or self._time_is_up()
+            or result.generated
+            or result.verdict is Verdict.FLAKY
+            or driver.quarantine.last(case)
+        ):
             return None
         try:
-            budget = Budget(seconds=self.seconds)
+            heartbeat.doing = f"making {case.name} smaller on {driver.spec}, for its bundle"
+            budget = Budget(seconds=min(self.seconds, self._time_is_up.left))
             smaller = minimize(case, driver, oracle, budget)
         except BadInput:
             # It does not end the same way again, and is shown as it was found.

@@ -191,7 +191,8 @@ class OwnProcess:
                 if e.how == "killed":
                     continue
                 return Outcome(e.status, detail=str(e))
-            return _returned(reply)
+            outcome: Outcome = _returned(reply)
+            return outcome
         return Outcome(Status.ERROR, detail=f"{gone}, from outside, {MAX_KILLS} times in this case: out of memory?")
 
     def _stream(self, method: str, jobs: Iterable[Any]) -> Iterator[Any]:

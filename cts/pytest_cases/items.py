@@ -85,7 +85,10 @@ class Session:
         if self.github is not None:
             self.github(self.header)
         bundle_dir, seconds = request.path("bundle-dir"), request.values["bundle-seconds"]
-        self.bundles = Bundles(bundle_dir, plan.quarantine, seconds) if bundle_dir is not None else None
+        self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
+        self.bundles = None
+        if bundle_dir is not None:
+            self.bundles = Bundles(bundle_dir, plan.quarantine, seconds, self.time_is_up)
         self.tally = Tally(plan.baseline)
         self.is_worker = hasattr(config, "workerinput")
         #: Events of a worker that no test's report has taken along yet.
@@ -95,7 +98,6 @@ class Session:
         self._open: dict[str, OpenDriver] = {}
         self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
-        self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
         self._ended = False
 
     @classmethod
@@ -358,7 +360,8 @@ class CaseItem(_Item):
         entry = corpus.of_path(self.path)
         reruns = self.session_of_cts.plan.reruns
         case = corpus.read(entry, oracle)
-        (result,) = next(run_entries([(entry, case)], [driver], oracle, self.session_of_cts.emit, reruns))
+        ours = self.session_of_cts
+        (result,) = next(run_entries([(entry, case)], [driver], oracle, ours.emit, reruns, ours.time_is_up))
         return result
 
     def is_last(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from cts.errors import HarnessTrouble
 from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
+from cts.judging.reduction_record import Stopped
 from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
 from cts.model.sweep import AREA
@@ -23,6 +24,9 @@ _FACT_WIDTH = 7
 
 #: Two names, of a case and of a driver, stand in one name of a file, of which file systems take 255 bytes.
 _LONGEST = 80
+#: Why a reduction left what might be smaller.
+_EARLY = {Stopped.RUN_LIMIT: "there had been as many as are allowed", Stopped.TIME_LIMIT: "its time was up"}
+
 #: Names of devices on Windows.
 _RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 
@@ -169,10 +173,10 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
     finding = result.finding
     yield title(result)
     if result.area == AREA and finding is not None:
-        yield "found by a sweep, then reduced"
+        yield f"found by a sweep, then reduced{_how_far(finding)}"
     elif result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""
-        then = "then shrunk" if finding.shrunk else "not shrunk: quarantine"
+        then = f"then shrunk{_how_far(finding)}" if finding.shrunk else "not shrunk: quarantine"
         yield f"found at example {result.examples}{seed}, {then}"
     if result.shown_on != result.driver:
         yield f"with less in its transforms: {result.shown_on}"
@@ -193,6 +197,15 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
     if finding is not None and finding.found is not None and save_dir is not None:
         path = shlex.quote(str(saved_found(result, save_dir)))
         yield f"as it was found, with {len(finding.found.program)} instructions: {path}"
+
+
+def _how_far(finding: Finding) -> str:
+    """How far a reduction came that stopped before nothing smaller was left."""
+    reduction = finding.reduction
+    if reduction is None or reduction.stopped not in _EARLY:
+        return ""
+    runs = f"{reduction.runs} more runs" if reduction.runs else "no more runs"
+    return f" with {runs}, until {_EARLY[reduction.stopped]}: `cts minimize` goes on"
 
 
 def difference(finding: Finding, most: int | None) -> Iterator[str]:

@@ -62,7 +62,7 @@ def run_area(
     `time_is_up` says why.
     """
     run = AreaRun(area, drivers, oracle, profile, emit, known, time_is_up)
-    executor = TaskRunner(drivers, oracle, profile, emit, reruns)
+    executor = TaskRunner(drivers, oracle, profile, emit, reruns, time_is_up)
     for tasks in (run.tasks(), run.for_last()):
         for task, answer in executor.perform(tasks):
             assert isinstance(task, Examples)

@@ -114,7 +114,7 @@ class Shrinker:
         driver, verdict = self._driver, failing.attempt.verdict
         if self._limit():
             whole = size(failing.case)
-            return replace(failing, reduction=Reduction(Stopped.TIME_LIMIT, whole, whole))
+            return replace(failing, reduction=Reduction(Stopped.TIME_LIMIT, whole, whole, runs=0))
         seen = [failing.attempt] if failing.case is not first.case else [first.attempt, failing.attempt]
         try:
             budget = Budget(self._limit.left, self._profile.reductions)

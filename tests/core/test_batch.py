@@ -47,7 +47,11 @@ def test_results_are_grouped_by_case(fakes: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("ends", "where", "words"),
-    [("raises", 2, "the batch has a bug"), ("short", 2, "2 outcomes of 8 cases"), ("long", 7, "more outcomes than the 8 cases")],
+    [
+        ("raises", 2, "the batch has a bug"),
+        ("short", 2, "2 outcomes of 8 cases"),
+        ("long", 7, "more outcomes than the 8 cases"),
+    ],
 )
 def test_a_batch_that_breaks_off_costs_one_verdict(fakes: ModuleType, ends: str, where: int, words: str) -> None:
     opened = open_driver(f"fake:right,batch={ends}")
