@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -292,6 +292,12 @@ def to_the_end(
     return status
 
 
+def _closed(file: BinaryIO) -> None:
+    """Close a file. That what is left of it cannot be written is known by then."""
+    with suppress(OSError):
+        file.close()
+
+
 def run_and_report(
     plan: Plan,
     folder: RunFolder,
@@ -335,9 +341,11 @@ def run_and_report(
         sides.append(SideOutput(github, "the report to GitHub"))
     if json is not None:
         try:
-            lines = sys.stdout.buffer if to_stdout else stack.enter_context(json.open("wb"))
+            lines = sys.stdout.buffer if to_stdout else json.open("wb")  # noqa: SIM115 - closed with the run
         except OSError as e:
             raise BadInput("output-path", e.strerror or str(e), f"--json {json}", "a file that can be written") from e
+        if not to_stdout:
+            stack.callback(_closed, lines)
         sides.append(SideOutput(JsonLines(lines), f"--json {json}", whole=True))
 
     bundles = None

@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 
 
 def stored(path: Path) -> Run:
-    """The run of a folder, or the latest of a folder of runs; on stderr, what is to know of one of an older suite."""
+    """The run of a folder, or the latest of a folder of runs.
+
+    What is to know of one that an older suite wrote, or that is not complete, goes to stderr.
+    """
     from cts import store
 
     run = store.load(path)
     if run.older:
         typer.echo(f"note: {run.older}", err=True)
+    if run.incomplete:
+        typer.echo(f"note: {run.path} is incomplete: {'; '.join(run.incomplete)}", err=True)
     return run

@@ -80,7 +80,7 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
     from cts.report.triage import in_common
 
     compared = f", against {earlier.path}" if earlier is not None else ""
-    ended = "" if run.footer is not None else ", which did not end"
+    ended = f", which is incomplete: {'; '.join(run.incomplete)}" if run.incomplete else ""
     typer.echo(f"{run.path}{ended}{compared}")
     for group in triaged.groups:
         typer.echo(f"\n{_heading(group)}")

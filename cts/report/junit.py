@@ -53,6 +53,7 @@ def _suite(root: Xml.Element, run: Run, name: str, tests: list[Xml.Element]) -> 
         "seed": str(run.manifest.seed),
         "profile": run.manifest.profile,
         "device": identity,
+        "incomplete": "; ".join(run.incomplete),
     }.items():
         if value:
             Xml.SubElement(properties, "property", name=key, value=_text(value))

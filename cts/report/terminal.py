@@ -24,8 +24,8 @@ from cts.verdict import Verdict
 #: Failures shown in full; the summary and the saved files have all of them.
 SHOWN = 10
 
-#: Seconds between two lines that say how far a run is, where no bar can.
-HEARTBEAT = 30.0
+#: Seconds between two lines that say how far a run is, where no bar can: before `cts.heartbeat` would say a word.
+HEARTBEAT = 25.0
 
 _COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
 

@@ -21,6 +21,7 @@ from cts.child_process import crash, killed_from_outside
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import IN_PROCESSES
 from cts.errors import BadInput, HarnessTrouble
+from cts.heartbeat import heartbeat
 from cts.judging.events import CasesStarted, Event, problem
 from cts.judging.judge import NO_RESUME_STATE, ResumeState
 from cts.known.baseline import Baseline
@@ -39,6 +40,9 @@ QUEUED = 2
 
 #: A task with which so many processes have ended, none of which a driver is known to have ended, is given up.
 TRIES = 3
+
+#: Tasks that are named where a run waits for them.
+NAMED = 4
 
 #: How many seconds after the time of a run is up what processes are at is waited for.
 OVERRUN = 20.0
@@ -193,6 +197,8 @@ class Processes:
     def _wait(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
         """Take what processes have sent, some of it at least, unless they overrun the time of the run."""
         by_connection = {one.connection: one for one in self._processes}
+        begun = [given[one.numbers[0]].task for one in self._processes if one.numbers and one.numbers[0] in given]
+        heartbeat.doing = f"waiting for {'; '.join(map(described_task, begun[:NAMED]))}"
         left = self._setting.time_is_up.left + OVERRUN
         sent = wait(list(by_connection), None if left == float("inf") else max(0.0, left))
         if not sent:

@@ -27,6 +27,7 @@ from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
 from cts.running.boot import boot
 from cts.running.deadline import lacks_time
+from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
@@ -58,6 +59,20 @@ class Run:
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
         return [r for r in self.results if r.verdict.is_finding or r.verdict is Verdict.ERROR]
+
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """Why something that was asked for has no verdict, a reason each; none where all has one."""
+        reasons = [] if self.footer is not None else ["it did not end"]
+        opened = {driver.driver for driver in self.manifest.drivers}
+        reasons += [f"{spec} was never opened" for spec in dict.fromkeys(self.manifest.specs) if spec not in opened]
+        counts = {
+            "for lack of time": sum(map(lacks_time, self.results)),
+            "because it stopped at its first finding": sum(STOPPED in r.not_run for r in self.results),
+            "for an error of a driver or the suite": sum(r.verdict is Verdict.ERROR for r in self.results),
+        }
+        reasons += [f"{count} of its results have no verdict {why}" for why, count in counts.items() if count]
+        return tuple(reasons)
 
     @property
     def older(self) -> str:

@@ -1,0 +1,108 @@
+"""What the command prints is fit for terminals and logs, whatever drivers and files put into it."""
+
+from __future__ import annotations
+
+import io
+from typing import IO, Any, cast
+
+import pytest
+from rich.table import Table
+
+from cts.cli.streams import Printed, command_writer, printed_streams
+from cts.errors import BadInput
+from cts.heartbeat import SILENCE, Heartbeat
+from cts.printable import KEPT, printable_data, said
+from cts.report.console import ReportConsole
+
+
+def stream(*, in_log: bool = False) -> tuple[Printed, io.BytesIO]:
+    raw = io.BytesIO()
+    return Printed(cast("Any", raw), "utf-8", in_log=in_log, line_buffering=False), raw
+
+
+def printed(text: str, *, in_log: bool = False) -> str:
+    out, raw = stream(in_log=in_log)
+    out.write(text)
+    out.flush()
+    return raw.getvalue().decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "fit"),
+    [
+        ("plain, with\ttabs\nand lines\n", "plain, with\ttabs\nand lines\n"),
+        ("\x1b[2J\x00\x07", r"\x1b[2J\x00\x07"),
+        ("a\r\nb\rc", "a\nb\\x0dc"),
+        ("\ud800", r"\ud800"),
+        ("\u202eabc\x9b", r"\u202eabc\x9b"),
+    ],
+)
+def test_control_characters_are_escaped(text: str, fit: str) -> None:
+    assert printed(text) == fit
+
+
+def test_no_text_passes_for_a_command_of_the_service_that_reads_the_log() -> None:
+    text = "::error::a\n  ::b\nstd::vector ::c ##[d] ##vso[e] #f\n"
+    assert printed(text) == text
+    assert printed(text, in_log=True) == "\\x3a:error::a\n  \\x3a:b\nstd::vector ::c \\x23#[d] \\x23#vso[e] #f\n"
+
+
+def test_only_the_beginning_of_a_line_is_one() -> None:
+    out, raw = stream(in_log=True)
+    for part in ("std", "::vector\n", "::a"):
+        out.write(part)
+    command_writer(cast("IO[str]", out))("::error::the suite's own")
+    assert raw.getvalue().decode() == "std::vector\n\\x3a:a\n::error::the suite's own\n"
+
+
+def test_a_console_escapes_in_texts_and_tables_and_has_its_colours() -> None:
+    out, raw = stream()
+    console = ReportConsole(file=out, force_terminal=True, width=80, color_system="standard")
+    console.print("a\x1b[2Jb", style="red", markup=False, highlight=False)
+    table = Table("c\x1bd")
+    console.print(table)
+    out.flush()
+    text = raw.getvalue().decode()
+    assert "\x1b[31ma\\x1b[2Jb" in text and "\x1bd" not in text
+
+
+def test_streams_are_put_back(capsys: pytest.CaptureFixture[str]) -> None:
+    import sys
+
+    before = sys.stdout
+    with printed_streams({}):
+        assert isinstance(sys.stdout, Printed)
+        print("a\x00b")
+    assert sys.stdout is before
+    print("c")
+    assert capsys.readouterr().out == "a\\x00b\nc\n"
+
+
+def test_what_is_said_is_cut() -> None:
+    assert said(3) == "3"
+    assert said("x" * (KEPT + 5)) == "x" * KEPT + "\n... and 5 more characters"
+    assert printable_data({"a\ud800": ["b\x00", 1, None]}) == {"a\\ud800": ["b\\x00", 1, None]}
+    assert "\x1b" not in str(BadInput("code", "what\x1b", "where\x1b", "remedy\x1b"))
+
+
+def test_a_word_after_a_silence() -> None:
+    now = 0.0
+    beat = Heartbeat(lambda: now)
+    now = SILENCE - 1
+    assert beat.word() == ""
+    beat.heard()
+    now = 2 * SILENCE - 2
+    assert beat.word() == ""
+    now, beat.doing = 2 * SILENCE, "example 3 of 500"
+    assert beat.word() == "still at work after 60 s: example 3 of 500"
+    assert beat.word() == "", "that was one"
+
+
+def test_it_is_said_from_a_thread() -> None:
+    heard: list[str] = []
+    times = iter([0.0, 0.0, *[SILENCE] * 1000])
+    beat = Heartbeat(lambda: next(times))
+    with beat.watching(heard.append):
+        while not heard:
+            pass
+    assert heard[0].startswith("still at work")
