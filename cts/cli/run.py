@@ -341,7 +341,7 @@ def run_and_report(
         sides.append(SideOutput(github, "the report to GitHub"))
     if json is not None:
         try:
-            lines = sys.stdout.buffer if to_stdout else json.open("wb")  # noqa: SIM115 - closed with the run
+            lines = sys.stdout.buffer if to_stdout else json.open("wb")
         except OSError as e:
             raise BadInput("output-path", e.strerror or str(e), f"--json {json}", "a file that can be written") from e
         if not to_stdout:
