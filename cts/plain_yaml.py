@@ -23,6 +23,9 @@ MAX_DEPTH = 32
 #: The most bits of an integer. Python prints no integers of more than about 14,000.
 MAX_INTEGER_BITS = 4096
 
+#: The most values, keys, lists and mappings of a file. Each takes about 10 microseconds and a kilobyte.
+MAX_NODES = 1 << 18
+
 #: What newer builds of libyaml say of brackets that its scanner, which reads ahead of all events, meets 1000 deep.
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
 
@@ -133,7 +136,7 @@ def _check(text: str, where: str, page: str) -> None:
     With aliases, few bytes can stand for gigabytes. The loader has hooks for both, which that of libyaml
     does not call. A tag can say that a text is a number that it is not.
     """
-    depth = 0
+    depth = nodes = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
@@ -145,6 +148,9 @@ def _check(text: str, where: str, page: str) -> None:
                 raise BadInput("yaml", "an alias, which no file of the suite may have", place, "what it stands for")
             if getattr(event, "tag", None) is not None:
                 raise BadInput("yaml", "a tag, which no file of the suite may have", place, "the value without it")
+            nodes += 1
+            if nodes > MAX_NODES:
+                raise BadInput("yaml-too-large", f"more than {MAX_NODES} values", place, f"fewer values, see {page}")
             depth += isinstance(event, yaml.CollectionStartEvent)
             if depth > MAX_DEPTH:
                 raise _too_deep(place, page)
