@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, is_file, read_text
 
 FILE = "pyproject.toml"
 TABLE = "tool.cts"
@@ -89,7 +89,7 @@ def find(start: Path) -> Config | None:
     """
     for folder in (start, *start.parents):
         path = folder / FILE
-        if path.is_file():
+        if is_file(path):
             table = _table(path)
             if table is not None:
                 return _config(path, table)

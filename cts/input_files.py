@@ -39,6 +39,16 @@ class Kind:
         return BadInput(f"{self.name}-malformed", what, where, self.remedy)
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a plain file. Unlike pathlib's, this is never an error, whatever the path is."""
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder. Unlike pathlib's, this is never an error, whatever the path is."""
+    return stat.S_ISDIR(_mode(path))
+
+
 def read_bytes(path: Path, kind: Kind, where: str = "") -> bytes:
     """The bytes of a file, which errors call `where`. Raises BadInput.
 
@@ -55,7 +65,7 @@ def read_bytes(path: Path, kind: Kind, where: str = "") -> bytes:
             data = _stream(path, at_most) if is_stream and at_most is not None else path.read_bytes()
             size = len(data)
     except (OSError, ValueError) as e:  # ValueError: a NUL in the path
-        raise BadInput(f"{kind.name}-unreadable", _text_of(e), where, kind.remedy) from e
+        raise BadInput(f"{kind.name}-unreadable", text_of(e), where, kind.remedy) from e
     if at_most is not None and size > at_most:
         what = f"the file is too large: {size} bytes{' or more' if is_stream else ''}"
         raise BadInput(f"{kind.name}-too-large", what, where, f"at most {at_most} bytes")
@@ -121,7 +131,15 @@ def _stream(path: Path, at_most: int) -> bytes:
         return b"".join(parts)
 
 
-def _text_of(error: OSError | ValueError) -> str:
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def text_of(error: OSError | ValueError) -> str:
+    """What the operating system says of a path, without the path."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

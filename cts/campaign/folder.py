@@ -13,7 +13,7 @@ from cts.campaign.chunks import Answer, Reduced, Report
 from cts.campaign.settings import FILE, Settings, decode, differing, encode, identity
 from cts.campaign.totals import Totals
 from cts.errors import BadInput, HarnessTrouble
-from cts.input_files import Kind, decoded_lines, read_bytes
+from cts.input_files import Kind, decoded_lines, is_file, is_folder, read_bytes
 from cts.report.failure import shortened
 from cts.store import lines
 from cts.store.folder import CAMPAIGN, new_folder
@@ -97,13 +97,13 @@ def create(runs: Path, settings: Settings) -> CampaignFolder:
 
 def is_campaign(path: Path) -> bool:
     """Whether a folder is that of a campaign."""
-    return (path / SETTINGS).is_file()
+    return is_file(path / SETTINGS)
 
 
 def settings_of(path: Path) -> Settings:
     """The settings of a campaign's folder. Raises BadInput where it is none."""
     if not is_campaign(path):
-        what = "no campaign is kept here" if path.is_dir() else "no such folder"
+        what = "no campaign is kept here" if is_folder(path) else "no such folder"
         raise BadInput("no-campaign", what, str(path), "the folder of a campaign, as `cts campaign` names it")
     return decode(read_bytes(path / SETTINGS, FILE), str(path / SETTINGS))
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from cts.errors import BadInput, HarnessTrouble
-from cts.input_files import Kind, decoded_text, read_bytes
+from cts.input_files import Kind, decoded_text, is_file, is_folder, read_bytes
 from cts.model.yaml import FILE
 
 #: The case of a bundle, and the file that makes a folder one.
@@ -52,11 +52,11 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
     """The files in a folder, which may hold an earlier bundle or these files. Raises BadInput and HarnessTrouble."""
-    if folder.exists() and not folder.is_dir():
+    if folder.exists() and not is_folder(folder):
         raise BadInput(
             "export-exists", "it is a file, not a folder", str(folder), "--out with the name of a new folder"
         )
-    others = [p for p in folder.rglob("*") if p.is_file() and p.relative_to(folder).as_posix() not in files]
+    others = [p for p in folder.rglob("*") if is_file(p) and p.relative_to(folder).as_posix() not in files]
     if others and not is_bundle(folder):
         what = f"the folder holds a file that is not part of the export: {others[0].relative_to(folder)}"
         raise BadInput("export-exists", what, str(folder), "--out with the name of a new folder")
@@ -66,7 +66,7 @@ def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.is_file() and path.relative_to(folder).as_posix() not in files:
+            if is_file(path) and path.relative_to(folder).as_posix() not in files:
                 path.unlink()
     except OSError as e:
         raise HarnessTrouble("export-write", e.strerror or str(e), str(folder), "a folder that can be written") from e
@@ -83,7 +83,7 @@ def write_file(data: bytes, path: Path) -> None:
 
 def is_bundle(folder: Path) -> bool:
     """Whether a folder is a bundle."""
-    return (folder / MANIFEST).is_file() and (folder / CASE).is_file()
+    return is_file(folder / MANIFEST) and is_file(folder / CASE)
 
 
 def case_text(path: Path) -> str:

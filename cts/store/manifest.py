@@ -15,7 +15,7 @@ from msgspec import Struct
 
 import cts
 from cts.errors import BadInput
-from cts.input_files import Kind, decoded, require_format
+from cts.input_files import Kind, decoded, is_file, require_format
 from cts.judging.events import DriverOpened
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
@@ -175,7 +175,7 @@ def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
 def sweep_entry(record: SweepRecord) -> SweepEntry:
     """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
     path = Path(record.path)
-    if not path.is_file():
+    if not is_file(path):
         path = packaged().get(record.name, path)
     if _digest(path) != record.digest:
         what = f"the universe {record.name} is not what it was when the run began"
