@@ -129,7 +129,7 @@ class WorkerProcess:
         except ProtocolError as e:
             self._incoming.put(Ended("garbage", str(e)))
             return
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # read_reply makes ProtocolError of errors in what is read
             pass  # the stream was closed under us; the process's end says why
         self._incoming.put(Ended("died", self._how_it_ended()))
 
