@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 
 import msgspec
-import yaml
+import yaml  # noqa: TID251
 from measuring import Figure, conclusion
 from msgspec.structs import replace
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
+import yaml  # noqa: TID251
 from public_kernels import attentions, products
 from public_kernels.modules import Manifest, Module, compile_all, read, shaders_in, version_of
 from public_kernels.planned import Device, Planned

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
 from cts import pictures
 from cts.capabilities import everything
@@ -39,6 +38,7 @@ from cts.model import Buffer, Case, ComponentType, decode, dumps_case, encode, l
 from cts.model.plain import plain
 from cts.model.yaml import case_of
 from cts.oracle.expectation import Allowed, Freedom
+from cts.plain_yaml import NotPlain
 from cts.plugins import registry
 from cts.report.failure import failure
 from cts.running import corpus
@@ -316,10 +316,8 @@ def _checked(case: Case) -> Case:
         )
     try:
         text = dumps_case(case)
-    except yaml.YAMLError as e:
-        raise BadInput(
-            "case-invalid", f"a part of the case is no data: {e.args[-1]!r}", case.name, "see docs/api.md"
-        ) from e
+    except NotPlain as e:
+        raise BadInput("case-invalid", f"a part of the case is {e}", case.name, "see docs/api.md") from e
     # Errors give the lines that `print(case)` shows.
     return corpus.defined(corpus.Loaded(case_of(plain(case), case.name, text), text, case.name), registry.oracle())
 

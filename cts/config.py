@@ -13,13 +13,18 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from cts.errors import BadInput
+from cts.input_files import Kind, is_file, read_text
 
 FILE = "pyproject.toml"
 TABLE = "tool.cts"
 
+_KIND = Kind("config", "a TOML file in UTF-8")
+
 _Count = Annotated[int, Meta(ge=0)]
 _Seconds = Annotated[float, Meta(ge=0)]
-_Path = Annotated[str, Meta(description="A path, relative to the folder of this file.", min_length=1)]
+_Path = Annotated[
+    str, Meta(description="A path, relative to the folder of this file.", min_length=1, pattern=r"^[^\x00]*$")
+]
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -84,7 +89,7 @@ def find(start: Path) -> Config | None:
     """
     for folder in (start, *start.parents):
         path = folder / FILE
-        if path.is_file():
+        if is_file(path):
             table = _table(path)
             if table is not None:
                 return _config(path, table)
@@ -93,12 +98,11 @@ def find(start: Path) -> Config | None:
 
 def _table(path: Path) -> Any:
     where = _seen(path)
+    words = read_text(path, _KIND, where)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise BadInput("config-unreadable", e.strerror or str(e), where, "a file that can be read") from e
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise BadInput("config-toml", str(e), where, "a TOML file in UTF-8") from e
+        document = tomllib.loads(words)
+    except (ValueError, RecursionError) as e:  # also numbers of thousands of digits
+        raise BadInput("config-toml", str(e), where, _KIND.remedy) from e
     tools = document.get("tool", {})
     return tools.get("cts") if isinstance(tools, dict) else None
 

@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from cts.campaign.chunks import Answer, Reduced, Report
-from cts.campaign.settings import Settings, decode, differing, encode, identity
+from cts.campaign.settings import FILE, Settings, decode, differing, encode, identity
 from cts.campaign.totals import Totals
 from cts.errors import BadInput, HarnessTrouble
+from cts.input_files import Kind, decoded_lines, is_file, is_folder, read_bytes
 from cts.report.failure import shortened
 from cts.store import lines
 from cts.store.folder import CAMPAIGN, new_folder
@@ -27,6 +28,8 @@ class Line(Struct, frozen=True):
     at: float
     answer: Answer
 
+
+_LINES = Kind("campaign-answers", "a line that `cts campaign` wrote")
 
 _decoder = msgspec.json.Decoder(Line)
 
@@ -94,15 +97,15 @@ def create(runs: Path, settings: Settings) -> CampaignFolder:
 
 def is_campaign(path: Path) -> bool:
     """Whether a folder is that of a campaign."""
-    return (path / SETTINGS).is_file()
+    return is_file(path / SETTINGS)
 
 
 def settings_of(path: Path) -> Settings:
     """The settings of a campaign's folder. Raises BadInput where it is none."""
     if not is_campaign(path):
-        what = "no campaign is kept here" if path.is_dir() else "no such folder"
+        what = "no campaign is kept here" if is_folder(path) else "no such folder"
         raise BadInput("no-campaign", what, str(path), "the folder of a campaign, as `cts campaign` names it")
-    return decode((path / SETTINGS).read_bytes(), str(path / SETTINGS))
+    return decode(read_bytes(path / SETTINGS, FILE), str(path / SETTINGS))
 
 
 def resume(path: Path) -> CampaignFolder:
@@ -123,11 +126,7 @@ def load(path: Path) -> tuple[Settings, Totals]:
 
 
 def _read(texts: list[bytes], path: Path) -> Iterator[Line]:
-    for number, text in enumerate(texts, 1):
-        try:
-            yield _decoder.decode(text)
-        except msgspec.DecodeError as e:
-            raise BadInput("campaign-answers", str(e), f"{path}:{number}", "a line that `cts campaign` wrote") from e
+    return decoded_lines(texts, _decoder.decode, _LINES, str(path))
 
 
 def _write(path: Path, text: str) -> None:

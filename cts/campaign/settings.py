@@ -7,13 +7,12 @@ import platform
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 import cts
-from cts.errors import BadInput
+from cts.input_files import Kind, decoded, require_format
 from cts.known.quarantine import Rule
 from cts.model.identity import HASHES
 from cts.store.manifest import SweepRecord, versions
@@ -76,6 +75,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+FILE = Kind("campaign", "a file that `cts campaign` wrote")
+
+_decoder = msgspec.json.Decoder(Settings)
+
+
 def encode(settings: Settings) -> bytes:
     """The text of `campaign.json`."""
     return msgspec.json.format(msgspec.json.encode(settings), indent=1) + b"\n"
@@ -83,14 +87,8 @@ def encode(settings: Settings) -> bytes:
 
 def decode(text: bytes, where: str) -> Settings:
     """Settings from their text. Raises BadInput for anything else, a newer format included."""
-    try:
-        head: Any = msgspec.json.decode(text)
-        if isinstance(head, dict) and isinstance(head.get("format"), int) and head["format"] > FORMAT:
-            what = f"format {head['format']} is newer than {FORMAT}"
-            raise BadInput("campaign-format", what, where, "the suite that wrote it")
-        return msgspec.json.decode(text, type=Settings)
-    except msgspec.DecodeError as e:
-        raise BadInput("campaign-settings", str(e), where, "a file that `cts campaign` wrote") from e
+    require_format(text, FORMAT, FILE, where)
+    return decoded(text, _decoder.decode, FILE, where)
 
 
 def host() -> str:

@@ -83,10 +83,11 @@ def _say(line: str) -> None:
 
 def _run() -> int:
     """The exit status of the command line. Raises BrokenPipeError or OutputClosed where its output is not read."""
-    from cts.cli import dispatching
+    from cts.cli import dispatching, surroundings
     from cts.errors import BadInput, CtsError
 
     try:
+        surroundings.check(sys.argv[1:])
         asked = dispatching.plain(sys.argv[1:])
         if asked is not None:
             return dispatching.run(asked)
@@ -102,6 +103,9 @@ def _run() -> int:
         return 2 if isinstance(e, BadInput) else 3
     except BrokenPipeError:
         raise
+    except OSError as e:
+        print(surroundings.trouble(e), file=sys.stderr)
+        return 3
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding

@@ -56,32 +56,36 @@ def _of_journal(path: Path, oracle: Oracle) -> Case:
     import msgspec
 
     from cts.errors import BadInput
-    from cts.model import Case
+    from cts.input_files import Kind, decoded_lines, read_bytes
+    from cts.model import loads_case
+    from cts.plain_yaml import flow
+    from cts.running import corpus
 
-    remedy = "a journal that the vulkan driver's option `journal` wrote"
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as e:
-        raise BadInput("journal-unreadable", e.strerror or str(e), str(path), remedy) from e
-    begun: dict[Any, Any] = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            entry = msgspec.json.decode(line)
-            if "begin" in entry:
-                begun[entry["begin"]] = entry.get("case")
-            elif entry["status"] in _WELL:
-                begun.pop(entry["end"], None)
-        except (msgspec.DecodeError, RecursionError, KeyError, TypeError) as e:
-            if number < len(lines):
-                raise BadInput("journal-malformed", f"no journal entry: {e}", f"{path}:{number}", remedy) from e
-    cases = [c for c in begun.values() if c is not None]
+    class Entry(msgspec.Struct):
+        """A line: a job that is begun, or one that has ended and how."""
+
+        begin: int | None = None
+        case: dict[str, Any] | None = None
+        end: int | None = None
+        status: str = ""
+
+        def __post_init__(self) -> None:
+            if self.begin is None and (self.end is None or not self.status):
+                raise ValueError("no entry of a journal: neither `begin` nor `end` with `status`")
+
+    kind = Kind("journal", "a journal that the vulkan driver's option `journal` wrote")
+    text = read_bytes(path, kind)
+    begun: dict[int, tuple[int, Any]] = {}
+    # The last line may be cut: the machine may have crashed while it was written.
+    whole = text[: text.rfind(b"\n") + 1].splitlines()
+    decode = msgspec.json.Decoder(Entry).decode
+    for number, entry in enumerate(decoded_lines(whole, decode, kind, str(path)), 1):
+        if entry.begin is not None:
+            begun[entry.begin] = number, entry.case
+        elif entry.end is not None and entry.status in _WELL:
+            begun.pop(entry.end, None)
+    cases = [c for c in begun.values() if c[1] is not None]
     if not cases:
         raise BadInput("journal-clean", "every case in the journal finished", str(path), "the journal of a crash")
-    try:
-        case = msgspec.convert(cases[-1], Case)
-    except msgspec.ValidationError as e:
-        raise BadInput("journal-malformed", str(e), str(path), remedy) from e
-    violations = oracle.violations(case)
-    if violations:
-        raise BadInput("case-invalid", violations[0].what, f"{path}: {violations[0].path}", violations[0].remedy)
-    return case
+    where, as_yaml = f"{path}:{cases[-1][0]}", flow(cases[-1][1])
+    return corpus.defined(corpus.Loaded(loads_case(as_yaml, where), as_yaml, where), oracle)

@@ -10,9 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from cts.errors import BadInput
+from cts.input_files import Kind, decoded, read_bytes
 
 #: The format that is read here.
 FORMAT = 1
+
+_FILE = Kind("answers", "a file that `cts doctor --conformance --save-answers` or `worker.pyz --answers` wrote")
 
 #: The members of an element beside sType and pNext, by the end of the command's name.
 _ELEMENTS = {
@@ -130,16 +133,15 @@ class Answers(Struct, frozen=True, forbid_unknown_fields=True):
 
 def from_plain(data: Any, where: str) -> Answers:
     """Answers from plain data. Raises BadInput for anything else, another format included."""
-    remedy = "a file that `cts doctor --conformance --save-answers` or `worker.pyz --answers` wrote"
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
-        raise BadInput("answers-format", f"format {data['format']!r} is not {FORMAT}", where, remedy)
+        raise BadInput("answers-format", f"format {data['format']!r} is not {FORMAT}", where, _FILE.remedy)
     try:
         answers = msgspec.convert(data, Answers)
     except msgspec.ValidationError as e:
-        raise BadInput("answers", str(e), where, remedy) from e
+        raise BadInput("answers", str(e), where, _FILE.remedy) from e
     for number, listing in enumerate(answers.lists):
         for what in _wrong(listing, answers.behind):
-            raise BadInput("answers", what, f"{where}: lists[{number}]", remedy)
+            raise BadInput("answers", what, f"{where}: lists[{number}]", _FILE.remedy)
     return answers
 
 
@@ -164,10 +166,4 @@ def _wrong(listing: Listing, behind: int) -> Iterator[str]:
 
 def read(path: Path) -> Answers:
     """Answers from a file of JSON. Raises BadInput."""
-    try:
-        data = msgspec.json.decode(path.read_bytes())
-    except OSError as e:
-        raise BadInput("answers", e.strerror or str(e), str(path), "a file that can be read") from e
-    except (msgspec.DecodeError, RecursionError) as e:
-        raise BadInput("answers", f"no JSON: {e}", str(path), "a file of answers, see docs/device-queries.md") from e
-    return from_plain(data, str(path))
+    return from_plain(decoded(read_bytes(path, _FILE), msgspec.json.decode, _FILE, str(path)), str(path))

@@ -24,7 +24,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**32 - 1)]
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=2**40)]
 #: Rows or columns of a matrix.
 Extent: TypeAlias = Annotated[int, Meta(ge=1, le=4096)]
-Shape: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=1, le=2**40)], ...], Meta(min_length=1)]
+Shape: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=1, le=2**40)], ...], Meta(min_length=1, max_length=16)]
 
 
 class _Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

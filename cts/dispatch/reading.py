@@ -11,7 +11,6 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
-import yaml
 
 from cts.dispatch.cases import Steps, from_case, merged
 from cts.dispatch.model import (
@@ -31,9 +30,12 @@ from cts.dispatch.model import (
     Source,
 )
 from cts.errors import BadInput
-from cts.plain_yaml import MAX_FILE_BYTES, parse
+from cts.input_files import Kind, read_text
+from cts.plain_yaml import MAX_FILE_BYTES, line_of, parse
 
 _PAGE = "docs/dispatch.md"
+
+_FILE = Kind("dispatch-file", f"a dispatch file, see {_PAGE}; numbers in .npy files beside it", MAX_FILE_BYTES)
 
 
 class Text:
@@ -57,29 +59,7 @@ class Text:
         """`file:line: path`, with the line of the deepest part of the path that exists."""
         if self.case and from_case(self._base, self._own, steps):
             steps = ("cases", self.case, *steps)
-        node = _composed(self.text)
-        line = node.start_mark.line + 1 if node is not None else 1
-        for step in steps:
-            node = _below(node, step)
-            if node is None:
-                break
-            line = node.start_mark.line + 1
-        return f"{self.path}:{line}: {_shown(steps) or 'top level'}"
-
-
-@lru_cache(maxsize=1)
-def _composed(text: str) -> yaml.Node | None:
-    """The nodes of a file, which all its cases name places in."""
-    return yaml.compose(text, Loader=yaml.SafeLoader)
-
-
-def _below(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        child: yaml.Node = node.value[step]
-        return child
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == str(step)), None)
-    return None
+        return f"{self.path}:{line_of(self.text, steps)}: {_shown(steps) or 'top level'}"
 
 
 def _shown(steps: Steps) -> str:
@@ -94,14 +74,7 @@ def _shown(steps: Steps) -> str:
 
 def read(path: Path) -> list[tuple[Settings, Text]]:
     """Read a dispatch file: its cases, or the one dispatch that it is. Raises BadInput."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise BadInput("dispatch-file", "the file is too large", str(path), "numbers in .npy files beside it")
-        text = Text(path, path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as e:
-        raise BadInput("dispatch-file", f"not UTF-8: {e}", str(path), f"a YAML file, see {_PAGE}") from e
-    except OSError as e:
-        raise BadInput("dispatch-file", e.strerror or str(e), str(path), "the path of a dispatch file") from e
+    text = Text(path, read_text(path, _FILE))
     data = parse(text.text, str(path), _PAGE)
     if not isinstance(data, dict):
         raise text.bad("a dispatch file is a mapping", (), f"`module:`, `dispatch:`, `buffers:`, see {_PAGE}")

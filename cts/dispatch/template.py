@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cts.dispatch.elements import ElementType
 from cts.dispatch.interface import Interface, Resource, Size, SpecConstant, read
 from cts.dispatch.model import MAX_BUFFER_BYTES
 from cts.dispatch.types import Array, Pointer, Scalar, Struct, Type, extents, one_element, runtime_array
 from cts.dispatch.words import load_words
 from cts.errors import BadInput
+from cts.plain_yaml import flow
 from cts.spirv.decode import DecodeError
 from cts.spirv.encode import Id
 
@@ -59,7 +58,7 @@ class _Template:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
         yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros and'
         yield f"# lengths {_ELEMENTS}. Where that is too few, `--driver interpreter` says which buffer ends too early."
-        yield f"module: {_flow(self.path)}"
+        yield f"module: {flow(self.path)}"
         yield from self.entry_point()
         yield from self.workgroups()
         yield from self.spec_constants()
@@ -83,14 +82,14 @@ class _Template:
         yield from self.bindings(bound)
         if outputs:
             yield "# Buffers that the module may write; every other buffer must come back unchanged."
-            yield f"outputs: {_flow(outputs)}"
+            yield f"outputs: {flow(outputs)}"
             yield "# What they must hold, of the buffer's type and shape; files beside this one are named by `file:`."
-            yield f"# expected: {{{_flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
+            yield f"# expected: {{{flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
 
     def entry_point(self) -> Iterator[str]:
         others = [name for name in self.module.entry_points if name != self.entry]
         if others:
-            yield f"entry: {_flow(self.entry)}  # fill in: or {', '.join(map(_flow, others))}"
+            yield f"entry: {flow(self.entry)}  # fill in: or {', '.join(map(flow, others))}"
 
     def workgroups(self) -> Iterator[str]:
         sizes = self.module.local_sizes[self.entry]
@@ -117,7 +116,7 @@ class _Template:
                 continue
             value = self.zero(member.type, member.name)
             comment = f"fill in: {_declared(member.type)} at byte {member.offset}"
-            yield f"    {_flow(member.name)}: {_flow(value)}  # {comment}"
+            yield f"    {flow(member.name)}: {flow(value)}  # {comment}"
 
     def named(self) -> list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
@@ -133,7 +132,7 @@ class _Template:
         return found
 
     def buffer(self, name: str, comment: str, type_: Type | None, *, pointed: bool = False) -> Iterator[str]:
-        yield f"  {_flow(name)}:  # {comment}"
+        yield f"  {flow(name)}:  # {comment}"
         element = one_element(type_) if type_ is not None else None
         shape = extents(type_) if type_ is not None and element is not None else None
         if pointed and isinstance(type_, Scalar):
@@ -160,9 +159,9 @@ class _Template:
                 if member.type is not None:
                     value = self.zero(member.type, f"{name}.{member.name}")
                     comment = f"at byte {member.offset}: {_declared(member.type)}"
-                    yield f"      {_flow(member.name)}: {_flow(value)}  # {comment}"
+                    yield f"      {flow(member.name)}: {flow(value)}  # {comment}"
         else:
-            yield f"    members: {_flow(self.zero(type_, name))}"
+            yield f"    members: {flow(self.zero(type_, name))}"
 
     def zero(self, type_: Type | None, where: str) -> Any:
         """Zeros of a type; of a runtime array the first element, of pointers the name of a buffer."""
@@ -198,7 +197,7 @@ class _Template:
         for (set_, binding), resource, names in bound:
             for index, name in names:
                 at = f"{set_}.{binding}" if index is None else f"{set_}.{binding}[{index}]"
-                yield f'  "{at}": {_flow(name)}'
+                yield f'  "{at}": {flow(name)}'
             if names[0][0] is not None and len(names) != resource.length:
                 length = f"one of {resource.length}" if resource.length else "of any length"
                 yield f"  # fill in: {set_}.{binding} is an array of descriptors, {length}; not all need a buffer"
@@ -225,7 +224,7 @@ def _fits(constant: SpecConstant) -> bool:
 
 
 def _number(constant: SpecConstant) -> str:
-    return _flow(constant.default)
+    return flow(constant.default)
 
 
 def _declared(type_: Type | None, depth: int = 0) -> str:
@@ -250,8 +249,3 @@ def _declared(type_: Type | None, depth: int = 0) -> str:
             listed += ["..."] * (len(type_.members) > _WRITTEN)
             return f"{name} {{{', '.join(listed)}}}"
     return str(type_)
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True)
-    return text.removesuffix("\n").removesuffix("\n...")

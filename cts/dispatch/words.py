@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
+from cts.input_files import Kind, decoded_text, read_bytes
 from cts.spirv import tools
 from cts.spirv.grammar import MAGIC
 
@@ -17,17 +18,13 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 #: The largest module that is read, in bytes.
 MAX_MODULE_BYTES = 64 << 20
 
+_FILE = Kind("module", "the path of a .spv or .spvasm file, relative to the dispatch file", MAX_MODULE_BYTES)
+
 
 def load_words(path: Path, named: str) -> Words:
     """Read a module. `named` is where its path comes from. Raises BadInput."""
     where = f"{path}, named at {named}"
-    try:
-        if path.stat().st_size > MAX_MODULE_BYTES:
-            raise BadInput("module-too-large", "the file is too large", where, f"at most {MAX_MODULE_BYTES} bytes")
-        data = path.read_bytes()
-    except OSError as e:
-        remedy = "the path of a .spv or .spvasm file, relative to the dispatch file"
-        raise BadInput("module-unreadable", e.strerror or str(e), where, remedy) from e
+    data = read_bytes(path, _FILE, where)
     if path.suffix == ".spvasm":
         return _assembled(data, where)
     if len(data) % 4:
@@ -41,8 +38,6 @@ def load_words(path: Path, named: str) -> Words:
 
 def _assembled(data: bytes, where: str) -> Words:
     try:
-        return tools.assemble(data.decode())
-    except UnicodeDecodeError as e:
-        raise BadInput("module-invalid", f"not UTF-8: {e}", where, "assembly as spirv-dis writes it") from e
+        return tools.assemble(decoded_text(data, _FILE, where))
     except tools.ToolError as e:
         raise BadInput("module-assembly", e.what, f"{where}: {e.where}", "what spirv-as accepts") from e

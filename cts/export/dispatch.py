@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
 from cts.export.cannot import CannotExpress
 from cts.job import ModuleJob
@@ -23,6 +22,7 @@ from cts.model import (
     initial_memory,
 )
 from cts.oracle.expectation import Allowed, Expectation
+from cts.plain_yaml import flow
 from cts.spirv.lower import PARAMETERS, Lowered, bind, lower
 
 #: The name of the dispatch file, and of the module beside it.
@@ -47,7 +47,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     job = bind(lowered, case, initial_memory(case))
     names = _names(job)
     files = {module: lowered.words.astype("<u4").tobytes()}
-    lines = [f"module: {_flow(module)}", f"dispatch: {_flow(list(job.workgroups))}"]
+    lines = [f"module: {flow(module)}", f"dispatch: {flow(list(job.workgroups))}"]
     if job.times > 1:
         lines.append(f"times: {job.times}")
     if job.subgroup_size is not None:
@@ -55,20 +55,20 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     if job.robust:
         lines.append(f"{'robust2' if job.robust2 else 'robust'}: true")
     if job.spec_constants:
-        lines.append(f"spec_constants: {_flow(_spec_constants(job, lowered))}")
+        lines.append(f"spec_constants: {flow(_spec_constants(job, lowered))}")
     if job.push_addresses:
         addresses = [{"at": a.at, "of": names[a.of]} for a in job.push_addresses]
-        lines.append(f"push_constants: {_flow({'addresses': addresses})}")
+        lines.append(f"push_constants: {flow({'addresses': addresses})}")
     lines.append("buffers:")
     for name, memory in job.buffers.items():
         contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
         files[f"{names[name]}.npy"] = _npy(case.buffers.get(name), contents)
-        lines.append(f"  {_flow(names[name])}: {_flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
-    lines += [f"  {_flow(names[name])}: {_flow(_matrix(matrix))}" for name, matrix in case.opaque.items()]
+        lines.append(f"  {flow(names[name])}: {flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
+    lines += [f"  {flow(names[name])}: {flow(_matrix(matrix))}" for name, matrix in case.opaque.items()]
     bindings = {f"{s}.{b}": names[name] for (s, b), name in job.bindings.items()}
-    lines.append(f"bindings: {_flow(bindings)}")
+    lines.append(f"bindings: {flow(bindings)}")
     if case.conversions:
-        lines += ["conversions:", *(f"  - {_flow(_conversion(c, names))}" for c in case.conversions)]
+        lines += ["conversions:", *(f"  - {flow(_conversion(c, names))}" for c in case.conversions)]
     lines += _expected(case, expectation, names, files)
     files[FILE] = ("\n".join(lines) + "\n").encode()
     return files
@@ -140,9 +140,9 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
         elif (allowed.exact != initial[name][GUARD_BYTES:-GUARD_BYTES]).any():
             file = f"{names[name]}.expected.npy"
             files[file] = _npy(case.buffers[name], allowed.exact)
-            source = _flow(_source(case.buffers[name], file))
-            lines += [*(["expected:"] if "expected:" not in lines else []), f"  {_flow(names[name])}: {source}"]
-    return [*lines, *([f"ignore: {_flow(ignored)}"] if ignored else [])]
+            source = flow(_source(case.buffers[name], file))
+            lines += [*(["expected:"] if "expected:" not in lines else []), f"  {flow(names[name])}: {source}"]
+    return [*lines, *([f"ignore: {flow(ignored)}"] if ignored else [])]
 
 
 def _matrix(matrix: OpaqueMatrix) -> dict[str, Any]:
@@ -179,8 +179,3 @@ def _freedom(buffer: Buffer, allowed: Allowed) -> str:
     free = sum(len(i.offsets) for i in allowed.intervals) + sum(len(i.offsets) for i in allowed.identical)
     total = buffer.elements * buffer.components
     return f"{min(free, total)} of {total} elements may hold more than one value"
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True)
-    return text.removesuffix("\n").removesuffix("\n...")

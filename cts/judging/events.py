@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from cts.errors import BadInput, CtsError
+from cts.input_files import Kind, decoded_lines
 from cts.judging.guesses import Guess
 from cts.judging.reduction_record import Reduction
 from cts.judging.sentences import to_json
@@ -394,6 +395,8 @@ def ignore(*happened: object) -> None:
     """In the place of a callback, where nobody is to be told."""
 
 
+_LINES = Kind("events", "a line that `cts run --json` wrote")
+
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
@@ -420,12 +423,10 @@ def problem(error: CtsError) -> Rejected | Trouble:
 def read(lines: Iterable[str | bytes], where: str = "<events>") -> list[Event]:
     """Events of a complete run. Raises BadInput for anything else: no footer, or another format."""
     events: list[Event] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            events.append(decode(line))
-            _check_format(events[-1], f"{where}:{number}")
-        except (msgspec.DecodeError, RecursionError) as e:
-            raise BadInput("events", str(e), f"{where}:{number}", "a line that `cts run --json` wrote") from e
+    encoded = (line.encode() if isinstance(line, str) else line for line in lines)
+    for number, event in enumerate(decoded_lines(encoded, decode, _LINES, where), 1):
+        events.append(event)
+        _check_format(event, f"{where}:{number}")
     if not events or not isinstance(events[0], RunStarted):
         raise BadInput("events-header", "the first line is not a run-started event", where, "the whole output of a run")
     if not isinstance(events[-1], RunFinished):

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from cts.known.conditions import Answers
 from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import AREA, Sweep
+from cts.plain_yaml import flow
 from cts.stages import Stage
 from cts.verdict import Verdict
 
@@ -106,7 +106,7 @@ def document(results: Sequence[Result], drivers: Sequence[DriverOpened], reason:
         entry = {"match": match, "verdict": result.verdict.value, "reason": reason}
         entries.append({**entry, "link": link} if link else entry)
     head = f"schema: 1\nhashes: {HASHES}\n"
-    lines = [yaml.safe_dump(e, default_flow_style=True, sort_keys=False, width=1 << 16).rstrip() for e in entries]
+    lines = [flow(e) for e in entries]
     if not lines:
         return f"{head}entries: []\n"
     return head + "\n".join(["entries:", *(f"  - {line}" for line in lines)]) + "\n"

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
+from cts.input_files import Kind, read_text
 from cts.known import conditions
 from cts.known.conditions import Answers
 from cts.known.versions import comparisons, holds
@@ -29,6 +30,9 @@ from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.stages import Stage, named
 
 PAGE = "docs/quarantine.md"
+
+#: Files of quarantines and baselines.
+FILE = Kind("quarantine", f"a YAML file in UTF-8, see {PAGE}", MAX_FILE_BYTES)
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -186,15 +190,7 @@ def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
 
 def rules(path: Path) -> tuple[Rule, ...]:
     """The entries of a file, of both kinds. Raises BadInput."""
-    try:
-        size = path.stat().st_size
-        text = path.read_text(encoding="utf-8") if size <= MAX_FILE_BYTES else ""
-    except (OSError, UnicodeDecodeError) as e:
-        what = e.strerror or str(e) if isinstance(e, OSError) else str(e)
-        raise BadInput("quarantine-unreadable", what, str(path), f"a YAML file in UTF-8, see {PAGE}") from e
-    if size > MAX_FILE_BYTES:
-        raise BadInput("quarantine-too-large", f"{size} bytes", str(path), f"at most {MAX_FILE_BYTES} bytes")
-    return loads_rules(text, str(path))
+    return loads_rules(read_text(path, FILE), str(path))
 
 
 def loads(text: str, where: str = "<string>") -> Quarantine:

@@ -32,11 +32,17 @@ MAX_DEPTH = 64
 MAX_ITERATIONS = 64
 
 
+def _too_deep() -> ExpressionError:
+    return ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
+
+
 def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
     """The typed body behind `text`. Raises ExpressionError."""
     try:
         lines = ast.parse(text, mode="exec").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
+    except (RecursionError, MemoryError) as e:
+        raise _too_deep() from e
+    except (SyntaxError, ValueError) as e:
         reason = e.msg if isinstance(e, SyntaxError) else str(e)
         raise ExpressionError(f"not an expression: {reason}", "statements, one a line, then one expression") from e
     if not lines or not isinstance(lines[-1], ast.Expr):
@@ -44,7 +50,7 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
     if sum(1 for _ in ast.walk(ast.Module(lines, []))) > 4 * MAX_NODES:
         raise ExpressionError("the body is too long", f"at most {MAX_NODES} operations")
     if _depth(lines) > MAX_DEPTH:
-        raise ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
+        raise _too_deep()
     typing = Typing(environment)
     statements = _Statements(typing).typed(lines[:-1])
     result = typing.typed(lines[-1].value, returns)

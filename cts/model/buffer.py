@@ -76,7 +76,8 @@ class Data(_Data, frozen=True):
             )
 
 
-Shape: TypeAlias = tuple[Annotated[int, Meta(ge=1)], ...]
+#: NumPy has a limit of its own, of 32 in its older versions.
+Shape: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(max_length=16)]
 
 
 #: What contents that begin late begin at a multiple of: so all that is aligned in a buffer stays so.

@@ -305,7 +305,10 @@ class Typing:
         try:
             body = callee.body()
         except ExpressionError as e:
-            raise ExpressionError(f"{name!r}, which is called, is wrong: {e.what}", e.remedy) from e
+            called = (
+                e.what if " which is called, is wrong: " in e.what else f"{name!r}, which is called, is wrong: {e.what}"
+            )
+            raise ExpressionError(called, e.remedy) from e
         return Call(callee.returns, name, tuple(callee.parameters), typed, body)
 
     def _convert(self, target: ComponentType, argument: ast.expr, where: str) -> Expression:

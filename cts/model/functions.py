@@ -18,6 +18,9 @@ from cts.model.component import ComponentType
 from cts.model.expression import Body, Callee, Environment, ExpressionError
 from cts.model.expression_parser import RESERVED
 
+#: How deep functions may call one another: a helper, one that it calls, and so on.
+MAX_CALL_DEPTH = 32
+
 Coordinates: TypeAlias = Literal["uint32", "int32"]
 Identifier: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -248,6 +251,8 @@ def _called(name: str, helpers: Helpers, callers: tuple[str, ...]) -> Body:
     """The body of a helper that is called. Raises ExpressionError."""
     if name in callers:
         raise ExpressionError("it calls itself", "functions that end: no helper calls itself, directly or not")
+    if len(callers) >= MAX_CALL_DEPTH:
+        raise ExpressionError("functions call one another too deeply", f"at most {MAX_CALL_DEPTH} calls in each other")
     function = dict(helpers)[name]
     return _parsed(function, replace(_own_environment(function), helpers=_callees(helpers, (*callers, name))))
 

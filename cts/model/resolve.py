@@ -19,8 +19,10 @@ from cts.model.names import Names, nearest
 from cts.model.operand import Scalar, StorageClass, factors_of
 from cts.model.types import MatrixShape, PointerType, Problem, ResultType, VectorShape
 
-#: A limit for hand-written cases; generators stay far below.
+#: Limits for hand-written cases; generators stay far below.
 MAX_INSTRUCTIONS = 512
+MAX_FUNCTIONS = 128
+MAX_BUFFERS = 512
 
 
 def resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
@@ -48,16 +50,14 @@ _recent: tuple[_Resolved, ...] = ()
 
 
 def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
+    if too_many := [*_counts(case)]:
+        return {}, too_many
     problems = [*_buffer_problems(case), *_function_problems(case), *_conversion_problems(case)]
     problems += _dispatch_problems(case)
     problems += float_mode_problems(case.float_modes, case.float_controls)
     problems += default_problems(case.fast_math, case.float_controls)
-    if len(case.program) > MAX_INSTRUCTIONS:
-        problems.append(
-            Problem("program", f"{len(case.program)} instructions", f"at most {MAX_INSTRUCTIONS} instructions")
-        )
     names = Names(case)
-    for i, instruction in enumerate(case.program[:MAX_INSTRUCTIONS]):
+    for i, instruction in enumerate(case.program):
         own = [*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names)]
         own += _fast_math_problems(instruction, names)
         problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
@@ -66,6 +66,19 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
         what = f"{type(names.open[-1]).__name__} is not closed"
         problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If, EndSwitch after Switch"))
     return names.types, problems
+
+
+def _counts(case: Case) -> Iterator[Problem]:
+    counts = (
+        ("program", case.program, "instructions", MAX_INSTRUCTIONS),
+        ("functions", case.functions, "functions", MAX_FUNCTIONS),
+        ("buffers", case.buffers, "buffers", MAX_BUFFERS),
+        ("opaque", case.opaque, "opaque matrices", MAX_BUFFERS),
+        ("conversions", case.conversions, "conversions", MAX_BUFFERS),
+    )
+    for path, items, noun, most in counts:
+        if len(items) > most:
+            yield Problem(path, f"{len(items)} {noun}", f"at most {most} {noun}")
 
 
 def types_of(case: Case) -> dict[str, ResultType]:

@@ -5,35 +5,27 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from cts.errors import BadInput
+from cts.input_files import Kind, read_text
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
 from cts.model.functions import AnyFunction
 from cts.model.plain import plain
 from cts.model.resolve import resolve
-from cts.plain_yaml import MAX_FILE_BYTES, Loader, parse, read_floats
+from cts.plain_yaml import MAX_FILE_BYTES, flow, line_of, parse
+
+#: Files of cases.
+FILE = Kind("case", "the path of a case, a YAML file in UTF-8", MAX_FILE_BYTES)
 
 
 def load_case(path: Path) -> Case:
     """Read and check a case file. Raises BadInput naming the file, the YAML path and the remedy."""
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise BadInput(
-                "case-too-large", "the file is too large for a case", str(path), f"at most {MAX_FILE_BYTES} bytes"
-            )
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as e:
-        raise BadInput("case-not-utf8", str(e), str(path), "a YAML file in UTF-8") from e
-    except OSError as e:
-        raise BadInput("case-unreadable", e.strerror or str(e), str(path), "the path of a readable case file") from e
-    return loads_case(text, str(path))
+    return loads_case(read_text(path, FILE), str(path))
 
 
 def loads_case(text: str, where: str = "<string>") -> Case:
@@ -78,21 +70,21 @@ def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Ca
 def dumps_case(case: Case) -> str:
     """The canonical YAML of a case: fixed field order, defaults left out, one instruction a line."""
     data = plain(case)
-    lines = [f"{key}: {_flow(data[key])}" for key in ("schema", "name") if key in data]
+    lines = [f"{key}: {flow(data[key])}" for key in ("schema", "name") if key in data]
     header = ("description", "covers", "dispatch", "robustness", "float_controls", "float_modes", "fast_math")
-    lines += [f"{key}: {_flow(data[key])}" for key in header if key in data]
+    lines += [f"{key}: {flow(data[key])}" for key in header if key in data]
     if data.get("functions"):
         lines += ["functions:", *(line for name, f in data["functions"].items() for line in _function(name, f))]
     if data.get("opaque"):
-        lines += ["opaque:", *(f"  {_flow(name)}: {_flow(m)}" for name, m in data["opaque"].items())]
+        lines += ["opaque:", *(f"  {flow(name)}: {flow(m)}" for name, m in data["opaque"].items())]
     if data.get("conversions"):
-        lines += ["conversions:", *(f"  - {_flow(c)}" for c in data["conversions"])]
+        lines += ["conversions:", *(f"  - {flow(c)}" for c in data["conversions"])]
     lines += (
-        ["buffers:", *(f"  {_flow(name)}: {_flow(b)}" for name, b in data["buffers"].items())]
+        ["buffers:", *(f"  {flow(name)}: {flow(b)}" for name, b in data["buffers"].items())]
         if data["buffers"]
         else ["buffers: {}"]
     )
-    lines += ["program:", *(f"  - {_flow(i)}" for i in data["program"])] if data["program"] else ["program: []"]
+    lines += ["program:", *(f"  - {flow(i)}" for i in data["program"])] if data["program"] else ["program: []"]
     return "\n".join(lines) + "\n"
 
 
@@ -100,28 +92,11 @@ def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
     """A function on one line, or, where its body has several, one field a line and the body as it is read."""
     body = function["body"]
     if not re.fullmatch(r"[!-~]([ -~]*[!-~])?(\n *[!-~]([ -~]*[!-~])?)+", body):
-        yield f"  {_flow(name)}: {_flow(function)}"
+        yield f"  {flow(name)}: {flow(function)}"
         return
-    yield f"  {_flow(name)}:"
-    yield from (f"    {key}: {_flow(value)}" for key, value in function.items() if key != "body")
+    yield f"  {flow(name)}:"
+    yield from (f"    {key}: {flow(value)}" for key, value in function.items() if key != "body")
     yield from ("    body: |-", *(f"      {line}" for line in body.split("\n")))
-
-
-class _Dumper(yaml.SafeDumper):
-    """Flow style on one line."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-read_floats(_Dumper)
-
-
-def _flow(value: Any) -> str:
-    text: str = yaml.dump(
-        value, Dumper=_Dumper, default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _named(path: str, data: dict[str, Any]) -> str:
@@ -141,34 +116,10 @@ def _named(path: str, data: dict[str, Any]) -> str:
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def _steps(path: str, root: yaml.Node) -> Iterator[yaml.Node]:
-    node = root
-    for match in _STEP.finditer(path):
-        key, index = match.group(1), match.group(2)
-        if isinstance(node, yaml.SequenceNode) and index is not None and int(index) < len(node.value):
-            node = node.value[int(index)]
-        elif isinstance(node, yaml.MappingNode) and key is not None:
-            values = [v for k, v in node.value if k.value == key]
-            if not values:
-                return
-            node = values[0]
-        else:
-            return
-        yield node
-
-
-@lru_cache(maxsize=4)
-def _composed(text: str) -> yaml.Node:
-    root = yaml.compose(text, Loader=Loader)
-    assert root is not None, "parsed before, so not empty"
-    return root
-
-
 def locate(where: str, text: str, path: str) -> str:
     """`file:line: path`, with the line of the deepest part of `path` that exists."""
-    root = _composed(text)
-    *_, node = root, *_steps(path, root)
-    return f"{where}:{node.start_mark.line + 1}: {path or 'top level'}"
+    steps = [m[1] if m[2] is None else int(m[2]) for m in _STEP.finditer(path)]
+    return f"{where}:{line_of(text, steps)}: {path or 'top level'}"
 
 
 def _remedy(message: str) -> str:

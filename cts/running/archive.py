@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from cts.errors import BadInput, HarnessTrouble
+from cts.input_files import Kind, decoded_text, is_file, is_folder, read_bytes
+from cts.model.yaml import FILE
 
 #: The case of a bundle, and the file that makes a folder one.
 CASE, MANIFEST = "case.yaml", "manifest.json"
@@ -17,8 +19,10 @@ CASE, MANIFEST = "case.yaml", "manifest.json"
 #: What a bundle in one file is called.
 SUFFIX = ".zip"
 
-#: What a bundle may be at most: bytes of the archive, of all its files, and their number.
-MAX_ARCHIVE, MAX_BYTES, MAX_FILES = 64 << 20, 512 << 20, 1024
+#: What a bundle may be at most: bytes of all its files, and their number.
+MAX_BYTES, MAX_FILES = 512 << 20, 1024
+
+_FILE = Kind("bundle", "a bundle that `cts export --zip` wrote", 64 << 20)
 
 #: The largest case that is read, in bytes; `cts.model.load_case` has the same bound.
 MAX_CASE = 4 << 20
@@ -48,11 +52,11 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
     """The files in a folder, which may hold an earlier bundle or these files. Raises BadInput and HarnessTrouble."""
-    if folder.exists() and not folder.is_dir():
+    if folder.exists() and not is_folder(folder):
         raise BadInput(
             "export-exists", "it is a file, not a folder", str(folder), "--out with the name of a new folder"
         )
-    others = [p for p in folder.rglob("*") if p.is_file() and p.relative_to(folder).as_posix() not in files]
+    others = [p for p in folder.rglob("*") if is_file(p) and p.relative_to(folder).as_posix() not in files]
     if others and not is_bundle(folder):
         what = f"the folder holds a file that is not part of the export: {others[0].relative_to(folder)}"
         raise BadInput("export-exists", what, str(folder), "--out with the name of a new folder")
@@ -62,7 +66,7 @@ def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.is_file() and path.relative_to(folder).as_posix() not in files:
+            if is_file(path) and path.relative_to(folder).as_posix() not in files:
                 path.unlink()
     except OSError as e:
         raise HarnessTrouble("export-write", e.strerror or str(e), str(folder), "a folder that can be written") from e
@@ -79,7 +83,7 @@ def write_file(data: bytes, path: Path) -> None:
 
 def is_bundle(folder: Path) -> bool:
     """Whether a folder is a bundle."""
-    return (folder / MANIFEST).is_file() and (folder / CASE).is_file()
+    return is_file(folder / MANIFEST) and is_file(folder / CASE)
 
 
 def case_text(path: Path) -> str:
@@ -88,18 +92,13 @@ def case_text(path: Path) -> str:
     Raises BadInput for any file that no bundle can be: encrypted, with links, with names that lead out of
     a folder or occur twice, with more or larger files than bundles have.
     """
-    try:
-        if path.stat().st_size > MAX_ARCHIVE:
-            raise _bad("the file is too large for a bundle", path, f"at most {MAX_ARCHIVE} bytes")
-        data = path.read_bytes()
-    except OSError as e:
-        raise BadInput("bundle-unreadable", e.strerror or str(e), str(path), "the path of a readable bundle") from e
+    data = read_bytes(path, _FILE)
     _check_directory(data, path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_entries(archive.infolist(), path)
             with archive.open(CASE) as stream:
-                text = stream.read(MAX_CASE + 1)
+                case = stream.read(MAX_CASE + 1)
     except BadInput:
         raise
     except KeyError:
@@ -109,12 +108,9 @@ def case_text(path: Path) -> str:
     except Exception as e:
         # zlib.error is no subclass of anything of zipfile's, and damaged data may raise others.
         raise _bad(f"not a readable zip file: {type(e).__name__}: {e}", path, "a bundle as it was written") from e
-    if len(text) > MAX_CASE:
+    if len(case) > MAX_CASE:
         raise _bad(f"its {CASE} is too large", path, f"at most {MAX_CASE} bytes")
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError as e:
-        raise _bad(f"its {CASE} is not in UTF-8: {e}", path, "a case in UTF-8") from e
+    return decoded_text(case, FILE, f"{path}/{CASE}")
 
 
 def _bad(what: str, path: Path, remedy: str) -> BadInput:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cts.errors import BadInput
+from cts.input_files import is_file, is_folder
 from cts.model import Case, load_case, loads_case
 from cts.model.yaml import locate
 from cts.oracle.expectation import Oracle
@@ -59,7 +60,14 @@ def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
 
 
 def of_path(path: Path) -> Entry:
-    """The entry of a case file, which has its dotted name where it is in the corpus."""
+    """The entry of a case file, which has its dotted name where it is in the corpus.
+
+    Raises BadInput for a name that cannot be written down.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as e:
+        raise BadInput("file-name", "the name of the file is not UTF-8", str(path), "another name") from e
     base, full = root().resolve(), path.resolve()
     if full.is_relative_to(base):
         return Entry(".".join(full.relative_to(base).with_suffix("").parts), path, True)
@@ -114,12 +122,12 @@ def load(path: Path) -> Loaded:
 
 def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     path = Path(target)
-    if path.is_dir():
+    if is_folder(path):
         paths = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
         if not paths:
             raise BadInput("no-cases", "the folder holds no case files", target, "a folder with .yaml files")
         return [of_path(p) for p in paths]
-    if path.is_file():
+    if is_file(path):
         return [of_path(path)]
     named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
     if named:

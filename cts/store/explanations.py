@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.errors import CtsError, HarnessTrouble
+from cts.input_files import Kind, decoded_lines
 from cts.judging.sentences import to_json
 from cts.model.identity import HASHES
-from cts.store import older_format
+from cts.store import lines, older_format
 from cts.store.run import Run
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from cts.judging.events import Result
 
 NAME = "explanations.jsonl"
+
+_LINES = Kind("run-explanations", "a file that `--explain` wrote; delete it to explain all failures again")
 
 Key = tuple[str, str]
 
@@ -31,20 +34,14 @@ def read(run: Run) -> dict[Key, Explanation]:
     """
     from cts.explain import Explanation
 
+    older = run.manifest.format <= older_format.LAST_WITH_SENTENCES
+    decoder = msgspec.json.Decoder(Explanation)
+
+    def decode(line: bytes) -> Explanation:
+        return decoder.decode(older_format.without_sentences(line) if older else line)
+
     path = run.path / NAME
-    text = path.read_bytes() if path.is_file() else b""
-    explanations = []
-    for number, line in enumerate(text[: text.rfind(b"\n") + 1].splitlines(), 1):
-        try:
-            line = (
-                older_format.without_sentences(line)
-                if run.manifest.format <= older_format.LAST_WITH_SENTENCES
-                else line
-            )
-            explanations.append(msgspec.json.decode(line, type=Explanation))
-        except (msgspec.DecodeError, RecursionError) as e:
-            remedy = "a file that `--explain` wrote; delete it to explain all failures again"
-            raise BadInput("run-explanations", str(e), f"{path}:{number}", remedy) from e
+    explanations = list(decoded_lines(lines.read(path), decode, _LINES, str(path)))
     renamed = {}
     if run.manifest.hashes != HASHES:
         failures = [(r.shown_on, r.finding.case) for r in run.findings() if r.finding is not None]

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from cts.errors import BadInput, HarnessTrouble
+from cts.input_files import is_file, is_folder
 from cts.judging.events import CasesStarted, DriverOpened, Event, Result
 from cts.store import journal
 from cts.store.manifest import Manifest, encode
@@ -99,23 +100,23 @@ def write(path: Path, manifest: Manifest) -> None:
 
 def locate(path: Path) -> Path:
     """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
-    if (path / MANIFEST).is_file():
+    if is_file(path / MANIFEST):
         return path
     newest = latest(path)
-    if newest is None and (path / CAMPAIGN).is_file():
+    if newest is None and is_file(path / CAMPAIGN):
         remedy = "its report.html; `cts campaign --resume` goes on with it"
         raise BadInput("no-run", "a campaign is kept here, and no run", str(path), remedy)
     if newest is None:
-        what = "no run is kept here" if path.is_dir() else "no such folder"
+        what = "no run is kept here" if is_folder(path) else "no such folder"
         raise BadInput("no-run", what, str(path), REMEDY)
     return newest
 
 
 def folders(path: Path) -> list[Path]:
     """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput where there is none."""
-    if (path / MANIFEST).is_file():
+    if is_file(path / MANIFEST):
         return [path]
-    found = [p for _, p in sorted(_numbers(path).items()) if (p / MANIFEST).is_file()]
+    found = [p for _, p in sorted(_numbers(path).items()) if is_file(p / MANIFEST)]
     return found or [locate(path)]
 
 
@@ -123,12 +124,12 @@ def latest(runs: Path, before: Path | None = None) -> Path | None:
     """The last run of a folder of runs, of those `before` another of it where that is given; None without any."""
     end = int(before.name) if before is not None and before.name.isdecimal() else None
     for number, path in sorted(_numbers(runs).items(), reverse=True):
-        if (end is None or number < end) and (path / MANIFEST).is_file():
+        if (end is None or number < end) and is_file(path / MANIFEST):
             return path
     return None
 
 
 def _numbers(runs: Path) -> dict[int, Path]:
-    if not runs.is_dir():
+    if not is_folder(runs):
         return {}
     return {int(p.name): p for p in runs.iterdir() if p.name.isdecimal() and p.name.isascii()}

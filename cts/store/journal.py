@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import msgspec
-
-from cts.errors import BadInput
+from cts.input_files import Kind, decoded_lines
 from cts.judging.events import Event, NotValidated, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
 from cts.running.deadline import lacks_time
 from cts.store import lines
 from cts.store.lines import Lines
 
 NAME = "results.jsonl"
+
+_LINES = Kind("run-events", "a line that `cts run` wrote")
 
 
 class Journal:
@@ -51,11 +51,7 @@ def read(path: Path, decoder: Callable[[bytes], Event] = decode) -> list[Event]:
 
 
 def _events(texts: Iterable[bytes], where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
-    for number, line in enumerate(texts, 1):
-        try:
-            yield decoder(line)
-        except (msgspec.DecodeError, RecursionError) as e:
-            raise BadInput("run-events", str(e), f"{where}:{number}", "a line that `cts run` wrote") from e
+    return decoded_lines(texts, decoder, _LINES, where)
 
 
 def _key(event: Event) -> object:

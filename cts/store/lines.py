@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cts.errors import BadInput, HarnessTrouble
+from cts.input_files import Kind, read_bytes
+
+_FILE = Kind("run", "a file that can be read")
 
 #: The largest offset that Windows' C library can lock.
 _LOCKED_BYTE = 0x7FFFFFFE
@@ -66,12 +69,7 @@ class Lines:
 
 def read(path: Path) -> list[bytes]:
     """The whole lines of a file, none where there is no file. Raises BadInput where it cannot be read."""
-    try:
-        text = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as e:
-        raise BadInput("run-unreadable", e.strerror or str(e), str(path), "a file that can be read") from e
+    text = read_bytes(path, _FILE) if os.path.lexists(path) else b""
     return text[: text.rfind(b"\n") + 1].splitlines()
 
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 import cts
 from cts.errors import BadInput
+from cts.input_files import Kind, decoded, is_file, require_format
 from cts.judging.events import DriverOpened
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
@@ -147,6 +148,11 @@ def sweep_record(entry: SweepEntry) -> SweepRecord:
     return SweepRecord(entry.name, str(entry.path), _digest(entry.path), entry.max_sets)
 
 
+FILE = Kind("run", "a file that `cts run` wrote")
+
+_decoder = msgspec.json.Decoder(Manifest)
+
+
 def encode(manifest: Manifest) -> bytes:
     """The text of `manifest.json`."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
@@ -154,15 +160,8 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(text: bytes, where: str) -> Manifest:
     """A manifest from its text. Raises BadInput for anything else, a newer format included."""
-    try:
-        head: Any = msgspec.json.decode(text)
-        if isinstance(head, dict) and isinstance(head.get("format"), int) and head["format"] > FORMAT:
-            raise BadInput(
-                "run-format", f"format {head['format']} is newer than {FORMAT}", where, "the suite that wrote it"
-            )
-        return msgspec.json.decode(text, type=Manifest)
-    except (msgspec.DecodeError, RecursionError) as e:
-        raise BadInput("run-manifest", str(e), where, "a file that `cts run` wrote") from e
+    require_format(text, FORMAT, FILE, where)
+    return decoded(text, _decoder.decode, FILE, where)
 
 
 def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
@@ -176,7 +175,7 @@ def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
 def sweep_entry(record: SweepRecord) -> SweepEntry:
     """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
     path = Path(record.path)
-    if not path.is_file():
+    if not is_file(path):
         path = packaged().get(record.name, path)
     if _digest(path) != record.digest:
         what = f"the universe {record.name} is not what it was when the run began"
@@ -187,5 +186,5 @@ def sweep_entry(record: SweepRecord) -> SweepEntry:
 def _digest(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return ""

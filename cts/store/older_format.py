@@ -30,8 +30,12 @@ def decode(line: bytes) -> Event:
 def without_sentences(line: bytes) -> bytes:
     """A line of `explanations.jsonl` without such steps; what was explained since then has others."""
     raw: Any = msgspec.json.decode(line)
-    if isinstance(raw, dict) and isinstance(raw.get("elements"), list):
-        for element in raw["elements"]:
-            if isinstance(element, dict):
-                element["steps"] = [s for s in element.get("steps", []) if "kind" in s]
+    if isinstance(raw, dict):
+        for element in _list(raw.get("elements")):
+            element["steps"] = [s for s in _list(element.get("steps")) if "kind" in s]
     return msgspec.json.encode(raw)
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    """The mappings of a list, none of anything else."""
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import cts
 from cts.errors import BadInput
+from cts.input_files import read_bytes
 from cts.judging.events import (
     CaseJudged,
     CasesStarted,
@@ -31,7 +32,7 @@ from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
-from cts.store.manifest import FORMAT, Manifest, decode, versions
+from cts.store.manifest import FILE, FORMAT, Manifest, decode, versions
 from cts.verdict import Verdict
 
 
@@ -112,11 +113,7 @@ def older(path: Path, manifest: Manifest) -> str:
 
 
 def _manifest(folder: Path) -> Manifest:
-    try:
-        text = (folder / MANIFEST).read_bytes()
-    except OSError as e:
-        raise BadInput("run-unreadable", e.strerror or str(e), str(folder / MANIFEST), "a file that can be read") from e
-    return decode(text, str(folder / MANIFEST))
+    return decode(read_bytes(folder / MANIFEST, FILE), str(folder / MANIFEST))
 
 
 def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cts.errors import BadInput
+from cts.input_files import is_file
 from cts.memory import splitmix64
 from cts.plugins.universes import packaged
 from cts.sweeps.contents import Numbers
@@ -34,7 +35,7 @@ def select(targets: Sequence[str], max_sets: int | None = None) -> tuple[list[Sw
     for target in targets or known:
         path = known.get(target, Path(target))
         try:
-            if target not in known and not path.is_file():
+            if target not in known and not is_file(path):
                 close = difflib.get_close_matches(target, known, n=1)
                 remedy = f"did you mean {close[0]!r}?" if close else "`cts sweep --list` prints the names; or a file"
                 raise BadInput("no-such-universe", f"no universe and no file {target!r}", target, remedy)

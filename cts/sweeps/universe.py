@@ -22,15 +22,18 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
+from cts.input_files import Kind, read_text
 from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
 from cts.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
 from cts.model.yaml import case_of, locate
-from cts.plain_yaml import parse
+from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.sweeps.contents import Contents, Numbers, problem_of
 
 PAGE = "docs/sweeps.md"
+
+_FILE = Kind("universe", f"a universe, see {PAGE}", MAX_FILE_BYTES)
 
 #: The most parts of a universe, each of which has a pipeline.
 MAX_PARTS = 4096
@@ -196,12 +199,7 @@ class Universe:
 
 def load(path: Path) -> Universe:
     """Read and check a universe. Raises BadInput naming the file, the line, the YAML path and what would be right."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        what = getattr(e, "strerror", None) or str(e)
-        raise BadInput("universe-unreadable", what, str(path), "the path of a universe, see " + PAGE) from e
-    return loads(text, path)
+    return loads(read_text(path, _FILE), path)
 
 
 def loads(text: str, path: Path) -> Universe:

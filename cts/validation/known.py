@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from cts.errors import BadInput
+from cts.input_files import Kind, decoded, read_bytes
 from cts.validation.judging import Judgement
 from cts.verdict import Verdict
 
@@ -26,17 +26,18 @@ class _Document(Struct):
     rules: list[_Row]
 
 
+_FILE = Kind("known-findings", "a file that `cts validation --json` wrote")
+
+_decoder = msgspec.json.Decoder(_Document)
+
 #: The verdicts that are findings, by rule.
 Known = Mapping[str, frozenset[Verdict]]
 
 
 def load_known(path: Path) -> Known:
     """The findings of a file, whatever tool had them. Raises BadInput."""
-    try:
-        document = msgspec.json.decode(path.read_bytes(), type=_Document)
-    except (OSError, msgspec.DecodeError) as e:
-        what = e.strerror if isinstance(e, OSError) else str(e)
-        raise BadInput("known-findings", f"cannot read it: {what}", f"--known {path}", "a file of --json") from e
+    where = f"--known {path}"
+    document = decoded(read_bytes(path, _FILE, where), _decoder.decode, _FILE, where)
     found = {
         row.rule: frozenset(r.verdict for r in row.results.values() if r.verdict.is_finding) for row in document.rules
     }

@@ -13,8 +13,9 @@ from msgspec import Meta, Struct
 
 from cts.coverage.facts import facts
 from cts.errors import BadInput
+from cts.input_files import Kind, read_text
 from cts.model import load_case
-from cts.plain_yaml import parse
+from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.spirv.assembly import Words, lines_of, words_of
 from cts.spirv.encode import EmitError
 from cts.spirv.lower import lower
@@ -22,6 +23,9 @@ from cts.validation.edits import Edit, edited
 from cts.validation.files import base_files, rule_files
 
 PAGE = "docs/validation.md"
+
+#: Files of rules.
+FILE = Kind("rule-file", f"a file of rules, see {PAGE}", MAX_FILE_BYTES)
 
 #: Modules are lowered for subgroups of this size.
 SUBGROUP_SIZE = 32
@@ -100,11 +104,7 @@ def rules() -> tuple[Rule, ...]:
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file, called FILE.NAME. Raises BadInput with the place in the file."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise BadInput("rule-file", f"cannot read it: {e}", str(path), f"a file of rules, see {PAGE}") from e
-    try:
-        parsed = msgspec.convert(parse(text, str(path), PAGE), RuleFile)
+        parsed = msgspec.convert(parse(read_text(path, FILE), str(path), PAGE), RuleFile)
     except msgspec.ValidationError as e:
         raise BadInput("rule-invalid", str(e), str(path), f"the fields of {PAGE}") from e
     found = []

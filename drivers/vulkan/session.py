@@ -85,6 +85,13 @@ class _Ticket:
         """Whether no other run is to be in flight with it, so that what happens is its own doing."""
         return self.suspicion is not None or self.kills > 0
 
+    def advance(self, phase: Phase) -> bool:
+        """Whether it had not come to this phase before, which it does now."""
+        if self.phase in (phase, "dispatch"):
+            return False
+        self.phase = phase
+        return True
+
     def where(self) -> str:
         """What it is doing, in words."""
         if self.phase is None:
@@ -179,8 +186,7 @@ class Session:
             self._take(worker, head, reply)
 
     def _take(self, worker: WorkerProcess, head: _Ticket, reply: Reply) -> None:
-        if isinstance(reply, Progress) and reply.id in self._sent:
-            self._sent[reply.id].phase = reply.phase
+        if isinstance(reply, Progress) and reply.id in self._sent and self._sent[reply.id].advance(reply.phase):
             if reply.id == head.run.id:
                 self._since = time.monotonic()
         elif isinstance(reply, Done) and reply.id == head.run.id:

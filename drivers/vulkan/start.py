@@ -40,6 +40,10 @@ _R = TypeVar("_R", Devices, Opened)
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
 
+#: What to use where the worker is another one.
+_OUR_WORKER = "the worker of this suite: `cts worker --zipapp FILE` writes it"
+
+
 class WorkerProcess(ChildProcess[Reply]):
     """A started worker."""
 
@@ -86,9 +90,7 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
     worker, devices = greet(opening)
     try:
         worker.ask(Ask(choose(devices.devices, device).index))
-        call, deadline = "the first query", time.monotonic() + opening.timeout
-        while isinstance(reply := worker.receive(deadline - time.monotonic()), Asking):
-            call = reply.call
+        call, reply = _answer(worker, "the first query", opening.timeout)
         if isinstance(reply, Answers):
             return reply.answers
         what = f"no answer within {opening.timeout:g} s" if reply is None else getattr(reply, "detail", str(reply))
@@ -99,6 +101,17 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
         raise HarnessTrouble("queries", told, call, "this is a bug of the suite: please report it")
     finally:
         worker.kill()
+
+
+def _answer(worker: WorkerProcess, call: str, timeout: float) -> tuple[str, Reply | Ended | None]:
+    """What comes of a request, None if nothing does in time, and the last of the calls that the worker announces."""
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        reply = worker.receive(left)
+        if not isinstance(reply, Asking):
+            return call, reply
+        call = reply.call
+    return call, None
 
 
 class Trials:
@@ -116,11 +129,9 @@ class Trials:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
         self._worker.ask(Try(self._index, to_plain(trial), self._opening.memory))
-        call, deadline = "the first call", time.monotonic() + self._opening.timeout
-        while isinstance(reply := self._worker.receive(deadline - time.monotonic()), Asking):
-            call = reply.call
+        call, reply = _answer(self._worker, "the first call", self._opening.timeout)
         if isinstance(reply, Tried):
-            return from_plain(reply.result)
+            return self._result(reply, call)
         if isinstance(reply, Failed) and reply.status not in ("timeout", "device-lost"):
             what = f"{reply.what}\n{self._worker.last_words()}"
             raise HarnessTrouble("trial", what, call, "another driver if it lacks the call; else please report this")
@@ -129,6 +140,13 @@ class Trials:
             what = reply.detail if isinstance(reply, Ended) else reply.what
         self.close()
         return TrialResult(call=call, lost=what)
+
+    def _result(self, reply: Tried, call: str) -> TrialResult:
+        try:
+            return from_plain(reply.result)
+        except ValueError as e:
+            self.close()
+            raise HarnessTrouble("trial", f"the worker broke the protocol: {e}", call, _OUR_WORKER) from e
 
     def close(self) -> None:
         """End the worker."""
@@ -148,10 +166,18 @@ def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
         ) from e
     try:
         worker.ask(Hello(VERSION, opening.validation))
-        return worker, expect(worker, Devices, opening.timeout)
+        return worker, _of_our_version(expect(worker, Devices, opening.timeout))
     except BaseException:
         worker.kill()
         raise
+
+
+def _of_our_version(devices: Devices) -> Devices:
+    """Raises HarnessTrouble for a worker that speaks another version of the protocol."""
+    if devices.version != VERSION:
+        what = f"the worker speaks protocol version {devices.version}, the suite version {VERSION}"
+        raise HarnessTrouble("worker-version", what, f"the Vulkan worker: {devices.worker}", _OUR_WORKER)
+    return devices
 
 
 def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
@@ -161,13 +187,16 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
     if isinstance(reply, kind):
         return reply
     if isinstance(reply, Failed):
-        what, remedy = reply.what, "install a Vulkan driver there, or name another machine with the option `worker`"
-        code = "no-device" if reply.status == "no-device" else "worker-start"
+        what, code, remedy = reply.what, "worker-start", _OUR_WORKER
+        if reply.status == "no-device":
+            code = "no-device"
+            remedy = "install a Vulkan driver there, or name another machine with the option `worker`"
     else:
         code, remedy = "worker-start", "the worker needs Python >= 3.11 with vulkan, cffi and msgspec"
         what = f"no answer within {timeout:g} s" if reply is None else f"expected {kind.__name__}, got {reply}"
         if isinstance(reply, Ended):
             what = reply.detail
+            remedy = f"{remedy}; {_OUR_WORKER}" if reply.how == "garbage" else remedy
     words = worker.last_words()
     raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
 

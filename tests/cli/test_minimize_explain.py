@@ -77,8 +77,8 @@ def test_journals_that_tell_nothing(cts: Cts) -> None:
     (cts.folder / "other.jsonl").write_text('{"begin": 1, "case": {"schema": 2}}\n')
     for name, words in (
         ("clean", "every case in the journal finished"),
-        ("broken", "no journal entry"),
-        ("other", "journal-malformed"),
+        ("broken", "no entry of a journal"),
+        ("other", "not-a-case"),
         ("missing", "No such file"),
     ):
         ran = cts("minimize", f"{name}.jsonl", "--driver", "emulator")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
+import yaml  # noqa: TID251
 
 from cts.dispatch import load, load_cases, run_cases
 from cts.errors import BadInput

@@ -160,7 +160,7 @@ def test_command_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert cts(monkeypatch, str(tmp_path / "none.yaml")) == 2
-    assert "error[dispatch-file]: No such file" in capsys.readouterr().err
+    assert "error[dispatch-file-unreadable]: No such file" in capsys.readouterr().err
     assert cts(monkeypatch, str(write(tmp_path)), "-d", "emulator") == 2
     assert "emulator runs cases only" in capsys.readouterr().err
 

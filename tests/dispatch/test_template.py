@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
+import yaml  # noqa: TID251
 
 from cts.dispatch import load
 from cts.dispatch.template import template

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 import pytest
-import yaml
+import yaml  # noqa: TID251
 
 from cts.driver import Driver, Job, Outcome, Status
 from cts.drivers.emulator import create

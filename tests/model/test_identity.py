@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
+import yaml  # noqa: TID251
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

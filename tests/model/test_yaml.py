@@ -19,7 +19,7 @@ from cts.model import (
     load_case,
     loads_case,
 )
-from cts.plain_yaml import parse
+from cts.plain_yaml import line_of, parse
 
 GOOD = """\
 schema: 1
@@ -200,3 +200,27 @@ def test_floats_may_have_an_exponent_and_no_point() -> None:
 def test_values_that_yaml_has_not(text: str) -> None:
     with pytest.raises(BadInput, match="yaml"):
         parse(text, "here")
+
+
+TAGS = ["!!bool x", "!!int ''", "!!map [1]", "!!str [1]", "!!binary x", "!!python/name:os.system", "!own x", "! x"]
+
+
+@pytest.mark.parametrize("tagged", TAGS)
+def test_tags_are_refused_where_they_stand(tagged: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(f"a:\n  - {tagged}\n", "f.yaml")
+    assert "a tag" in caught.value.what
+    assert caught.value.where == "f.yaml:2:5"
+
+
+def test_integers_that_cannot_be_printed_are_refused() -> None:
+    assert parse("a: 0x" + "f" * 1000, "f.yaml") == {"a": 2**4000 - 1}
+    with pytest.raises(BadInput, match="an integer of more than 4096 bits"):
+        parse("a: 0x" + "f" * 5000, "f.yaml")
+
+
+@pytest.mark.parametrize("text", ["{a: 1, b? : {}}", "{a: 1, 'b': {}}", "a: [1, 2]", "- 1", "a", "", "# nothing"])
+def test_what_is_read_has_lines(text: str) -> None:
+    parse(f"\n{text}", "f.yaml")
+    for steps in ((), ("a",), ("a", 5), ("b?", "c"), (0,), (-1,), (7,)):
+        assert line_of(f"\n{text}", steps) in (1, 2)

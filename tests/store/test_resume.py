@@ -279,9 +279,9 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"format": 4', '"format": 5'), "run-format"),
         (('"format": 4', '"format": 2'), "run-format"),
         (('"format": 4', '"format": 3'), "run-format"),
-        (('"format": 4', '"format": ' + "[" * 100_000), "run-manifest"),
+        (('"format": 4', '"format": ' + "[" * 100_000), "run-malformed"),
         (('"hashes": 2', '"hashes": 1'), "run-hashes"),
-        (('"seed"', '"sead"'), "run-manifest"),
+        (('"seed"', '"sead"'), "run-malformed"),
         (('"identity": "Fake GPU, fake 3.1"', '"identity": "Fake GPU, fake 3.0"'), "driver-changed"),
     ],
 )

@@ -160,14 +160,14 @@ def test_rules_are_listed_and_written(cts: Cts) -> None:
     ("arguments", "code"),
     [
         (("-d", "spirv-val", "tensor_adressing"), "unknown-rule"),
-        (("-d", "spirv-val", "none.yaml"), "rule-file"),
+        (("-d", "spirv-val", "none.yaml"), "rule-file-unreadable"),
         ((), "no-driver"),
         (("-d", "spirv-val", "--json", "no/such.json"), "output-path"),
         (("-d", "spirv-val", "--markdown", "."), "output-path"),
         (("-d", "spirv-val", "--write", "file"), "output-path"),
         (("-d", "emulator"), "no-validation"),
-        (("-d", "spirv-val", "--known", "none.json"), "known-findings"),
-        (("-d", "spirv-val", "--known", "file"), "known-findings"),
+        (("-d", "spirv-val", "--known", "none.json"), "known-findings-unreadable"),
+        (("-d", "spirv-val", "--known", "file"), "known-findings-malformed"),
     ],
 )
 def test_wrong_command_lines(cts: Cts, arguments: tuple[str, ...], code: str) -> None:

@@ -57,6 +57,10 @@ FAULTS = (
     "no memory",
     "short memory",
     "message of the wrong type",
+    "text that is not UTF-8",
+    "deep message",
+    "array of four billion",
+    "endless progress",
     "flood of stderr, then death",
     "stopped process",
     "closed output",
@@ -64,9 +68,19 @@ FAULTS = (
     "exit once",
 )
 
-START_FAULTS = ("silence", "death", "no loader", "no device", "old version", "garbage")
+START_FAULTS = (
+    "silence",
+    "death",
+    "no loader",
+    "no device",
+    "refuses the version",
+    "older version",
+    "newer message",
+    "unknown type of device",
+    "garbage",
+)
 
-QUERY_FAULTS = ("crash in a query", "hang in a query", "bug in a query")
+QUERY_FAULTS = ("crash in a query", "hang in a query", "bug in a query", "endless queries")
 
 #: With these the device converts matrices, as the emulator does.
 TRIAL_FAULTS = (
@@ -76,6 +90,7 @@ TRIAL_FAULTS = (
     "lost in a conversion",
     "timeout of a conversion",
     "bug in a conversion",
+    "no result of a conversion",
     "no conversions",
 )
 
@@ -123,11 +138,27 @@ def start_fault(wire: Wire) -> None:
         sys.exit(0)
     elif fault == "no device":
         wire.send(Devices(VERSION, "faulty", ()))
-    elif fault == "old version":
-        wire.send(Failed("error", "this worker speaks protocol version 0, the driver 1"))
+    elif fault == "refuses the version":
+        wire.send(Failed("error", "the worker speaks protocol version 0, the suite version 1"))
         sys.exit(0)
+    elif fault == "older version":
+        wire.send(Devices(VERSION - 1, "faulty", ()))
+    elif fault == "newer message":
+        write({"type": "devices", "version": VERSION + 1, "machine": "lab-7"})
+    elif fault == "unknown type of device":
+        device = {"index": 0, "name": "a", "uuid": "", "type": "quantum", "api": "", "driver": ""}
+        write({"type": "devices", "version": VERSION, "worker": "faulty", "devices": [device]})
     elif fault == "garbage":
         os.write(1, b"Welcome to Ubuntu 14.04 LTS (GNU/Linux 3.13.0-24-generic x86_64)\n")
+
+
+def write(message: object) -> None:
+    """A frame of any message."""
+    write_body(msgspec.msgpack.encode(message))
+
+
+def write_body(body: bytes) -> None:
+    os.write(1, len(body).to_bytes(4, "little") + body)
 
 
 def asked(wire: Wire) -> Answers | Failed:
@@ -138,6 +169,9 @@ def asked(wire: Wire) -> Answers | Failed:
         os.kill(os.getpid(), signal.SIGSEGV)
     elif fault == "hang in a query":
         time.sleep(3600)
+    elif fault == "endless queries":
+        while True:
+            wire.send(Asking("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR with an array of 0"))
     elif fault == "bug in a query":
         return Failed("error", "KeyError: 'subgroupSize'")
     folder = Path(__file__).parents[1] / "device_queries" / "answers"
@@ -155,6 +189,8 @@ def converted(request: Try) -> Tried | Failed:
         return Failed("timeout", "the device did not finish within 10 s of vkQueueSubmit")
     elif fault == "bug in a conversion":
         return Failed("error", "KeyError: 'do'")
+    elif fault == "no result of a conversion":
+        return Tried({"answers": "none"})
     elif fault == "no conversions":
         return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV")
     # Other faults need no Numba.
@@ -225,6 +261,15 @@ def misbehave(wire: Wire, run: Run, fault: str) -> None:
         answer(wire, Done(run.id, ((b"\0",),)))
     elif fault == "message of the wrong type":
         wire.send(Devices(VERSION, "faulty", ()))
+    elif fault == "text that is not UTF-8":
+        write_body(frame(Failed("error", "xxxx", run.id))[4:].replace(b"xxxx", b"\xff\xfe\xfd\xfc"))
+    elif fault == "deep message":
+        write_body(b"\x82\xa4type\xa8progress\xa2id" + b"\x91" * 100_000)
+    elif fault == "array of four billion":
+        write_body(b"\x82\xa4type\xa4done\xa4sets\xdd\xff\xff\xff\xff")
+    elif fault == "endless progress":
+        while True:
+            wire.send(Progress(run.id, "dispatch"))
     elif fault == "flood of stderr, then death":
         for number in range(20_000):
             print(f"line {number}", file=sys.stderr)

@@ -14,6 +14,7 @@ import pytest
 
 from cts.driver import TRIED, Outcome, Status
 from cts.drivers.vulkan.driver import VulkanDriver
+from cts.drivers.vulkan.worker.protocol import VERSION
 from cts.errors import HarnessTrouble
 from cts.job import ModuleJob
 from cts.spirv.tools import assemble, disassemble
@@ -41,6 +42,10 @@ EXPECTED = {
     "no memory": (Status.ERROR, "no memory, or too little"),
     "short memory": (Status.ERROR, "no memory, or too little"),
     "message of the wrong type": (Status.ERROR, "got Devices"),
+    "text that is not UTF-8": (Status.ERROR, "broke the protocol: no message of protocol"),
+    "deep message": (Status.ERROR, "broke the protocol: no message of protocol"),
+    "array of four billion": (Status.ERROR, "broke the protocol: no message of protocol"),
+    "endless progress": (Status.ERROR, "broke the protocol: expected the result of run"),
     "flood of stderr, then death": (Status.CRASH, "exited with status 134"),
     "stopped process": (Status.TIMEOUT, "no answer"),
     "closed output": (Status.CRASH, "closed its output"),
@@ -179,7 +184,10 @@ def test_all_faults_one_after_the_other(workers: str, tmp_path: Path) -> None:
         ("death", "worker-start", "no such library"),
         ("no loader", "no-device", "no Vulkan loader"),
         ("no device", "no-device", "finds no device"),
-        ("old version", "worker-start", "speaks protocol version 0"),
+        ("refuses the version", "worker-start", "speaks protocol version 0, the suite version 1"),
+        ("older version", "worker-version", f"speaks protocol version {VERSION - 1}, the suite version {VERSION}"),
+        ("newer message", "worker-start", f"protocol version {VERSION}, but of version {VERSION + 1}: "),
+        ("unknown type of device", "worker-start", "'quantum'"),
         ("garbage", "worker-start", "a frame of"),
     ],
 )
@@ -188,6 +196,8 @@ def test_trouble_at_the_start_is_an_error(fault: str, code: str, words: str, tmp
         faulty(tmp_path, fault, start_timeout="1" if fault == "silence" else "20")
     assert caught.value.code == code
     assert caught.value.remedy
+    if "version" in fault or fault == "newer message":
+        assert "`cts worker --zipapp FILE` writes it" in caught.value.remedy
 
 
 def test_several_workers_share_the_runs_in_order(tmp_path: Path) -> None:

@@ -229,12 +229,41 @@ def test_frames_round_trip() -> None:
         (b"\x05\0\0\0abc", "truncated frame: 7 of 9"),
         (b"\x05\0\0\0abcde", f"no message of protocol version {VERSION}"),
         (b"\xff\xff\xff\xff", "a frame of 4294967295 bytes"),
-        (frame(Hello()), f"no message of protocol version {VERSION}"),
+        (frame(Hello()), f"no message of protocol version {VERSION}: "),
+        (frame(Hello(VERSION + 1)), f"no message of protocol version {VERSION}, but of version {VERSION + 1}: "),
+        (frame(Failed("error", "ab")).replace(b"ab", b"\xff\xfe"), "invalid start byte"),
+        (b"\x10\x27\0\0" + b"\x91" * 10_000, "no message"),
+        (b"\x05\0\0\0\xdd\xff\xff\xff\xff", "no message"),
     ],
 )
 def test_bytes_that_are_no_protocol(data: bytes, words: str) -> None:
     with pytest.raises(ProtocolError, match=words):
         read_reply(io.BytesIO(data))
+
+
+def _greeting(hello: object) -> bytes:
+    body = msgspec.msgpack.encode(hello)
+    return len(body).to_bytes(4, "little") + body
+
+
+@pytest.mark.parametrize(
+    ("hello", "words"),
+    [
+        ({"type": "hello", "version": VERSION - 1}, f"protocol version {VERSION}, the suite version {VERSION - 1}"),
+        ({"type": "hello", "version": VERSION + 1, "layers": []}, f"version {VERSION}, but of version {VERSION + 1}: "),
+        ({"type": "hello", "version": "8"}, f"no message of protocol version {VERSION}: "),
+        ({"type": "open", "device": 0}, "expected hello, got Open"),
+    ],
+)
+def test_the_worker_refuses_a_suite_of_another_version(hello: dict[str, object], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "worker.pyz"
+    path.write_bytes(package.zipapp())
+    ran = subprocess.run(
+        [sys.executable, str(path)], input=_greeting(hello), capture_output=True, timeout=60, check=True
+    )
+    reply = read_reply(io.BytesIO(ran.stdout))
+    assert isinstance(reply, Failed) and reply.status == "error"
+    assert words in reply.what
 
 
 def test_cts_worker_writes_the_zipapp(tmp_path: Path) -> None:

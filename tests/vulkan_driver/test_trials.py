@@ -130,7 +130,11 @@ def test_a_trial_that_does_not_come_back(fault: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [("bug in a conversion", "KeyError: 'do'"), ("no conversions", "the device has no vkConvertCooperative")],
+    [
+        ("bug in a conversion", "KeyError: 'do'"),
+        ("no result of a conversion", "the worker broke the protocol"),
+        ("no conversions", "the device has no vkConvertCooperative"),
+    ],
 )
 def test_what_is_no_result_of_a_trial(fault: str, words: str) -> None:
     with pytest.raises(HarnessTrouble, match=words):

@@ -67,7 +67,7 @@ def _greet(wire: Wire, hello: Request | None, missing: str) -> Instance | None:
     if not isinstance(hello, Hello):
         raise ProtocolError(f"expected hello, got {type(hello).__name__}")
     if hello.version != VERSION:
-        wire.send(Failed("error", f"this worker speaks protocol version {VERSION}, the driver {hello.version}"))
+        wire.send(Failed("error", f"the worker speaks protocol version {VERSION}, the suite version {hello.version}"))
         return None
     if missing:
         wire.send(Failed("no-device", missing))

@@ -39,6 +39,9 @@ StageName: TypeAlias = Literal[
 ]
 
 
+DeviceType: TypeAlias = Literal["discrete", "integrated", "virtual", "cpu", "other"]
+
+
 class ProtocolError(Exception):
     """Bytes that are no frame of the protocol."""
 
@@ -255,7 +258,7 @@ class DeviceSummary(Struct, frozen=True):
     index: int
     name: str
     uuid: str
-    type: str
+    type: DeviceType
     api: str
     driver: str
     unusable: str = ""
@@ -423,5 +426,22 @@ def _read(stream: Readable, decoder: msgspec.msgpack.Decoder[_M]) -> _M | None:
         raise ProtocolError(f"truncated frame: {len(head) + len(body)} of {4 + length} bytes")
     try:
         return decoder.decode(body)
-    except msgspec.MsgspecError as e:
-        raise ProtocolError(f"no message of protocol version {VERSION}: {e}; it starts with {body[:40]!r}") from e
+    except (ValueError, RecursionError, MemoryError) as e:  # ValueError: msgspec's errors, and text that is not UTF-8
+        theirs = _version(body)
+        said = f", but of version {theirs}" if theirs not in (None, VERSION) else ""
+        raise ProtocolError(f"no message of protocol version {VERSION}{said}: {e}; it starts with {body[:40]!r}") from e
+
+
+class _Greeting(Struct):
+    """What greetings of all versions have."""
+
+    type: Literal["hello", "devices"]
+    version: int
+
+
+def _version(body: bytes) -> int | None:
+    """The version of the protocol that a message names which may be of any; None where it names none."""
+    try:
+        return msgspec.msgpack.decode(body, type=_Greeting).version
+    except (ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,109 @@
+"""Folders that are gone, names that no file can have, and errors of the operating system: one error, no traceback."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from cts.cli.app import VERBS
+from tests.cli.command_line import Cts
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="names and folders of POSIX")
+
+CASE = "matrix_memory.constants.null"
+LONG = "x" * 300
+
+
+@pytest.fixture
+def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cts:
+    return Cts(monkeypatch, capsys, tmp_path)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_folder_that_is_gone(cts: Cts, verb: str) -> None:
+    gone = cts.folder / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    shutil.rmtree(gone)
+    ran = cts(verb)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("error[no-folder]: the current folder is gone\n")
+
+
+@pytest.mark.parametrize("argument", ["a\0b", "\udcff", "--json=\udc80"])
+def test_arguments_that_are_no_text(cts: Cts, argument: str) -> None:
+    ran = cts("show", argument)
+    assert ran.status == 2
+    assert ran.err.startswith("error[argument]: an argument is not UTF-8\n")
+
+
+WRITING = {
+    "--save-dir": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--json": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--junit": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--html": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--bundle-dir": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--quarantine": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--baseline": ["run", CASE, "-d", "interpreter", "--no-generate"],
+    "--resume": ["run"],
+    "--out": ["export", CASE, "--format", "yaml"],
+    "--spirv": ["show", CASE],
+    "--answers": ["doctor", "--conformance"],
+    "--output": ["worker"],
+}
+
+
+@pytest.mark.parametrize("folder", ["", "sub/", f"{LONG}/"])
+@pytest.mark.parametrize("option", WRITING)
+def test_names_that_are_too_long(cts: Cts, option: str, folder: str) -> None:
+    ran = cts(*WRITING[option], option, f"{folder}{LONG}.x")
+    if (option, folder) == ("--bundle-dir", "sub/"):
+        return  # nothing fails, so that nothing is written
+    assert ran.status in (2, 3), ran.err
+    assert "error" in ran.err.lower() and "Traceback" not in ran.err
+    assert len(ran.err.splitlines()) < 24
+
+
+@pytest.mark.parametrize(
+    "verb", ["run", "check", "show", "explain", "minimize", "export", "dispatch", "sweep", "validation", "report",
+             "triage", "diff", "history", "baseline"]
+)  # fmt: skip
+def test_files_with_names_that_are_too_long(cts: Cts, verb: str) -> None:
+    for name in (LONG, f"{LONG}.yaml", f"{LONG}.zip", f"{LONG}.jsonl", f"a/{LONG}/b.yaml"):
+        ran = cts(verb, *[name] * (2 if verb == "diff" else 1))
+        assert ran.status == 2, ran.err
+        assert "error" in ran.err.lower() and "Traceback" not in ran.err
+
+
+def test_files_in_a_folder_whose_names_are_no_text(cts: Cts) -> None:
+    folder = os.fsencode(cts.folder / "cases")
+    Path(os.fsdecode(folder)).mkdir()
+    with open(folder + b"/\xff.yaml", "w") as file:  # noqa: PTH123 - a name of bytes
+        file.write("program: []\n")
+    for verb in ("run", "check"):
+        ran = cts(verb, "cases", *(["-d", "interpreter", "--no-generate"] if verb == "run" else []))
+        assert ran.status == 2
+        assert "error[file-name]: the name of the file is not UTF-8\n" in ran.err
+
+
+def test_an_error_of_the_operating_system_is_no_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device", "the.file", None, "other.file")
+
+    monkeypatch.setattr("cts.cli.dispatching.plain", fails)
+    ran = cts("list")
+    assert ran.status == 3
+    assert ran.err.startswith("error[system]: No space left on device\n  where: the.file, other.file\n  fix: ")
+
+
+def test_a_bug_keeps_its_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr("cts.cli.dispatching.plain", fails)
+    ran = cts("list")
+    assert ran.status == 3 and "Traceback" in ran.err and "planted" in ran.err
