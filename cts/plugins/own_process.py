@@ -110,7 +110,7 @@ class OwnProcess:
             process.kill()
             self._process = None
 
-    def _start(self) -> Opened:
+    def _start(self, tries: int = MAX_KILLS) -> Opened:
         try:
             self._process = ChildProcess([sys.executable, "-c", _PROGRAM.format(sys.path)], read, noun=_NOUN)
         except OSError as e:
@@ -119,6 +119,8 @@ class OwnProcess:
             self._send(Open(self._inner))
             reply = self._receive(self._seconds)
         except _Gone as e:
+            if e.how == "killed" and tries > 1:
+                return self._start(tries - 1)
             raise HarnessTrouble("driver-failed", str(e), f"driver {self._spec!r}", _REMEDY) from e
         if isinstance(reply, Raised):
             self._abandon()

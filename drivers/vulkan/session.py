@@ -14,15 +14,12 @@ from typing import TypeAlias
 
 from cts.child_process import Ended
 from cts.driver import Status
-from cts.drivers.vulkan.start import Opening, WorkerProcess, open_device
+from cts.drivers.vulkan.start import MAX_KILLS, Opening, WorkerProcess, open_device
 from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
 from cts.errors import HarnessTrouble
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
 _PAUSES = (0.0, 1.0, 5.0, 15.0)
-
-#: A run with which the worker has been killed from outside so often, alone but for the first time, is given up.
-MAX_KILLS = 3
 
 _STATUS = {
     "timeout": Status.TIMEOUT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -36,6 +37,9 @@ from cts.layout_conversions.calls import Tried as TrialResult
 
 _R = TypeVar("_R", Devices, Opened)
 
+#: What a worker has been killed from outside with so often is given up: a run, or its start.
+MAX_KILLS = 3
+
 #: Which type of device is meant when none is named.
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
@@ -56,6 +60,10 @@ class WorkerProcess(ChildProcess[Reply]):
         self.send(frame(message))
 
 
+class WorkerKilled(HarnessTrouble):
+    """The worker was killed from outside before it was ready."""
+
+
 @dataclass(frozen=True)
 class Opening:
     """What to start and which device to open.
@@ -74,7 +82,17 @@ class Opening:
 
 
 def open_device(opening: Opening, again: Description | None = None) -> tuple[WorkerProcess, Description]:
-    """A worker with its device open; `again` is what the device was before. Raises HarnessTrouble, BadInput."""
+    """A worker with its device open; `again` is what the device was before. Raises HarnessTrouble, BadInput.
+
+    One that is killed from outside before it is ready is started again.
+    """
+    for _ in range(MAX_KILLS - 1):
+        with contextlib.suppress(WorkerKilled):
+            return _opened(opening, again)
+    return _opened(opening, again)
+
+
+def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess, Description]:
     worker, devices = greet(opening)
     try:
         chosen = choose(devices.devices, again.device.uuid if again else opening.device)
@@ -197,6 +215,8 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
         if isinstance(reply, Ended):
             what = reply.detail
             remedy = f"{remedy}; {_OUR_WORKER}" if reply.how == "garbage" else remedy
+            if reply.how == "killed":
+                raise WorkerKilled(code, f"{what}, from outside", "the Vulkan worker", "enough memory for it")
     words = worker.last_words()
     raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
 
