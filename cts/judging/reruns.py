@@ -32,6 +32,8 @@ def rerun_findings(
     if repeatedly_killed_run(driver, case):
         return attempt
     others = [judge(driver, case, expectation).verdict for _ in range(reruns) if not time_is_up()]
+    # That it could not be run says nothing of the case.
+    others = [verdict for verdict in others if verdict is not Verdict.ERROR or attempt.verdict is Verdict.ERROR]
     runs = Counter([attempt.verdict, *others])
     if len(runs) == 1:
         return replace(attempt, runs=runs)

@@ -31,7 +31,7 @@ PATIENCE = 120.0
 CLOSING = 10.0
 
 #: A job with which the process has been killed from outside so often is given up.
-MAX_KILLS = 3
+MAX_KILLS = 5
 
 #: What the process runs: modules are where they are for the suite.
 _PROGRAM = "import sys; sys.path[:] = {!r}; from cts.plugins.served import main; main()"

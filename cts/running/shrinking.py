@@ -68,6 +68,8 @@ class Shrinker:
     def _smaller(self, failing: Failing, again: Failing, of_draws: Callable[[Failing], Failing]) -> Failing:
         """The case by simpler draws, then by the reducer, if it ends again as it did."""
         verdict = failing.attempt.verdict
+        if again.attempt.verdict is Verdict.ERROR and verdict is not Verdict.ERROR:
+            return failing  # that it could not be run says nothing of it
         if again.attempt.verdict is not verdict:
             return _flaky(failing, verdict, again.attempt.verdict)
         simpler = of_draws(again)

@@ -56,7 +56,8 @@ class Lines:
             self._file.flush()
             os.lseek(self._file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
-        self._file.close()
+        with _trouble(self.path):
+            self._file.close()
 
     def _repaired(self) -> list[bytes]:
         self._file.seek(0)
@@ -95,4 +96,5 @@ def _trouble(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), "a folder that can be written") from e
+        remedy = "room there: what is written is kept, and --resume goes on with it"
+        raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), remedy) from e

@@ -38,7 +38,7 @@ from cts.layout_conversions.calls import Tried as TrialResult
 _R = TypeVar("_R", Devices, Opened)
 
 #: What a worker has been killed from outside with so often is given up: a run, or its start.
-MAX_KILLS = 3
+MAX_KILLS = 5
 
 #: Which type of device is meant when none is named.
 _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
