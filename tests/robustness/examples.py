@@ -50,7 +50,7 @@ CASES = (
     ("export", FILE, "--format", "glsl", "--out", "exported.comp"),
     ("export", FILE, "--format", "dispatch", "--out", "exported"),
     ("list", FILE),
-    ("run", FILE, "-d", "fake:wrong", "--no-generate", "--reruns", "0", "--html", "run.html", "--junit", "run.xml"),
+    ("run", FILE, "-d", "fake:wrong", "--no-generate", "--reruns", "0", "--junit", "run.xml"),
 )
 READ_RUN = (
     ("triage", FOLDER),
@@ -66,6 +66,13 @@ DISPATCH = (("dispatch", "dispatch/dispatch.yaml", "-d", "interpreter:max_steps=
 
 EXAMPLES = (
     Example("case", "yaml", "case.yaml", CASES, 4),
+    Example(
+        "case on a page",
+        "yaml",
+        "case.yaml",
+        (("run", FILE, "-d", "fake:wrong", "--no-generate", "--html", "run.html"),),
+        0.05,
+    ),
     Example("bundle", "zip", "bundle.zip", CASES[:3]),
     Example("universe", "yaml", "universe.yaml", (("sweep", FILE, "-d", "interpreter", "--max-sets", "3"),)),
     Example("quarantine", "yaml", "known.yaml", ((*RUN, CASE, "--quarantine", FILE),)),
@@ -130,7 +137,7 @@ class World:
         (folder / "pyproject.toml").write_text(
             '[tool.cts]\ndrivers = ["fake:right"]\nareas = []\ncorpus = true\nseed = 3\nshard = "1/2"\njobs = 1\n'
             'max-time = 1e3\nreruns = 0\nsave-dir = "runs"\njson = "a.jsonl"\njunit = "a.xml"\nmax-examples = 1\n'
-            'profile = "smoke"\nforms = 0\nbundle-dir = "bundles"\nbundle-seconds = 0\nhtml = "a.html"\n'
+            'profile = "smoke"\nforms = 0\nbundle-dir = "bundles"\nbundle-seconds = 0\n'
         )
 
     def fresh(self, example: Example, choose: Callable[[list[bytes]], bytes]) -> tuple[Path, bytes]:
@@ -139,7 +146,7 @@ class World:
         if path.name == "ARRAY":
             path = next(name for name in self.good if name.suffix == ".npy")
         (self.folder / path).unlink(missing_ok=True)
-        return self.folder / path, choose(self.texts) if example.name == "case" else self.good[path]
+        return self.folder / path, choose(self.texts) if path.name == "case.yaml" else self.good[path]
 
     def restore(self, path: Path) -> None:
         """Put everything back as it was, after an example."""
