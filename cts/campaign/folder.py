@@ -48,10 +48,9 @@ class CampaignFolder:
         self.seconds = 0.0
         self._lines = Lines(path / ANSWERS)
         try:
-            for line in _read(self._lines.before, path / ANSWERS):
+            for line in _read(self._lines.before, path / ANSWERS, self.totals):
                 self.seconds = line.at
                 self.answers.append(line.answer)
-                self.totals.add(line.answer, line.at)
         except BaseException:
             self._lines.close()
             raise
@@ -120,13 +119,18 @@ def resume(path: Path) -> CampaignFolder:
 def load(path: Path) -> tuple[Settings, Totals]:
     """A campaign, to look at, ended or not. Raises BadInput where it is none."""
     settings, totals = settings_of(path), Totals()
-    for line in _read(lines.read(path / ANSWERS), path / ANSWERS):
-        totals.add(line.answer, line.at)
+    for _ in _read(lines.read(path / ANSWERS), path / ANSWERS, totals):
+        pass
     return settings, totals
 
 
-def _read(texts: list[bytes], path: Path) -> Iterator[Line]:
-    return decoded_lines(texts, _decoder.decode, _LINES, str(path))
+def _read(texts: list[bytes], path: Path, totals: Totals) -> Iterator[Line]:
+    """Lines, each added to the totals. Raises BadInput for what no campaign wrote."""
+    for number, line in enumerate(decoded_lines(texts, _decoder.decode, _LINES, str(path)), 1):
+        totals.add(line.answer, line.at)
+        if missing := totals.causes.keys() - totals.kept.keys():
+            raise _LINES.malformed(f"no case of the cause {min(missing)!r} is kept", f"{path}:{number}")
+        yield line
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from cts.dispatch.elements import Array, ElementType, encode, type_of, whole
 from cts.dispatch.model import MAX_BUFFER_BYTES, Iota, Random, Source
+from cts.input_files import is_file, text_of
 from cts.memory import splitmix64
 
 _MEMBER = re.compile(r"(.+\.npz):([^:/\\]+)")
@@ -158,21 +160,22 @@ def _raw(source: Source, path: Path, defaults: Defaults) -> Array:
 
 
 def _loaded(path: Path, member: str | None) -> Array:
-    from zipfile import BadZipFile  # with what it imports, it takes longer than a file without archives
-
     _readable(path)
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            if member is None or member not in loaded.files:
-                what = f"the archive has no member {member!r}" if member else "the file is an archive"
-                raise BadSource(what, "file", f"one of its members: {', '.join(loaded.files)}")
-            return np.asarray(loaded[member])
-    except (ValueError, OSError, EOFError, MemoryError, BadZipFile) as e:
-        if isinstance(e, BadSource):
-            raise
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that are no longer written so
+            loaded = np.load(path, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            with loaded:
+                if member is None or member not in loaded.files:
+                    what = f"the archive has no member {member!r}" if member else "the file is an archive"
+                    raise BadSource(what, "file", f"one of its members: {', '.join(loaded.files)}")
+                return np.asarray(loaded[member])
+    except BadSource:
+        raise
+    except Exception as e:
+        # NumPy evaluates a damaged header as Python, and zipfile has errors of its own.
         raise BadSource(f"not a NumPy file: {e}", "file", "what numpy.save or numpy.savez writes") from e
 
 
@@ -180,10 +183,12 @@ def _readable(path: Path) -> None:
     """Raises BadSource where the file cannot be read, or is larger than any buffer."""
     try:
         size = path.stat().st_size
+        if not is_file(path):
+            raise OSError("no plain file")
         with path.open("rb"):
             pass
-    except OSError as e:
+    except (OSError, ValueError) as e:  # ValueError: a NUL in the path
         remedy = "the path of a file, relative to the dispatch file"
-        raise BadSource(f"{path}: {e.strerror or e}", "file", remedy) from e
+        raise BadSource(f"{path}: {text_of(e)}", "file", remedy) from e
     if size > 4 * MAX_BUFFER_BYTES:
         raise BadSource(f"{path} has {size} bytes", "file", f"a buffer of at most {MAX_BUFFER_BYTES} bytes")

@@ -11,7 +11,7 @@ import msgspec
 
 from cts.errors import CtsError, HarnessTrouble
 from cts.input_files import Kind, decoded_lines
-from cts.judging.sentences import to_json
+from cts.judging.sentences import check_words, to_json
 from cts.model.identity import HASHES
 from cts.store import lines, older_format
 from cts.store.run import Run
@@ -38,7 +38,9 @@ def read(run: Run) -> dict[Key, Explanation]:
     decoder = msgspec.json.Decoder(Explanation)
 
     def decode(line: bytes) -> Explanation:
-        return decoder.decode(older_format.without_sentences(line) if older else line)
+        explanation = decoder.decode(older_format.without_sentences(line) if older else line)
+        check_words(explanation)
+        return explanation
 
     path = run.path / NAME
     explanations = list(decoded_lines(lines.read(path), decode, _LINES, str(path)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cts.input_files import Kind, decoded_lines
 from cts.judging.events import Event, NotValidated, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
+from cts.judging.sentences import check_words
 from cts.running.deadline import lacks_time
 from cts.store import lines
 from cts.store.lines import Lines
@@ -51,7 +52,13 @@ def read(path: Path, decoder: Callable[[bytes], Event] = decode) -> list[Event]:
 
 
 def _events(texts: Iterable[bytes], where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
-    return decoded_lines(texts, decoder, _LINES, where)
+    def decode_whole(line: bytes) -> Event:
+        event = decoder(line)
+        if isinstance(event, Result) and event.finding is not None:
+            check_words(event)
+        return event
+
+    return decoded_lines(texts, decode_whole, _LINES, where)
 
 
 def _key(event: Event) -> object:

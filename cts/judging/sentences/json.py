@@ -25,6 +25,14 @@ def to_json(document: object) -> Any:
     return built
 
 
+def check_words(document: object) -> None:
+    """Raise ValueError where steps or guesses lack something that their words say."""
+    try:
+        to_json(document)
+    except Exception as e:  # each kind of step has words of its own, and so errors of its own
+        raise ValueError(f"a step or guess lacks a part: {type(e).__name__}: {e}") from e
+
+
 def _add_text(value: object, built: Any) -> None:
     match value:
         case TraceStep():
