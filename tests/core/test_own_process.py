@@ -12,7 +12,7 @@ import pytest
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import BatchDriver, ModuleDriver, NamedDriver, Status, SweepDriver
 from cts.errors import BadInput, HarnessTrouble
-from cts.judging.events import CaseJudged, CasesStarted, DriverOpened
+from cts.judging.events import CaseJudged, CasesStarted, DriverOpened, Event
 from cts.judging.judge import job
 from cts.plugins import registry
 from cts.plugins.own_process import OwnProcess
@@ -99,10 +99,11 @@ STARTED = CasesStarted("d", ("a", "b"))
 
 
 def test_the_end_of_a_run_says_nothing_of_a_driver_in_its_own_process() -> None:
-    events = [OPENED, STARTED, CaseJudged("d", "area", "a", Verdict.PASS), OPENED, STARTED]
+    events: list[Event] = [OPENED, STARTED, CaseJudged("d", "area", "a", Verdict.PASS), OPENED, STARTED]
     assert deaths(events, "monday") == {}
     shared = msgspec.structs.replace(OPENED, own_process=False)
-    assert deaths([shared if e is OPENED else e for e in events], "monday") == {"d": {"a": 1, "b": 2}}
+    of_shared: list[Event] = [shared if e is OPENED else e for e in events]
+    assert deaths(of_shared, "monday") == {"d": {"a": 1, "b": 2}}
 
 
 def test_but_that_the_machine_was_started_anew_does() -> None:
