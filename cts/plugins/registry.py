@@ -18,7 +18,7 @@ from cts.driver import (
     TunableFactory,
     ValidatingFactory,
 )
-from cts.errors import BadInput
+from cts.errors import BadInput, HarnessTrouble
 from cts.stages import Stage
 
 if TYPE_CHECKING:
@@ -114,7 +114,11 @@ def _load(group: str, name: str, noun: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     for entry in _installed(group):
         if entry.name == name:
-            return entry.load()
+            try:
+                return entry.load()
+            except (Exception, SystemExit) as e:
+                what = f"{noun} {name!r} cannot be imported: {type(e).__name__}: {e}"
+                raise HarnessTrouble("broken-plugin", what, entry.value, "what the message asks for") from e
     if (noun, name) in _ELSEWHERE:
         what = f"no {noun} named {name!r}: nothing is run on tools that accept or reject modules"
         raise BadInput(f"unknown-{noun}", what, f"--{noun} {name}", _ELSEWHERE[noun, name])

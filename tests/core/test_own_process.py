@@ -94,6 +94,17 @@ def test_what_a_batch_raises_is_raised(driver: OwnProcess) -> None:
     assert driver.run(job(CASES[0], 32)).status is Status.DONE, "the next call works"
 
 
+def test_a_package_that_exits_when_it_is_imported(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leaving.py").write_text("import sys\nsys.exit(0)\n")
+    metadata = tmp_path / "leaving-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: leaving\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[cts.drivers]\nleaving = leaving:create\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(HarnessTrouble, match="cannot be imported: SystemExit: 0"):
+        registry.check_driver("leaving")
+
+
 OPENED = DriverOpened("d", "", {}, own_process=True, boot="monday")
 STARTED = CasesStarted("d", ("a", "b"))
 
