@@ -13,7 +13,10 @@ from typer.core import TyperCommand, TyperGroup
 
 import cts
 
-EXIT_STATUS = "Exit status: 0 no findings, 1 findings, 2 wrong usage or input, 3 an error of a driver or the suite, 130 interrupted."
+EXIT_STATUS = (
+    "Exit status: 0 no findings, 1 findings, 2 wrong usage or input, 3 an error of a driver or the suite, "
+    "130 interrupted."
+)
 
 
 class Verb(NamedTuple):
