@@ -14,10 +14,12 @@ import cts
 from cts import store
 from cts.errors import BadInput, CtsError, HarnessTrouble
 from cts.export.bundles import Bundles
+from cts.input_files import read_bytes
 from cts.judging import events as ev
 from cts.judging.events import Result, RunStarted
 from cts.judging.judge import OpenDriver
 from cts.model import load_case
+from cts.model.yaml import FILE
 from cts.plugins import registry
 from cts.pytest_cases.options import Request, plan_of
 from cts.report.failure import failure, fault_text, headline
@@ -186,12 +188,15 @@ class Session:
 
     def _is_ours(self, path: Path, parent: pytest.Collector) -> bool:
         """Corpus files, files named on the command line, and what has a case's `program` but no run has saved."""
-        if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
-            return True
+        try:
+            if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
+                return True
+            data = read_bytes(path, FILE)
+        except BadInput:  # another tool's file, which need not be one of ours
+            return False
         if path.resolve().is_relative_to(self.save_dir.resolve()) or is_bundle(path.parent):
             return False
-        text = path.read_text(encoding="utf-8", errors="replace")
-        return text.startswith("program:") or "\nprogram:" in text
+        return data.startswith(b"program:") or b"\nprogram:" in data
 
     def pytest_report_header(self) -> str:
         """The line that makes a run repeatable, and whether modules are validated."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cts.errors import BadInput
-from cts.input_files import is_file, is_folder
-from cts.model import Case, load_case, loads_case
-from cts.model.yaml import locate
+from cts.input_files import is_file, is_folder, read_text
+from cts.model import Case, loads_case
+from cts.model.yaml import FILE, locate
 from cts.oracle.expectation import Oracle
 from cts.running import archive
 from cts.running.names import named_files, root
@@ -117,7 +117,8 @@ def load(path: Path) -> Loaded:
     if path.suffix == archive.SUFFIX:
         text, where = archive.case_text(path), f"{path}/{archive.CASE}"
         return Loaded(loads_case(text, where), text, where)
-    return Loaded(load_case(path), path.read_text(encoding="utf-8"), str(path))
+    text = read_text(path, FILE)
+    return Loaded(loads_case(text, str(path)), text, str(path))
 
 
 def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:

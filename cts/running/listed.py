@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cts.errors import BadInput, HarnessTrouble
+from cts.input_files import is_file
 from cts.model import Case, dumps_case
 from cts.plugins import registry
 from cts.running.corpus import Entry, has_words, of_path
@@ -59,6 +60,6 @@ def _entry(case: Case, folder: Path) -> Entry:
     """The file of a case, which is left alone where it is there already."""
     path = folder / f"{case.name.removeprefix(f'{FOLDER}.')}.yaml"
     text = dumps_case(case)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+    if not is_file(path) or path.read_bytes() != text.encode():
         path.write_text(text, encoding="utf-8", newline="\n")
     return of_path(path)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 import cts
 from cts.errors import BadInput
-from cts.input_files import Kind, decoded, is_file, require_format
+from cts.input_files import Kind, decoded, is_file, read_bytes, require_format
 from cts.judging.events import DriverOpened
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
@@ -185,6 +185,6 @@ def sweep_entry(record: SweepRecord) -> SweepEntry:
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return hashlib.sha256(read_bytes(path, FILE)).hexdigest()
+    except BadInput:
         return ""

@@ -16,7 +16,7 @@ import vulkan as vk
 
 from .extensions import Chain
 from .lists import Selector
-from .protocol import Description, DeviceSummary, MatrixRow, Property
+from .protocol import Description, DeviceSummary, DeviceType, MatrixRow, Property
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 from .queue_families import COMPUTE
 from .tables import FEATURES, PROPERTIES
@@ -31,7 +31,7 @@ _DEBUG_UTILS = "VK_EXT_debug_utils"
 #: Lines of a driver that are kept for a thread: not every thread asks for them.
 _REMARKS = 20
 
-_TYPES = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
+_TYPES: dict[int, DeviceType] = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
 
 #: Core property structures to report: name, sType.
 _CORE_PROPERTIES = (
