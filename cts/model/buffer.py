@@ -19,11 +19,15 @@ class _Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     pass
 
 
+#: What NumPy computes contents with.
+_Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class Iota(_Data, frozen=True):
     """Component i holds start + step * (i mod modulo), a number."""
 
-    start: int = 0
-    step: int = 1
+    start: _Int64 = 0
+    step: _Int64 = 1
     modulo: Annotated[int, Meta(ge=1)] | None = None
 
 
@@ -33,8 +37,8 @@ class Counter(_Data, frozen=True):
     Tells where a component came from even in types too narrow for an iota of numbers.
     """
 
-    start: int = 0
-    step: int = 1
+    start: _Int64 = 0
+    step: _Int64 = 1
     modulo: Annotated[int, Meta(ge=1)] | None = None
 
 
@@ -48,8 +52,8 @@ class Random(_Data, frozen=True):
     """Component i holds (low + splitmix64(seed, i) mod (high - low + 1)) / 2^halvings, a number."""
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-    low: int
-    high: int
+    low: _Int64
+    high: _Int64
     halvings: Annotated[int, Meta(ge=0, le=149)] = 0
 
     def __post_init__(self) -> None:

@@ -43,6 +43,8 @@ def chain(length: int) -> list[str]:
             "more than 262144 values",
         ),
         (case(["x"], buffer=BUFFER.replace("[2]", f"[{'1, ' * 17}]")), "of length <= 16"),
+        (case(["x"], buffer=BUFFER.replace("{fill: 1}", f"{{iota: {{step: {2**64}}}}}")), "Expected `int`"),
+        (case(["x"], buffer=BUFFER.replace("{fill: 1}", f"{{iota: {{step: -{10**30}}}}}")), "Expected `int`"),
         (case(["-" * 3000 + "x"]), "the body is "),
         (case(["-" * 1_000_000 + "x"]), "the body is "),
         (case(["x" + "+x" * 100_000]), "the body is "),
