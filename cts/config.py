@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from cts.errors import BadInput
-from cts.input_files import Kind, is_file, read_text
+from cts.input_files import Kind, is_file, utf8_text
 
 FILE = "pyproject.toml"
 TABLE = "tool.cts"
@@ -98,7 +98,7 @@ def find(start: Path) -> Config | None:
 
 def _table(path: Path) -> Any:
     where = _seen(path)
-    words = read_text(path, _KIND, where)
+    words = utf8_text(path, _KIND, where)
     try:
         document = tomllib.loads(words)
     except (ValueError, RecursionError) as e:  # also numbers of thousands of digits

@@ -72,7 +72,7 @@ def read_bytes(path: Path, kind: Kind, where: str = "") -> bytes:
     return data
 
 
-def read_text(path: Path, kind: Kind, where: str = "") -> str:
+def utf8_text(path: Path, kind: Kind, where: str = "") -> str:
     """The text of a file in UTF-8, which errors call `where`. Raises BadInput."""
     return decoded_text(read_bytes(path, kind, where), kind, where or str(path))
 

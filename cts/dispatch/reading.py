@@ -30,7 +30,7 @@ from cts.dispatch.model import (
     Source,
 )
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, utf8_text
 from cts.plain_yaml import MAX_FILE_BYTES, line_of, parse
 
 _PAGE = "docs/dispatch.md"
@@ -74,7 +74,7 @@ def _shown(steps: Steps) -> str:
 
 def read(path: Path) -> list[tuple[Settings, Text]]:
     """Read a dispatch file: its cases, or the one dispatch that it is. Raises BadInput."""
-    text = Text(path, read_text(path, _FILE))
+    text = Text(path, utf8_text(path, _FILE))
     data = parse(text.text, str(path), _PAGE)
     if not isinstance(data, dict):
         raise text.bad("a dispatch file is a mapping", (), f"`module:`, `dispatch:`, `buffers:`, see {_PAGE}")

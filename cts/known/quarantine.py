@@ -18,7 +18,7 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, utf8_text
 from cts.known import conditions
 from cts.known.conditions import Answers
 from cts.known.versions import comparisons, holds
@@ -190,7 +190,7 @@ def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
 
 def rules(path: Path) -> tuple[Rule, ...]:
     """The entries of a file, of both kinds. Raises BadInput."""
-    return loads_rules(read_text(path, FILE), str(path))
+    return loads_rules(utf8_text(path, FILE), str(path))
 
 
 def loads(text: str, where: str = "<string>") -> Quarantine:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, utf8_text
 from cts.model.buffer import Buffer
 from cts.model.case import SCHEMA_VERSION, Case
 from cts.model.functions import AnyFunction
@@ -25,7 +25,7 @@ FILE = Kind("case", "the path of a case, a YAML file in UTF-8", MAX_FILE_BYTES)
 
 def load_case(path: Path) -> Case:
     """Read and check a case file. Raises BadInput naming the file, the YAML path and the remedy."""
-    return loads_case(read_text(path, FILE), str(path))
+    return loads_case(utf8_text(path, FILE), str(path))
 
 
 def loads_case(text: str, where: str = "<string>") -> Case:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cts.errors import BadInput
-from cts.input_files import is_file, is_folder, read_text
+from cts.input_files import is_file, is_folder, utf8_text
 from cts.model import Case, loads_case
 from cts.model.yaml import FILE, locate
 from cts.oracle.expectation import Oracle
@@ -117,7 +117,7 @@ def load(path: Path) -> Loaded:
     if path.suffix == archive.SUFFIX:
         text, where = archive.case_text(path), f"{path}/{archive.CASE}"
         return Loaded(loads_case(text, where), text, where)
-    text = read_text(path, FILE)
+    text = utf8_text(path, FILE)
     return Loaded(loads_case(text, str(path)), text, str(path))
 
 

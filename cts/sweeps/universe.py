@@ -22,7 +22,7 @@ import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, utf8_text
 from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
@@ -199,7 +199,7 @@ class Universe:
 
 def load(path: Path) -> Universe:
     """Read and check a universe. Raises BadInput naming the file, the line, the YAML path and what would be right."""
-    return loads(read_text(path, _FILE), path)
+    return loads(utf8_text(path, _FILE), path)
 
 
 def loads(text: str, path: Path) -> Universe:

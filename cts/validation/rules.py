@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from cts.coverage.facts import facts
 from cts.errors import BadInput
-from cts.input_files import Kind, read_text
+from cts.input_files import Kind, utf8_text
 from cts.model import load_case
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.spirv.assembly import Words, lines_of, words_of
@@ -104,7 +104,7 @@ def rules() -> tuple[Rule, ...]:
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file, called FILE.NAME. Raises BadInput with the place in the file."""
     try:
-        parsed = msgspec.convert(parse(read_text(path, FILE), str(path), PAGE), RuleFile)
+        parsed = msgspec.convert(parse(utf8_text(path, FILE), str(path), PAGE), RuleFile)
     except msgspec.ValidationError as e:
         raise BadInput("rule-invalid", str(e), str(path), f"the fields of {PAGE}") from e
     found = []

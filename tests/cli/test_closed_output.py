@@ -29,7 +29,7 @@ ARGUMENTS = {
     "validation": ("tensor_addressing.clamp", "--list"),
     "diff": ("cts-run/001", "cts-run/001"),
     "history": ("cts-run",),
-    "baseline": ("cts-run",),
+    "baseline": ("cts-run/001",),
     "triage": (),
     "report": ("--junit", "out.xml"),
     "list": (CASE,),

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from cts.errors import BadInput
-from cts.input_files import Kind, decoded, decoded_lines, read_bytes, read_text, require_format
+from cts.input_files import Kind, decoded, decoded_lines, read_bytes, require_format, utf8_text
 
 THING = Kind("thing", "a thing, see docs", 100)
 
@@ -41,7 +41,7 @@ def _nothing(path: Path) -> None:
 def test_what_is_no_text(make: Callable[[Path], object], code: str, what: str, tmp_path: Path) -> None:
     make(tmp_path / "thing")
     with pytest.raises(BadInput) as caught:
-        read_text(tmp_path / "thing", THING)
+        utf8_text(tmp_path / "thing", THING)
     error = caught.value
     assert (error.code, error.what) == (code, what)
     assert error.where.startswith(str(tmp_path / "thing")) and error.remedy
@@ -59,7 +59,7 @@ def test_pipes_with_a_writer_are_read() -> None:
     reads, writes = os.pipe()
     os.write(writes, b"some text\r\nof two lines")
     os.close(writes)
-    assert read_text(Path(f"/dev/fd/{reads}"), THING) == "some text\nof two lines"
+    assert utf8_text(Path(f"/dev/fd/{reads}"), THING) == "some text\nof two lines"
     os.close(reads)
 
 

@@ -50,7 +50,7 @@ def test_what_is_no_answer(what: str, tmp_path: Path) -> None:
 def test_what_is_no_json(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_text(text)
-    with pytest.raises(BadInput, match="no JSON"):
+    with pytest.raises(BadInput, match="answers-malformed"):
         read(path)
 
 
