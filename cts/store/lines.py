@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,8 @@ class Lines:
         with _trouble(path):
             self._file = path.open("ab+")
         try:
+            if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                raise BadInput("run-unreadable", "it is no file", str(path), "the file that a run has written")
             _lock(self._file, path)
             self.before = self._repaired()
         except BaseException:
