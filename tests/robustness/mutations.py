@@ -154,7 +154,8 @@ def in_zip(draw: random.Random, data: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as written:
             for name in archive.namelist():
                 member = archive.read(name)
-                written.writestr(name, of_yaml(draw, member) if name == "case.yaml" else member)
+                undated = zipfile.ZipInfo(name)  # a name alone would be dated now, and no seed gives that again
+                written.writestr(undated, of_yaml(draw, member) if name == "case.yaml" else member)
     except Exception:  # noqa: BLE001 - damaged before, in any way
         return flipped(draw, data)
     return out.getvalue()
