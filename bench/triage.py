@@ -15,10 +15,10 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
+from cts.known.traits import traits
 from cts.model import Case
 from cts.plugins import registry
 from cts.report.grouping import alike
-from cts.report.traits import traits
 from cts.running.cases import run_entries
 from cts.running.corpus import Entry, entries, read
 from cts.running.opening import open_driver

@@ -5,6 +5,7 @@ All that can be wrong with a file as such is said here, as BadInput with the fil
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -145,3 +146,11 @@ def text_of(error: OSError | ValueError) -> str:
 
 def _line(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes, "" where it cannot be read."""
+    try:
+        return hashlib.sha256(read_bytes(path, Kind("file", "a file that can be read"))).hexdigest()
+    except BadInput:
+        return ""

@@ -11,8 +11,7 @@ from cts.campaign.local import Executor
 from cts.campaign.planning import Planner
 from cts.deadline import Deadline
 from cts.model.sweep import AREA
-from cts.store.manifest import sweep_entry
-from cts.sweeps.selection import Chosen, opened
+from cts.sweeps.selection import Chosen, opened, sweep_entry
 
 #: Tasks that each process has: one that it works on, and the next.
 QUEUED = 2

@@ -15,7 +15,8 @@ import cts
 from cts.input_files import Kind, decoded, require_format
 from cts.known.quarantine import Rule
 from cts.model.identity import HASHES
-from cts.store.manifest import SweepRecord, versions
+from cts.store.manifest import versions
+from cts.sweeps.selection import SweepRecord
 
 #: Of `campaign.json`.
 FORMAT = 1

@@ -19,6 +19,7 @@ from cts.coverage.situations import exercised
 from cts.driver import Outcome, Status
 from cts.errors import BadInput, CtsError, HarnessTrouble, described
 from cts.judging.batch import judge_all
+from cts.judging.cause import suspected
 from cts.judging.compare import compare
 from cts.judging.events import Finding
 from cts.judging.finding import finding
@@ -26,6 +27,7 @@ from cts.judging.judge import OUR_ENDS, Attempt
 from cts.judging.reruns import rerun_findings
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
+from cts.known.traits import choices
 from cts.model import Case, dumps_case, loads_case
 from cts.model.sweep import AREA, Bytes
 from cts.oracle.expectation import Expectation
@@ -33,15 +35,12 @@ from cts.plugins import registry
 from cts.reduction.minimize import Budget, minimize, renamed
 from cts.reduction.narrowing import narrowed
 from cts.report.failure import details, summary
-from cts.report.traits import choices
-from cts.report.triage import named_by
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.operand_sets import judge_given, parameter_sets
-from cts.store.manifest import sweep_entry
 from cts.sweeps.judging import Judged, State, have_verdict, judge_sets, wrong
-from cts.sweeps.selection import Chosen, opened
+from cts.sweeps.selection import Chosen, opened, sweep_entry
 from cts.verdict import Verdict
 
 T = TypeVar("T")
@@ -301,13 +300,6 @@ def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Map
         return replace(alone, verdict=Verdict.FLAKY, detail=said)
     outcome, divergence = Outcome(Status.DONE, dict(left)), compare(case, expectation, left)
     return replace(alone, verdict=Verdict.FLAKY, detail=said, outcome=outcome, divergence=divergence)
-
-
-def suspected(attempt: Attempt, found: Finding | None) -> str:
-    """What may be behind a failure: its verdict, and the instruction and fact that its first wrong byte leads to."""
-    if found is None:
-        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
-    return f"{attempt.verdict.value}: {' '.join(filter(None, named_by(found))) or 'no instruction known'}"
 
 
 def seen(attempt: Attempt, found: Finding | None) -> str:

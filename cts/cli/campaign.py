@@ -178,8 +178,7 @@ def settings_of(
     from cts.plugins import registry
     from cts.running.checks import check_drivers, load_known
     from cts.running.profiles import profile
-    from cts.store.manifest import sweep_record
-    from cts.sweeps.selection import select
+    from cts.sweeps.selection import select, sweep_record
 
     checks = Checks()
     spec = driver or ""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cts.errors import BadInput
-from cts.judging.events import Finding, Result
-from cts.judging.guesses import WrongBeforeStore
-from cts.oracle.trace import StepKind, WrittenByInstruction
+from cts.judging.cause import named_by
+from cts.judging.events import Result
+from cts.known.traits import traits
 from cts.report.grouping import alike
-from cts.report.traits import traits
 from cts.running import corpus
 from cts.store.diff import Change, diff
 from cts.store.run import Run
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 #: How the cause is known that no driver has shown.
 GUESSED = "guessed from the address of the first wrong element"
-
-#: Steps with which the steps of an instruction begin.
-_BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTHING)
 
 
 @dataclass(frozen=True)
@@ -171,26 +167,3 @@ def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, s
         return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
     instruction, fact = named_by(result.finding) if result.finding is not None else ("", "")
     return instruction, fact, GUESSED if instruction else ""
-
-
-def named_by(finding: Finding) -> tuple[str, str]:
-    """The instruction and the fact that a finding itself speaks for, empty where it speaks for none.
-
-    Where the matrix is wrong before it is stored, that is the instruction which the address leads to after
-    the store; of its facts, the first one that the case says it is about.
-    """
-    parts: list[tuple[str, list[str]]] = []
-    for step in finding.steps:
-        if step.kind in _BEGINNINGS:
-            parts.append((str(step.names["op"]), []))
-        if parts:
-            parts[-1][1].append(step.fact)
-    if not parts:
-        return (finding.writer.op if isinstance(finding.writer, WrittenByInstruction) else ""), ""
-    before_the_store = len(parts) > 1 and any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
-    instruction, facts = parts[1 if before_the_store else 0]
-    return instruction, _most_likely(facts, finding.case.covers)
-
-
-def _most_likely(facts: Sequence[str], covers: Sequence[str]) -> str:
-    return next((f for f in facts if f in covers), facts[0] if len(set(facts)) == 1 else "")

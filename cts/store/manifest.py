@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,19 +14,18 @@ from msgspec import Struct
 
 import cts
 from cts.errors import BadInput
-from cts.input_files import Kind, decoded, is_file, read_bytes, require_format
+from cts.input_files import Kind, decoded, digest, require_format
 from cts.judging.events import DriverOpened
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
-from cts.plugins.universes import packaged
 from cts.running.corpus import Entry
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
-from cts.sweeps.selection import SweepEntry
+from cts.sweeps.selection import SweepRecord, sweep_entry, sweep_record
 
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone; up to 3,
 #: generated cases were drawn by Hypothesis.
@@ -44,15 +42,6 @@ class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     in_corpus: bool
     digest: str
-
-
-class SweepRecord(Struct, frozen=True, forbid_unknown_fields=True):
-    """A universe of a run. `digest` is the SHA-256 of its file's bytes."""
-
-    name: str
-    path: str
-    digest: str
-    max_sets: int | None = None
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,12 +129,7 @@ def versions() -> dict[str, str]:
 
 def record(entry: Entry) -> EntryRecord:
     """What is kept of a case file."""
-    return EntryRecord(entry.name, str(entry.path), entry.in_corpus, _digest(entry.path))
-
-
-def sweep_record(entry: SweepEntry) -> SweepRecord:
-    """What is kept of a universe."""
-    return SweepRecord(entry.name, str(entry.path), _digest(entry.path), entry.max_sets)
+    return EntryRecord(entry.name, str(entry.path), entry.in_corpus, digest(entry.path))
 
 
 FILE = Kind("run", "a file that `cts run` wrote")
@@ -167,24 +151,6 @@ def decode(text: bytes, where: str) -> Manifest:
 def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
     """The entry of a record, whose file must be what it was; that of the corpus, wherever that is installed now."""
     path = installed.get(record.name, Path(record.path)) if record.in_corpus else Path(record.path)
-    if _digest(path) != record.digest:
+    if digest(path) != record.digest:
         raise BadInput("case-changed", f"{record.name} is not what it was when the run began", str(path), "a new run")
     return Entry(record.name, path, record.in_corpus)
-
-
-def sweep_entry(record: SweepRecord) -> SweepEntry:
-    """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
-    path = Path(record.path)
-    if not is_file(path):
-        path = packaged().get(record.name, path)
-    if _digest(path) != record.digest:
-        what = f"the universe {record.name} is not what it was when the run began"
-        raise BadInput("universe-changed", what, str(path), "a new run")
-    return SweepEntry(record.name, path, record.max_sets)
-
-
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(read_bytes(path, FILE)).hexdigest()
-    except BadInput:
-        return ""

@@ -9,9 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from cts.errors import BadInput
-from cts.input_files import is_file
+from cts.input_files import digest, is_file
 from cts.memory import splitmix64
 from cts.plugins.universes import packaged
 from cts.sweeps.contents import Numbers
@@ -24,6 +25,15 @@ class SweepEntry:
 
     name: str
     path: Path
+    max_sets: int | None = None
+
+
+class SweepRecord(Struct, frozen=True, forbid_unknown_fields=True):
+    """A universe of a run. `digest` is the SHA-256 of its file's bytes."""
+
+    name: str
+    path: str
+    digest: str
     max_sets: int | None = None
 
 
@@ -90,3 +100,19 @@ class Chosen:
         first, after = place * self.size // self.spread, (place + 1) * self.size // self.spread
         jitter = splitmix64(self.seed & (1 << 63) - 1, place.astype(np.uint64))
         return first + (jitter % (after - first).astype(np.uint64)).astype(np.int64)
+
+
+def sweep_record(entry: SweepEntry) -> SweepRecord:
+    """What is kept of a universe."""
+    return SweepRecord(entry.name, str(entry.path), digest(entry.path), entry.max_sets)
+
+
+def sweep_entry(record: SweepRecord) -> SweepEntry:
+    """The universe of a record, whose file must be what it was; a packaged one, wherever that is installed now."""
+    path = Path(record.path)
+    if not is_file(path):
+        path = packaged().get(record.name, path)
+    if digest(path) != record.digest:
+        what = f"the universe {record.name} is not what it was when the run began"
+        raise BadInput("universe-changed", what, str(path), "a new run")
+    return SweepEntry(record.name, path, record.max_sets)

@@ -32,8 +32,7 @@ from cts.errors import BadInput
 from cts.model import loads_case, written
 from cts.plugins import registry
 from cts.running.drawing import example
-from cts.store.manifest import sweep_record
-from cts.sweeps.selection import select
+from cts.sweeps.selection import select, sweep_record
 from cts.verdict import Verdict
 from tests.cli.command_line import Cts, ran_in
 

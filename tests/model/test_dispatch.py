@@ -6,9 +6,9 @@ import pytest
 
 from cts.capabilities import Feature, everything, required_features
 from cts.errors import BadInput
+from cts.known.traits import traits
 from cts.model import Case, SizeBy, dumps_case, loads_case
 from cts.reduction.candidates import with_members
-from cts.report.traits import traits
 
 VECTORS = """\
 schema: 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import cts
+from cts.known.traits import traits
 from cts.report.grouping import Alike, alike
-from cts.report.traits import traits
 
 LOAD, STORE, CLIP, WIDE, EDGE, REPEAT = "Load", "Store", "Clip", "Wide", "clamp ClampToEdge", "clamp Repeat"
 

@@ -1,0 +1,46 @@
+"""What a finding itself says of its cause: a guess, which no driver has been asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cts.judging.events import Finding
+from cts.judging.guesses import WrongBeforeStore
+from cts.judging.judge import Attempt
+from cts.oracle.trace import StepKind, WrittenByInstruction
+
+#: Steps with which the steps of an instruction begin.
+_BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTHING)
+
+
+def suspected(attempt: Attempt, finding: Finding | None) -> str:
+    """The suspected cause of a failure: its verdict, and the instruction and fact that its first wrong byte leads to.
+
+    Without a finding, the verdict and the first line of what the driver said.
+    """
+    if finding is None or not finding.counts:
+        return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
+    return f"{attempt.verdict.value}: {' '.join(filter(None, named_by(finding))) or 'no instruction known'}"
+
+
+def named_by(finding: Finding) -> tuple[str, str]:
+    """The instruction and the fact that a finding itself speaks for, empty where it speaks for none.
+
+    Where the matrix is wrong before it is stored, that is the instruction which the address leads to after
+    the store; of its facts, the first one that the case says it is about.
+    """
+    parts: list[tuple[str, list[str]]] = []
+    for step in finding.steps:
+        if step.kind in _BEGINNINGS:
+            parts.append((str(step.names["op"]), []))
+        if parts:
+            parts[-1][1].append(step.fact)
+    if not parts:
+        return (finding.writer.op if isinstance(finding.writer, WrittenByInstruction) else ""), ""
+    before_the_store = len(parts) > 1 and any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
+    instruction, facts = parts[1 if before_the_store else 0]
+    return instruction, _most_likely(facts, finding.case.covers)
+
+
+def _most_likely(facts: Sequence[str], covers: Sequence[str]) -> str:
+    return next((f for f in facts if f in covers), facts[0] if len(set(facts)) == 1 else "")
