@@ -13,11 +13,12 @@ class Deadline:
 
     def __init__(self, seconds: float | None, option: str = "--max-time") -> None:
         self._until = float("inf") if seconds is None else time.monotonic() + seconds
-        self._why = "" if seconds is None else f"{TIME_IS_UP} ({option} {seconds:g})"
+        #: What it says when it is up.
+        self.why = "" if seconds is None else f"{TIME_IS_UP} ({option} {seconds:g})"
 
     def __call__(self) -> str:
         """Why nothing more is begun, "" while there is time."""
-        return self._why if self.left <= 0 else ""
+        return self.why if self.left <= 0 else ""
 
     @property
     def left(self) -> float:

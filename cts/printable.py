@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any
 
@@ -11,6 +12,10 @@ KEPT = 20_000
 #: Control characters but tabulators and line ends; halves of surrogate pairs, which no UTF-8 has; what reverses the
 #: direction of writing, or ends lines for some readers alone; and what XML does not allow.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+
+
+#: Two names, of a case and of a driver, stand in one name of a file, of which file systems take 255 bytes.
+_LONGEST = 80
 
 
 def printable(text: str) -> str:
@@ -49,3 +54,10 @@ def printable_data(value: Any) -> Any:
 def _escape(found: re.Match[str]) -> str:
     number = ord(found[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def shortened(plain: str, name: str) -> str:
+    """The plain form of a name; what is long is cut, and told from others that begin alike by a hash of the name."""
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:70]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

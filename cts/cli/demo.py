@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cts.cli import completion
-from cts.cli import run as run_verb
+from cts.cli import completion, execution
 from cts.cli.paths import written
 
 if TYPE_CHECKING:
@@ -92,4 +91,4 @@ def _run(plan: Plan, save_dir: Path) -> int:
     with ExitStack() as stack:
         folder = store.create(save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
         stack.callback(folder.close)
-        return run_verb.run_and_report(plan, folder, stack)
+        return execution.run_and_report(plan, folder, stack)

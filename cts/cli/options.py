@@ -1,108 +1,100 @@
-"""Options that `cts run` and `cts sweep` have in common."""
+"""Options of verbs: those of settings, which follow from their declaration, and what several verbs have besides."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from cts.cli import completion
+from cts.cli.configured import OFF, origins
 from cts.cli.paths import written
-
-
-def _input(name: str, text: str, metavar: str) -> Any:
-    """A file or folder that is there."""
-    return typer.Option(name, help=text, metavar=metavar, autocompletion=completion.paths)
-
-
-def _output(name: str, text: str, metavar: str | None = None) -> Any:
-    """A file or folder to write."""
-    return typer.Option(name, help=text, metavar=metavar, callback=written, autocompletion=completion.paths)
-
-
-Drivers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--driver",
-        "-d",
-        help="A driver to test, e.g. emulator:subgroup_size=64. Repeatable.",
-        autocompletion=completion.drivers,
-    ),
-]
-
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of generation; printed by every run.")]
-
-ShardText = Annotated[
-    str,
-    typer.Option("--shard", help="Only this part of all cases, by their content: 2/3 is the second of three."),
-]
-
-Jobs = Annotated[
-    str,
-    typer.Option("--jobs", "-j", help="Processes that share the run; auto: one for each processor.", metavar="N"),
-]
-
-MaxTime = Annotated[
-    float | None, typer.Option("--max-time", help="Begin nothing after so many seconds.", metavar="S", min=0)
-]
-
-Stop = Annotated[bool, typer.Option("-x", "--exitfirst", help="Stop at the first finding.")]
+from cts.settings import Declared, Settings, declared, of_verb
 
 QuarantineFile = Annotated[
-    Path | None, _input("--quarantine", "Cases known to hang or crash a device: left out, or run last.", "FILE")
+    Path | None,
+    typer.Option(
+        "--quarantine", help=declared()["quarantine"].option.help, metavar="FILE", autocompletion=completion.paths
+    ),
 ]
 
 BaselineFile = Annotated[
-    Path | None, _input("--baseline", "Known failures: new ones and unexpected passes fail the run.", "FILE")
-]
-
-Validation = Annotated[
-    bool,
+    Path | None,
     typer.Option(
-        "--validation/--no-validation",
-        help="Load the drivers' validation layers: a case that they reject is an error.",
+        "--baseline", help=declared()["baseline"].option.help, metavar="FILE", autocompletion=completion.paths
     ),
 ]
 
-Transforms = Annotated[
-    list[str] | None,
-    typer.Option("--transform", help="Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable."),
-]
-
-ReduceSeconds = Annotated[
-    float,
+CaseHtmlFile = Annotated[
+    Path | None,
     typer.Option(
-        "--reduce-seconds",
-        help="How long each finding of generated cases or parameter sets is made smaller; 0: not at all.",
-        metavar="S",
-        min=0,
-    ),
-]
-Reruns = Annotated[int, typer.Option("--reruns", help="How often a finding is run again, to find flaky ones.", min=0)]
-
-JsonFile = Annotated[Path | None, _output("--json", "Write events as JSON lines to this file; - for stdout.")]
-
-SaveFolder = Annotated[Path, _output("--save-dir", "The folder of runs, in which this run gets its own.", "DIR")]
-
-JunitFile = Annotated[Path | None, _output("--junit", "Write JUnit XML when the run ends.", "FILE")]
-
-HtmlFile = Annotated[Path | None, _output("--html", "Write an HTML report when the run ends.", "FILE")]
-
-CaseHtmlFile = Annotated[Path | None, _output("--html", "Also write a page with pictures of the elements.", "FILE")]
-
-BundleFolder = Annotated[
-    Path | None, _output("--bundle-dir", "Write a bundle for each finding, to report it to others.", "DIR")
-]
-
-BundleSeconds = Annotated[
-    float,
-    typer.Option(
-        "--bundle-seconds",
-        help="How long to minimise the case of each bundle; 0: not at all.",
-        metavar="S",
-        min=0,
+        "--html",
+        help="Also write a page with pictures of the elements.",
+        metavar="FILE",
+        callback=written,
+        autocompletion=completion.paths,
     ),
 ]
 
-ResumedFolder = Annotated[Path | None, _input("--resume", "Continue an interrupted run; its settings are kept.", "RUN")]
+ResumedFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume",
+        help="Continue an interrupted run; its settings are kept.",
+        metavar="RUN",
+        autocompletion=completion.paths,
+    ),
+]
+
+NoConfig = Annotated[bool, typer.Option(OFF, help="Use no pyproject.toml.")]
+
+
+def with_settings(verb: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a verb of a function whose parameter `settings` stands for the options of all settings of the verb.
+
+    `defaults` are those of the verb where they are not those of the declaration.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        del own["settings"]
+        options = [_parameter(one, defaults.get(one.name, one.default)) for one in of_verb(verb)]
+        names = {one.name for one in of_verb(verb)}
+
+        def command(**values: Any) -> None:
+            given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in names}
+            given = {name: () if v is None and declared()[name].is_list else v for name, v in given.items()}
+            others = {name: v for name, v in values.items() if name not in names}
+            function(settings=Settings(**given, origins=origins(values["context"])), **others)
+
+        command.__doc__ = function.__doc__
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*(p.replace(kind=p.KEYWORD_ONLY) for p in own.values()), *options]
+        )
+        return command
+
+    return decorate
+
+
+def _parameter(one: Declared, default: Any) -> inspect.Parameter:
+    """The parameter of a verb for a setting, as typer wants it."""
+    option = one.option
+    completing: Any = getattr(completion, option.complete) if option.complete else None
+    if one.kind is Path:
+        completing = completion.paths
+    info = typer.Option(
+        *one.flags,
+        help=option.help,
+        metavar=option.metavar,
+        min=option.at_least,
+        callback=written if option.write else None,
+        autocompletion=completing,
+    )
+    kind: Any = list[str] if one.is_list else one.kind
+    if one.is_list or default is None:
+        kind, default = kind | None, None
+    annotation = Annotated[kind, info]
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

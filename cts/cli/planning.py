@@ -3,173 +3,241 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cts import store
 from cts.errors import BadInput, Checks
 from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running import corpus
-from cts.running.checks import check_drivers, load_known
+from cts.running.checks import check_drivers, check_jobs, load_known
 from cts.running.listed import listed
 from cts.running.outputs import check_file, check_folder
+from cts.running.policy import Policy
+from cts.running.processes import DEVICE
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
+from cts.settings import Settings
 from cts.stages import parse as parse_stages
+from cts.store.failed import failed
+from cts.sweeps.selection import select
 
 if TYPE_CHECKING:
     from cts.running.corpus import Entry
     from cts.running.profiles import Profile
     from cts.sweeps.selection import SweepEntry
 
+#: What a file of settings says of all cases, and what stands in its place where cases are named.
+_OF_ALL_CASES: dict[str, Any] = {"area": (), "corpus": None, "generate": None, "shard": "1/1"}
+
 
 @dataclass(frozen=True)
 class Request:
-    """What is to run, as it was asked for. `origins` says where a parameter stands that was not typed, by name."""
+    """What is to run, as it was asked for: by which command, its settings, cases, and universes that are swept."""
 
-    targets: Sequence[str]
-    drivers: Sequence[str]
-    areas: Sequence[str]
-    corpus: bool | None
-    generate: bool | None
-    profile: str
-    max_examples: int | None
-    seed: int | None
-    words: Sequence[str]
-    shard: str
-    max_seconds: float | None
-    stop: bool
-    quarantine: Path | None
-    baseline: Path | None
-    validation: bool
-    transforms: Sequence[str]
-    reruns: int
-    #: None: it is no sweep.
-    sweeps: Sequence[SweepEntry] | None = None
-    sets: int = 0
-    forms: int = 0
-    #: The folder of runs where it is to run what the drivers list.
-    listed: Path | None = None
-    optimised: int = 0
-    #: Names of shader stages, as `cts.stages.parse` takes them.
-    stages: str = ""
-    origins: Mapping[str, str] = field(default_factory=dict)
+    command: str
+    settings: Settings
+    targets: tuple[str, ...] = ()
+    universes: tuple[str, ...] = ()
+
+    def processes(self, checks: Checks) -> tuple[int, tuple[str, ...]]:
+        """How many processes share the run, and their devices. What is wrong with these is noted."""
+        settings, jobs = self.settings, 1
+        devices = tuple(name.strip() for name in (settings.devices or "").split(",") if name.strip())
+        with checks.part(settings.origin("jobs")):
+            jobs = check_jobs(settings.jobs)
+        with checks.part(settings.origin("driver")):
+            if settings.scheduler is not None:
+                if settings.jobs != "1" or settings.devices is not None:
+                    what = "--scheduler with --jobs or --devices"
+                    remedy = "the workers have processes and devices of their own: see docs/scaling.md"
+                    raise BadInput("whose-processes", what, self.command, remedy)
+            elif settings.driver and any(DEVICE in spec for spec in settings.driver) != bool(devices):
+                what = f"--devices {settings.devices!r} with --driver {' '.join(settings.driver)!r}"
+                remedy = f"both or none: -d 'vulkan:{DEVICE}' --devices 0,1"
+                raise BadInput("devices", what, self.command, remedy)
+        return jobs, devices
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Where a run is to write, None for nothing."""
-
-    json: Path | None = None
-    junit: Path | None = None
-    html: Path | None = None
-    bundle_dir: Path | None = None
-    save_dir: Path | None = None
-
-    def check(self, checks: Checks, origins: Mapping[str, str]) -> None:
-        """Note the paths that cannot be written, and files that are named twice."""
-        to_stdout = self.json is not None and str(self.json) == "-"
-        files = {"json": None if to_stdout else self.json, "junit": self.junit, "html": self.html}
-        seen: dict[Path, str] = {}
-        for name, path in files.items():
-            with checks.part(origins.get(name, "")):
-                check_file(path, f"--{name}")
-                if path is not None:
-                    first = seen.setdefault(path.resolve(), name)
-                    if first != name:
-                        where = f"--{first} and --{name}"
-                        raise BadInput("output-path", f"two reports would be {path}", where, "a file for each")
-        for name, path in (("bundle_dir", self.bundle_dir), ("save_dir", self.save_dir)):
-            with checks.part(origins.get(name, "")):
-                check_folder(path, f"--{name.replace('_', '-')}")
+def check_outputs(settings: Settings, checks: Checks, *, resumed: bool) -> None:
+    """Note the paths that cannot be written, and files that are named twice."""
+    to_stdout = settings.json is not None and str(settings.json) == "-"
+    files = {"json": None if to_stdout else settings.json, "junit": settings.junit, "html": settings.html}
+    seen: dict[Path, str] = {}
+    for name, path in files.items():
+        with checks.part(settings.origin(name)):
+            check_file(path, f"--{name}")
+            if path is not None:
+                first = seen.setdefault(path.resolve(), name)
+                if first != name:
+                    where = f"--{first} and --{name}"
+                    raise BadInput("output-path", f"two reports would be {path}", where, "a file for each")
+    for name, path in (("bundle_dir", settings.bundle_dir), ("save_dir", None if resumed else settings.save_dir)):
+        with checks.part(settings.origin(name)):
+            check_folder(path, f"--{name.replace('_', '-')}")
 
 
 def make_plan(request: Request, checks: Checks) -> Plan:
     """The plan of a request. Raises what `checks` has collected, and what is wrong with the request besides."""
-    origin = request.origins
-    if not request.drivers:
-        with checks.part():
-            remedy = "--driver emulator; `cts drivers` lists them"
-            raise BadInput("no-driver", "no driver to test", "cts run", remedy)
-    drivers = tuple(dict.fromkeys(request.drivers))
-    are_drivers = False
-    with checks.part(origin.get("driver", "")):
-        check_drivers(drivers)
-        are_drivers = True
-        if request.validation:
-            drivers = registry.validated(drivers)
-    with checks.part(origin.get("transform", "")):
-        for text in request.transforms:
-            registry.check_transform(text)
-        drivers = registry.transformed(drivers, request.transforms)
-        if are_drivers:
-            check_drivers(drivers)
-    with checks.part(origin.get("stages", "")):
-        if request.stages:
-            stages = parse_stages(request.stages)
-            if are_drivers:
-                drivers = registry.in_stages(drivers, stages)
-                check_drivers(drivers)
-    with checks.part(", ".join(origin[name] for name in ("forms", "optimised") if name in origin)):
-        if (request.forms or request.optimised) and are_drivers:
-            drivers = registry.with_drawn(drivers, request.forms, request.optimised)
-            check_drivers(drivers)
+    settings = _alone(request)
+    request = replace(request, settings=settings)
+    if settings.failed is not None:
+        request = _of_failed(request)
+        settings = request.settings
+    drivers = _drivers(request, checks)
+    jobs, devices = request.processes(checks)
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
-        quarantine, baseline = load_known(request.quarantine, request.baseline)
-    settings = _settings(request, checks)
-    entries, areas = _selected(request, settings, checks)
+        quarantine, baseline = load_known(settings.quarantine, settings.baseline)
+    with checks.part(settings.origin("cases", "max_examples")):
+        if settings.cases is not None and settings.max_examples is not None:
+            what = "--cases with --max-examples"
+            raise BadInput(
+                "cases", what, request.command, "--cases N for all areas together, or --max-examples N for each"
+            )
+    profile = _profile(request, checks)
+    entries, areas = _selected(request, profile, checks)
+    sweeps = _sweeps(request, checks)
     checks.finish()
-    assert settings is not None, "it is only missing with an error"
-    if request.listed is not None:
-        found = listed(drivers, request.listed, request.words, settings.shard)
+    assert profile is not None, "it is only missing with an error"
+    if settings.listed:
+        found = listed(drivers, settings.save_dir, settings.keyword, profile.shard)
         entries = list(found.entries)
         for what in found.left_out:
             typer.echo(f"left out: {what}", err=True)
     return Plan(
         drivers,
-        settings,
+        profile,
         tuple(entries),
         tuple(areas),
-        request.stop,
+        settings.exitfirst,
         quarantine=quarantine,
         baseline=baseline,
-        reruns=request.reruns,
-        max_seconds=request.max_seconds,
-        sweeps=tuple(request.sweeps or ()),
+        reruns=settings.reruns,
+        max_seconds=settings.max_time,
+        jobs=jobs,
+        sweeps=tuple(sweeps),
+        policy=Policy(settings.keep, settings.cases or 0, settings.by_novelty, settings.chunk),
+        devices=devices,
+        scheduler=settings.scheduler or "",
     )
 
 
-def _settings(request: Request, checks: Checks) -> Profile | None:
+def _alone(request: Request) -> Settings:
+    """The settings; what a file says of all cases is not meant for those that are named."""
+    settings = request.settings
+    if not (request.targets or settings.listed or settings.failed):
+        return settings
+    of_file = {name: value for name, value in _OF_ALL_CASES.items() if name in settings.origins}
+    return replace(settings, **of_file)
+
+
+def _of_failed(request: Request) -> Request:
+    """The request to run what failed in another run, by default on its drivers."""
+    settings = request.settings
+    assert settings.failed is not None
+    if request.targets or settings.area or settings.corpus or settings.generate or settings.listed:
+        what = "--failed with CASE, --area, --corpus, --generate or --listed"
+        raise BadInput("failed-alone", what, request.command, "--failed RUN alone; -k TEXT chooses some of its cases")
+    found = failed(store.load(settings.failed))
+    settings = replace(settings, driver=settings.driver or found.specs, corpus=False, generate=False)
+    return replace(request, settings=settings, targets=found.targets)
+
+
+def _drivers(request: Request, checks: Checks) -> tuple[str, ...]:
+    """The specs of all drivers, those included that options add."""
+    settings = request.settings
+    if not settings.driver:
+        with checks.part():
+            remedy = "--driver emulator; `cts drivers` lists them"
+            raise BadInput("no-driver", "no driver to test", request.command, remedy)
+    drivers = tuple(dict.fromkeys(settings.driver))
+    device = (settings.devices or "0").split(",")[0].strip()
+    are_drivers = False
+
+    def check() -> None:
+        check_drivers(spec.replace(DEVICE, device) for spec in drivers)
+
+    with checks.part(settings.origin("driver")):
+        check()
+        are_drivers = True
+        if settings.validation:
+            drivers = registry.validated(drivers)
+    with checks.part(settings.origin("transform")):
+        for text in settings.transform:
+            registry.check_transform(text)
+        drivers = registry.transformed(drivers, settings.transform)
+        if are_drivers:
+            check()
+    with checks.part(settings.origin("stages")):
+        if settings.stages:
+            stages = parse_stages(settings.stages)
+            if are_drivers:
+                drivers = registry.in_stages(drivers, stages)
+                check()
+    with checks.part(settings.origin("forms", "optimised")):
+        if (settings.forms or settings.optimised) and are_drivers:
+            drivers = registry.with_drawn(drivers, settings.forms, settings.optimised)
+            check()
+    return drivers
+
+
+def _profile(request: Request, checks: Checks) -> Profile | None:
     """Profile, seed and shard, None where one of them is wrong."""
-    shard, origin = None, request.origins
-    with checks.part(origin.get("shard", "")):
-        shard = parse(request.shard)
-    settings = None
-    with checks.part(", ".join(origin[name] for name in ("profile", "max_examples", "seed") if name in origin)):
-        settings = profile(request.profile, request.max_examples, request.seed, shard or WHOLE, request.sets)
-    return settings if shard is not None else None
+    settings, shard = request.settings, None
+    with checks.part(settings.origin("shard")):
+        shard = parse(settings.shard)
+    found = None
+    with checks.part(settings.origin("profile", "max_examples", "seed")):
+        found = profile(settings.profile, settings.max_examples, settings.seed, shard or WHOLE, settings.sets)
+    if found is not None and shard is not None and shard != WHOLE and settings.by_novelty:
+        with checks.part(settings.origin("shard")):
+            what = "each shard would plan its cases by what it found itself"
+            raise BadInput(
+                "shard-novelty", what, "--by-novelty with --shard", "--in-turn; or other seeds, and `cts merge`"
+            )
+    if found is None or shard is None:
+        return None
+    ends_otherwise = settings.cases is not None or (request.command == "cts campaign" and settings.max_time is not None)
+    return replace(found, max_examples=0) if ends_otherwise else found
 
 
-def _selected(request: Request, settings: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
+def _sweeps(request: Request, checks: Checks) -> list[SweepEntry]:
+    """The universes that are swept, and how many sets of each."""
+    settings = request.settings
+    if request.universes:
+        targets = [] if request.universes == ("*",) else list(request.universes)
+        entries, errors = select(targets, settings.max_sets)
+    elif settings.sweep:
+        entries, errors = select([], settings.sweep)
+    else:
+        return []
+    checks.errors += errors
+    with checks.part(settings.origin("shard")):
+        if any(entry.max_sets for entry in entries):
+            check_shared_seed(settings.profile, settings.seed, parse(settings.shard))
+    return entries
+
+
+def _selected(request: Request, found: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
     """The cases and the areas that are asked for."""
-    before = len(checks.errors)
-    if request.listed is not None:
+    before, settings = len(checks.errors), request.settings
+    if settings.listed:
         with checks.part():
-            if request.targets or request.areas or request.corpus or request.generate:
+            if request.targets or settings.area or settings.corpus or settings.generate:
                 what = "--listed with CASE, --area, --corpus or --generate"
-                raise BadInput("listed-alone", what, "cts run", "--listed alone; -k TEXT chooses some of its cases")
+                raise BadInput(
+                    "listed-alone", what, request.command, "--listed alone; -k TEXT chooses some of its cases"
+                )
         return [], []
-    if request.sweeps is not None:
-        with checks.part():
-            if settings is not None and any(entry.max_sets for entry in request.sweeps):
-                check_shared_seed(request.profile, request.seed, settings.shard)
+    if request.universes:
         return [], []
     entries = _entries(request, checks)
     areas = _areas(request, checks)
@@ -177,20 +245,20 @@ def _selected(request: Request, settings: Profile | None, checks: Checks) -> tup
         return entries, areas
     with checks.part():
         if not entries and not areas:
-            raise BadInput("nothing-selected", "no case and no area is selected", "cts run", "CASE, or --corpus")
-        entries, areas = _with_words(request.words, entries, areas)
-        if settings is not None:
-            entries = corpus.of_shard(entries, settings.shard)
+            raise BadInput("nothing-selected", "no case and no area is selected", request.command, "CASE, or --corpus")
+        entries, areas = _with_words(settings.keyword, entries, areas)
+        if found is not None:
+            entries = corpus.of_shard(entries, found.shard)
             if not entries and not areas:
                 what = "none of the selected cases is in this shard"
-                raise BadInput("nothing-selected", what, f"--shard {settings.shard}", "another shard, or more cases")
+                raise BadInput("nothing-selected", what, f"--shard {found.shard}", "another shard, or more cases")
             if areas:
-                check_shared_seed(request.profile, request.seed, settings.shard)
+                check_shared_seed(settings.profile, settings.seed, found.shard)
     return entries, areas
 
 
 def _entries(request: Request, checks: Checks) -> list[Entry]:
-    targets, with_corpus = request.targets, request.corpus
+    targets, with_corpus = request.targets, request.settings.corpus
     entries, errors = corpus.select(targets) if targets else ([], [])
     if with_corpus or (with_corpus is None and not targets):
         known = {e.path.resolve() for e in entries}
@@ -202,11 +270,12 @@ def _entries(request: Request, checks: Checks) -> list[Entry]:
 
 
 def _areas(request: Request, checks: Checks) -> list[str]:
-    if not (request.generate or (request.generate is None and (request.areas or not request.targets))):
+    settings = request.settings
+    if not (settings.generate or (settings.generate is None and (settings.area or not request.targets))):
         return []
-    areas = list(dict.fromkeys(request.areas or registry.names("cts.areas")))
+    areas = list(dict.fromkeys(settings.area or registry.names("cts.areas")))
     for name in areas:
-        with checks.part(request.origins.get("area", "")):
+        with checks.part(settings.origin("area")):
             registry.area(name)
     return areas
 

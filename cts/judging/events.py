@@ -34,7 +34,9 @@ class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True)
 class RunStarted(_Event, frozen=True, tag="run-started"):
     """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none.
 
-    `sweeps` are the universes that are swept, and how many parameter sets of each.
+    `sweeps` are the universes that are swept, and how many parameter sets of each. `budget` examples are drawn of all
+    areas together; 0: no such limit, and `max_examples` 0: as many of each area as there is time for. With `keep`
+    areas do not end with their first finding, and so many cases of each suspected cause are kept.
     """
 
     version: str
@@ -47,6 +49,8 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
     format: int = FORMAT
     config: str = ""
     sweeps: dict[str, int] = {}
+    budget: int = 0
+    keep: int = 0
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
@@ -109,14 +113,6 @@ class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
     count: int
     detail: str
     reproduce: str
-
-
-class Progress(_Event, frozen=True, tag="progress"):
-    """Generated examples of an area, or parameter sets of `sweep.NAME`, that a driver has done since the last event."""
-
-    driver: str
-    area: str
-    examples: int
 
 
 class Shrinking(_Event, frozen=True, tag="shrinking"):
@@ -296,9 +292,84 @@ class Finding(Struct, frozen=True):
         return sum(c.differing for c in self.counts)
 
 
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """A generated case that did not pass and that no baseline lists, as it was drawn.
+
+    `cause` is what is suspected, `number` that of its example, and `size` how many characters its file has. `runs`
+    counts the verdicts of a case that was run again.
+    """
+
+    cause: str
+    number: int
+    verdict: Verdict
+    detail: str
+    finding: Finding
+    size: int
+    runs: dict[str, int] = {}
+
+
+class FaultSeen(Struct, frozen=True, omit_defaults=True):
+    """Faults of one kind of an area's generator: the first of them, the number of its example, and how many there are.
+
+    `case` is the YAML of the case where there is one.
+    """
+
+    code: str
+    what: str
+    where: str
+    number: int
+    count: int
+    detail: str = ""
+    case: str = ""
+
+
+class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=True):
+    """Generated examples of an area are done with on a driver: those of `count` numbers from `start` on.
+
+    Counts are those of cases: `drawn` ones, `verdicts` of those that ran, `unsupported` ones and what they lack,
+    those that were `not_run` by reason, `repeated` ones, those of other shards (`elsewhere`), and `known` failures by
+    the reason of the baseline. `failing` has by suspected cause the content hashes, 8 bytes each, of the others that
+    did not pass; some of these are `kept`. Numbers in `for_last` are left for last by a quarantine; `last` says that
+    this is one of them. `sets` other parameter sets of cases were judged. `cases` and `structures` have 8 bytes for
+    each case that ran: its content hash, and a digest of the case without its numbers; `facts` and `situations` count
+    the cases that have each. `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in
+    which they came back from the process `where`, and `restarts` how often a process of the device was started again
+    in between.
+    """
+
+    driver: str
+    area: str
+    start: int
+    count: int
+    last: bool = False
+    drawn: int = 0
+    verdicts: dict[str, int] = {}
+    unsupported: int = 0
+    lacks: dict[str, int] = {}
+    not_run: dict[str, int] = {}
+    repeated: int = 0
+    elsewhere: int = 0
+    known: dict[str, int] = {}
+    failing: dict[str, bytes] = {}
+    kept: tuple[Kept, ...] = ()
+    faults: dict[str, FaultSeen] = {}
+    for_last: tuple[int, ...] = ()
+    sets: int = 0
+    cases: bytes = b""
+    structures: bytes = b""
+    facts: dict[str, int] = {}
+    situations: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+    at: float = 0.0
+    where: str = ""
+    restarts: int = 0
+
+
 class Result(_Event, frozen=True, tag="result"):
     """What became of one corpus case, or of all generated cases of an area, on one driver.
 
+    In a run that goes on after findings an area has a result for each suspected `cause`: the first has its counts, and
+    `alike` says how many cases failed by the cause. `number` is that of the example that became the finding.
     `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
     and `not_run` by reason those that were left out. `lacks` counts by what is missing the cases that lack
     it, of which one may lack several; where an area has no case for the driver at all, it says why, once.
@@ -327,6 +398,9 @@ class Result(_Event, frozen=True, tag="result"):
     repeated: int = 0
     sets: int = 0
     lacks: dict[str, int] = {}
+    cause: str = ""
+    alike: int = 0
+    number: int = 0
 
     @property
     def shown_on(self) -> str:
@@ -373,11 +447,11 @@ Event: TypeAlias = (
     | Rejected
     | Trouble
     | GeneratorFault
-    | Progress
     | Shrinking
     | Reduced
     | CasesStarted
     | CaseJudged
+    | ExamplesJudged
     | SetsJudged
     | UniverseSwept
     | Result
@@ -388,7 +462,7 @@ Event: TypeAlias = (
 Emit = Callable[[Event], None]
 
 #: Events for whoever watches a run: nothing is kept of them.
-Passing: TypeAlias = Progress | Shrinking | Reduced
+Passing: TypeAlias = Shrinking | Reduced
 
 
 def ignore(*happened: object) -> None:

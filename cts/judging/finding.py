@@ -28,9 +28,13 @@ LISTED = 256
 
 
 def finding(
-    case: Case, attempt: Attempt, expectation: Expectation | None = None, oracle: Oracle | None = None
+    case: Case,
+    attempt: Attempt,
+    expectation: Expectation | None = None,
+    oracle: Oracle | None = None,
+    most: int = LISTED,
 ) -> Finding:
-    """What to show of a case that did not pass; mismatches and steps where the attempt has a divergence."""
+    """What to show of a case that did not pass: up to `most` mismatches and steps, if the attempt has a divergence."""
     divergence, outcome = attempt.divergence, attempt.outcome
     if divergence is None or outcome is None or expectation is None or oracle is None:
         return Finding(case)
@@ -38,7 +42,7 @@ def finding(
     return Finding(
         case,
         _counts(divergence),
-        tuple(m for g in divergence.groups for m in mismatches(case, g, LISTED))[:LISTED],
+        tuple(m for g in divergence.groups for m in mismatches(case, g, most))[:most],
         guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
         writer,
         steps,

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
+from cts.judging.events import Finding, GeneratorFault, Kept, Mismatch, Result, RunStarted
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.reduction_record import Stopped
 from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
 from cts.model.sweep import AREA
 from cts.oracle.trace import WrittenByConversion, WrittenByInstruction
+from cts.printable import shortened
+from cts.running.results import slug
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8
 
 _FACT_WIDTH = 7
 
-#: Two names, of a case and of a driver, stand in one name of a file, of which file systems take 255 bytes.
-_LONGEST = 80
 #: Why a reduction left what might be smaller.
 _EARLY = {Stopped.RUN_LIMIT: "there had been as many as are allowed", Stopped.TIME_LIMIT: "its time was up"}
 
@@ -128,6 +127,11 @@ def saved_case(result: Result, save_dir: Path) -> Path:
     return save_dir / f"{file_name(result.finding.case.name)}.yaml"
 
 
+def kept_case(save_dir: Path, kept: Kept) -> Path:
+    """Where a case is kept that a run has gone on after: with others of its suspected cause."""
+    return save_dir / "findings" / slug(kept.cause) / f"{kept.finding.case.content_hash}.yaml"
+
+
 def saved_found(result: Result, save_dir: Path) -> Path:
     """Where the case of a finding is kept as it was before it was made smaller."""
     return saved_case(result, save_dir).with_suffix(".found.yaml")
@@ -146,13 +150,6 @@ def file_name(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
     plain = shortened(plain, name)
     return f"_{plain}" if _RESERVED.fullmatch(plain.partition(".")[0]) else plain
-
-
-def shortened(plain: str, name: str) -> str:
-    """The plain form of a name; what is long is cut, and told from others that begin alike by a hash of the name."""
-    if len(plain) <= _LONGEST:
-        return plain
-    return f"{plain[:70]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
@@ -176,8 +173,9 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
         yield f"found by a sweep, then reduced{_how_far(finding)}"
     elif result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""
-        then = f"then shrunk{_how_far(finding)}" if finding.shrunk else "not shrunk: quarantine"
-        yield f"found at example {result.examples}{seed}, {then}"
+        then = f"then shrunk{_how_far(finding)}" if finding.shrunk else "not shrunk"
+        alike = f"; {result.alike} examples are like it" if result.alike > 1 else ""
+        yield f"found at example {result.number or result.examples}{seed}, {then}{alike}"
     if result.shown_on != result.driver:
         yield f"with less in its transforms: {result.shown_on}"
     if result.detail:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.judging.events import Event, GeneratorFault, Result, RunStarted
+from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunStarted
 from cts.model import dumps_case
-from cts.report.failure import fault_text, file_name, full, saved_case, saved_fault, saved_found
+from cts.report.failure import fault_text, file_name, full, kept_case, saved_case, saved_fault, saved_found
 
 
 class Saver:
@@ -20,6 +20,10 @@ class Saver:
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self.header = event
+        if isinstance(event, ExamplesJudged) and self.header is not None and self.header.keep:
+            for kept in event.kept:
+                case = kept.finding.case
+                self._write(kept_case(self.folder, kept), dumps_case(case))
         if isinstance(event, Result) and event.finding is not None:
             name = event.name
             if event.generated:
@@ -37,7 +41,7 @@ class Saver:
 
     def _write(self, path: Path, text: str) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as e:
             raise HarnessTrouble("save", str(e), str(self.folder), "a folder that can be written: --save-dir") from e

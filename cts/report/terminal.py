@@ -15,9 +15,10 @@ from rich.table import Table
 from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.heartbeat import heartbeat
 from cts.judging import events as ev
-from cts.model.sweep import AREA
+from cts.model.sweep import AREA, sweep_name
 from cts.report.failure import failure, fault_text
 from cts.report.reasons import unsupported_lines
+from cts.running.covered import AreaCovered, Covered
 from cts.running.tally import Tally
 from cts.verdict import Verdict
 
@@ -73,9 +74,9 @@ class Terminal:
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
         self.finished = False
-        #: Findings of the run by name and driver, and generated cases that fail by the name of the result to come.
+        #: Findings of the run by name and driver, and generated cases that fail, of which there is no result yet.
         self.findings: list[str] = []
-        self.failing: dict[tuple[str, str], ev.CaseJudged] = {}
+        self.failing: dict[tuple[str, str], ev.Kept] = {}
         #: What sweeps have found, for the end.
         self.statements: list[str] = []
 
@@ -102,17 +103,18 @@ class Terminal:
                 self._failure(fault_text(event, self.save_dir, self.header))
             case ev.Trouble():
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
-            case ev.Progress():
-                self.seen[event.driver, event.area] += event.examples
-                self._advance(self._task(event.area, event.area), event.examples)
+            case ev.ExamplesJudged():
+                self._judged(event.driver, event.area, 1 if event.last else event.count - len(event.for_last))
+                for kept in event.kept:
+                    self.failing.setdefault((event.driver, kept.finding.case.name), kept)
+            case ev.SetsJudged():
+                self._judged(event.driver, sweep_name(event.universe), event.count)
             case ev.Shrinking():
                 whose = event.driver or "the generator"
                 self.shrinking = event
                 self._task(event.area, f"{event.area}: shrinking a failure of {whose}")
             case ev.Reduced():
                 self._reduced(event)
-            case ev.CaseJudged() if event.case is not None and event.verdict.is_finding:
-                self.failing.setdefault((event.driver, f"generated.{event.area}"), event)
             case ev.Result():
                 self._result(event)
             case ev.UniverseSwept():
@@ -124,7 +126,7 @@ class Terminal:
 
     def _doing(self, event: ev.Event) -> str:
         """What is being done after an event, for whoever waits; "" where it says nothing of that."""
-        done = f"{self.done} of {self.total} cases, {self._pace()}"
+        done = f"{self._far()}, {self._pace()}"
         match event:
             case ev.CasesStarted() if event.hashes:
                 cases = "a case" if len(event.hashes) == 1 else f"{len(event.hashes)} cases"
@@ -143,13 +145,13 @@ class Terminal:
         """The findings of a run that does not end, by name; generated cases may not have been made smaller yet."""
         for text in self.findings:
             self._print(f"found: {text}", style="bold red")
-        for (driver, name), event in self.failing.items():
-            self._print(f"found: {name}.{event.hash}, {event.verdict.value} on {driver}, as drawn", style="bold red")
+        for (driver, name), kept in self.failing.items():
+            self._print(f"found: {name}, {kept.verdict.value} on {driver}, as drawn", style="bold red")
 
     def _start(self, event: ev.RunStarted) -> None:
         self.header = event
         what = [f"{event.cases} corpus cases"] if event.cases else []
-        what += [f"{event.max_examples} examples of {', '.join(event.areas)}"] if event.areas else []
+        what += [f"{_asked_for(event)} of {', '.join(event.areas)}"] if event.areas else []
         what += [f"{count:,} parameter sets of {name}" for name, count in event.sweeps.items()]
         config = f", settings of {event.config}" if event.config else ""
         self._print(
@@ -159,12 +161,17 @@ class Terminal:
         if self.save_dir is not None:
             self._print(f"run kept in {self.save_dir}")
         self.started = self.last_line = self.clock()
-        examples = len(event.areas) * event.max_examples + sum(event.sweeps.values())
+        examples = (event.budget or len(event.areas) * event.max_examples) + sum(event.sweeps.values())
         self.total = (event.cases + examples) * len(event.drivers)
         self.progress.start()
         self.overall_task = self.progress.add_task("in all", total=self.total, note="")
         if event.cases:
             self.corpus_task = self.progress.add_task("corpus", total=event.cases * len(event.drivers), note="")
+
+    def _judged(self, driver: str, area: str, count: int) -> None:
+        """Count examples or parameter sets that are done."""
+        self.seen[driver, area] += count
+        self._advance(self._task(area, area), count)
 
     def _advance(self, task: TaskID, count: int) -> None:
         """Count cases of a part of the run, and say how far the whole run is."""
@@ -175,14 +182,25 @@ class Terminal:
         now = self.clock()
         if not self.console.is_terminal and now - self.last_line >= HEARTBEAT:
             self.last_line = now
-            self._print(f"after {now - self.started:.0f} s: {self.done} of {self.total} cases, {self._pace()}")
+            self._print(f"after {now - self.started:.0f} s: {self._far()}, {self._pace()}")
+
+    def _far(self) -> str:
+        """How far the run is; of one that ends with its time, what it has done."""
+        return f"{self.done} of {self.total} cases" if self.total else f"{self.done} cases"
 
     def _pace(self) -> str:
-        """Cases per second, what is left at that pace, and findings so far."""
+        """Cases per second, what is left at that pace, and findings so far.
+
+        Of a run that goes on, those of each kind.
+        """
         seconds = self.clock() - self.started
         rate = self.done / seconds if seconds > 0 else 0.0
-        left = f", about {(self.total - self.done) / rate:.0f} s left" if rate else ""
-        findings = self.tally.findings
+        left = f", about {(self.total - self.done) / rate:.0f} s left" if rate and self.total else ""
+        covered, findings = self.tally.covered, self.tally.findings
+        if self.header is not None and self.header.keep:
+            distinct = f"{len(covered.cases) / seconds:.1f} distinct" if seconds > 0 else "0 distinct"
+            new = f"{covered.new} new failures of {len(covered.causes)} causes, {covered.known} known failures"
+            return f"{distinct} per second{left}, {new}"
         return f"{rate:.0f} per second{left}, {findings} finding{'' if findings == 1 else 's'}"
 
     def _error(self, error: CtsError) -> None:
@@ -193,13 +211,15 @@ class Terminal:
         assert self.header is not None
         if area not in self.tasks:
             total = self._examples(area) * len(self.header.drivers)
-            self.tasks[area] = self.progress.add_task(description, total=total, note="")
+            self.tasks[area] = self.progress.add_task(description, total=total or None, note="")
         self.progress.update(self.tasks[area], description=description)
         return self.tasks[area]
 
     def _area_done(self, result: ev.Result) -> None:
         """Count the examples that a finding has made needless."""
         assert self.header is not None
+        if self.header.keep and result.area != AREA:
+            return
         area = result.name if result.area == AREA else result.area
         if result.area != AREA or area.removeprefix(f"{AREA}.") in self.header.sweeps:
             self._advance(self._task(area, area), self._examples(area) - self.seen[result.driver, area])
@@ -214,7 +234,9 @@ class Terminal:
             self._task(self.shrinking.area, f"{self.shrinking.area}: {self._size(event)}")
 
     def _result(self, result: ev.Result) -> None:
-        self.failing.pop((result.driver, result.name), None)
+        if result.generated:
+            prefix = f"generated.{result.area}."
+            self.failing = {k: kept for k, kept in self.failing.items() if not k[1].startswith(prefix)}
         if result.generated:
             self._area_done(result)
         elif self.corpus_task is not None:
@@ -264,6 +286,10 @@ class Terminal:
         if tally.rows:
             self.console.print()
             self.console.print(summary(tally))
+        if self.header is not None and self.header.keep:
+            self.console.print(by_area(tally.covered))
+            self._print(tally.covered.said)
+            self._print(tally.covered.worth)
         for line in unsupported_lines(tally):
             self._print(line, style="yellow")
         for (driver, why), count in tally.not_run.items():
@@ -293,3 +319,37 @@ def summary(tally: Tally) -> Table:
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
         table.add_row(escape(driver), escape(area), kind, judged, str(row.unsupported), shown)
     return table
+
+
+#: The columns of a table of areas: a heading, and what stands below it.
+AREA_COLUMNS: tuple[tuple[str, Callable[[AreaCovered], str]], ...] = (
+    ("drawn", lambda area: f"{area.drawn:,}"),
+    ("judged", lambda area: f"{area.judged:,}"),
+    ("sets", lambda area: f"{area.sets:,}"),
+    ("known", lambda area: f"{area.known:,}"),
+    ("new", lambda area: f"{area.new:,}"),
+    ("left out", lambda area: f"{area.left_out:,}"),
+    ("draw ms", lambda area: area.milliseconds("draw")),
+    ("oracle ms", lambda area: area.milliseconds("oracle")),
+    ("driver ms", lambda area: area.milliseconds("driver")),
+    ("sets ms", lambda area: area.milliseconds("sets")),
+)
+
+
+def by_area(covered: Covered) -> Table:
+    """Generated cases by area: counts, then milliseconds of each stage for each case that was drawn."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("area")
+    for heading, _ in AREA_COLUMNS:
+        table.add_column(heading, justify="right")
+    for name, area in sorted(covered.areas.items()):
+        cells = (cell(area) for _, cell in AREA_COLUMNS)
+        table.add_row(escape(name), *cells, style="bold red" if area.new else None)
+    return table
+
+
+def _asked_for(header: ev.RunStarted) -> str:
+    """How many generated cases a run has, in words."""
+    if header.budget:
+        return f"{header.budget} examples"
+    return f"{header.max_examples} examples" if header.max_examples else "as many examples as there is time for"

@@ -1,33 +1,34 @@
-"""The generated cases of one area on several drivers: a result for each driver, and the faults of the generator."""
+"""The generated cases of one area on several drivers: results for each driver, and the faults of the generator."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+import msgspec
 
 from cts.capabilities import Capabilities
 from cts.choices import Source
-from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import CtsError, NothingToGenerate
-from cts.judging.batch import block_size
-from cts.judging.events import CaseJudged, Emit, GeneratorFault, Reduced, Result, Shrinking, ignore
+from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Reduced, Result, Shrinking, ignore
 from cts.judging.judge import OpenDriver
-from cts.judging.reruns import RERUNS
 from cts.model import Case
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.drawing import Fault, Faulty
+from cts.running.planning import Chunk
+from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_fault
-from cts.running.survey import Exploration, Explored, Survey
-from cts.running.tasks import Answer, Examples, TaskRunner
+from cts.running.survey import Exploration, Explored, Found, Survey
+from cts.running.tasks import Answer, Examples, Reduction, Task
 from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of an area: a result for each driver, and the faults of its generator by their kind."""
+    """What became of an area: results of each driver, and the faults of its generator by their kind."""
 
     results: list[Result]
     faults: dict[str, GeneratorFault]
@@ -35,43 +36,20 @@ class Ran:
 
 @dataclass(eq=False)
 class _Group:
-    """Drivers of equal capabilities: what makes their cases, and what becomes of these; or why there are none."""
+    """Drivers of equal capabilities: what makes their cases, and what becomes of these; or why there are none.
 
+    `stream` is what its examples are planned as.
+    """
+
+    stream: str
     specs: tuple[str, ...]
     source: Source[Case] | None
     survey: Survey
     nothing: Exploration | None = None
-    #: Answers that came before those to earlier examples, by their first number; and the number that is due.
-    early: dict[int, tuple[Examples, Answer]] = field(default_factory=dict)
-    due: int = 1
-
-
-def run_area(
-    area: str,
-    drivers: Sequence[OpenDriver],
-    oracle: Oracle,
-    profile: Profile,
-    emit: Emit = ignore,
-    reruns: int = RERUNS,
-    known: Set[str] = frozenset(),
-    time_is_up: Deadline = NO_DEADLINE,
-) -> Ran:
-    """Generated cases of one area on several drivers, those of equal capabilities together, in this process.
-
-    Faults of the generator whose kind is `known` are not reported again. No example is begun once
-    `time_is_up` says why.
-    """
-    run = AreaRun(area, drivers, oracle, profile, emit, known, time_is_up)
-    executor = TaskRunner(drivers, oracle, profile, emit, reruns, time_is_up)
-    for tasks in (run.tasks(), run.for_last()):
-        for task, answer in executor.perform(tasks):
-            assert isinstance(task, Examples)
-            run.take(task, answer)
-    return run.ran()
 
 
 class AreaRun:
-    """An area: which examples are to be judged, and what is added up of them."""
+    """An area: what is added up of its examples, and which findings are to be made smaller."""
 
     def __init__(
         self,
@@ -79,78 +57,109 @@ class AreaRun:
         drivers: Sequence[OpenDriver],
         oracle: Oracle,
         profile: Profile,
+        policy: Policy = FIRST_FINDING,
         emit: Emit = ignore,
         known: Set[str] = frozenset(),
-        time_is_up: Deadline = NO_DEADLINE,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.area = area
         self.specs = tuple(d.spec for d in drivers)
         #: Whether anything is known of the area: an example has been judged, or there is none.
         self.taken = False
-        self._drivers = drivers
+        self._drivers = {d.spec: d for d in drivers}
         self._oracle = oracle
         self._profile = profile
+        self._policy = policy
         self._emit = emit
         self._known = known
-        self._time_is_up = time_is_up
-        self._groups: list[_Group] = []
+        self._clock = clock
+        self._groups = [self._group(n, *group) for n, group in enumerate(_by_capabilities(drivers))]
+        self.taken = any(group.nothing is not None for group in self._groups)
 
-    def tasks(self, size: int | None = None) -> Iterator[Examples]:
-        """The examples to judge, so many at a time or as the drivers like it, as long as there is a reason to."""
-        for capabilities, drivers in _by_capabilities(self._drivers):
-            group = self._group(capabilities, drivers)
-            self._groups.append(group)
-            self.taken = self.taken or group.nothing is not None
-            if group.nothing is None:
-                for numbers in group.survey.chunks(size or block_size(drivers)):
-                    yield Examples(self.area, group.specs, numbers, tuple(group.survey.alive))
+    @property
+    def streams(self) -> list[str]:
+        """What its examples are planned as: a stream for each group of drivers that has cases."""
+        return [group.stream for group in self._groups if group.nothing is None]
 
-    def for_last(self) -> Iterator[Examples]:
-        """Those that a quarantine leaves for last, one by one."""
+    def examples(self, chunk: Chunk) -> Examples | None:
+        """The examples of a chunk, for the drivers on which the area goes on; None where there is none."""
+        group = self._of_stream(chunk.stream)
+        if not group.survey.goes_on:
+            return None
+        numbers = range(chunk.start, chunk.start + chunk.count)
+        return Examples(self.area, group.specs, numbers, tuple(group.survey.alive))
+
+    def goes_on(self, stream: str) -> bool:
+        """Whether examples of a stream are still asked for."""
+        return self._of_stream(stream).survey.goes_on
+
+    def for_last(self) -> Examples | None:
+        """The next example that a quarantine leaves for last, None where there is none."""
         for group in self._groups:
-            for number in group.survey.for_last():
+            while group.survey.goes_on and (number := group.survey.next_of_last()) is not None:
                 alive = tuple(group.survey.alive)
-                yield Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
+                return Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
+        return None
 
     @property
     def has_last(self) -> bool:
         """Whether a quarantine leaves some examples for last."""
-        return any(group.survey.has_last for group in self._groups)
+        return any(group.survey.has_last and group.survey.goes_on for group in self._groups)
 
-    def wants(self, task: Examples) -> bool:
-        """Whether anything is still asked of these examples."""
-        return any(group.survey.wants(task.specs) for group in self._groups if group.specs == task.group)
+    def wants(self, task: Task) -> bool:
+        """Whether anything is still asked of a task."""
+        return not isinstance(task, Examples) or self._of_specs(task.group).survey.wants(task.specs)
 
-    def take(self, task: Examples, answer: Answer) -> None:
-        """Count what became of examples, in their order, and tell of it.
+    def stream_of(self, judged: ExamplesJudged) -> str:
+        """The stream of what was judged."""
+        return self._of_driver(judged.driver).stream
 
-        Nothing is told of a driver that has its finding already.
-        """
+    def take(self, task: Examples | Reduction, answer: Answer) -> None:
+        """Count what a task came to, and tell of it. Nothing is told of a driver on which the area has ended."""
         self.taken = True
-        (group,) = (group for group in self._groups if group.specs == task.group)
-        if task.last:
-            self._count(group.survey, task, answer)
-            return
-        group.early[task.numbers.start] = task, answer
-        while group.due in group.early:
-            task, answer = group.early.pop(group.due)
-            group.due = task.numbers.stop
-            self._count(group.survey, task, answer)
-
-    def _count(self, survey: Survey, task: Examples, answer: Answer) -> None:
+        group = self._of_specs(task.group)
         for event in answer.events:
-            if not isinstance(event, (CaseJudged, Shrinking, Reduced)) or event.driver in survey.alive:
+            watched = isinstance(event, (CaseJudged, Shrinking, Reduced)) and isinstance(task, Examples)
+            if not watched or event.driver in group.survey.alive:  # type: ignore[union-attr]
                 self._emit(event)
-        for seen in answer.seen:
-            if not task.last and not survey.wants(task.specs):
-                return  # one process would not have gone so far
-            survey.add(seen)
+        if isinstance(task, Reduction):
+            if answer.found is not None:
+                group.survey.results[task.spec].reduced[task.kept.cause] = answer.found
+            return
+        for judged in answer.judged:
+            self.count(msgspec.structs.replace(judged, at=round(self._clock(), 3)))
+
+    def count(self, judged: ExamplesJudged) -> None:
+        """Count examples that were judged."""
+        self.taken = True
+        for one in self._of_driver(judged.driver).survey.add(judged):
+            self._emit(one)
+
+    def restore(self, result: Result) -> None:
+        """Take over what an interrupted run has found out of a cause."""
+        if result.finding is not None and result.cause:
+            found = Found(result.verdict, result.detail, result.finding, result.runs, result.known)
+            self._of_driver(result.driver).survey.results[result.driver].reduced[result.cause] = found
+
+    def explored(self) -> Iterator[tuple[str, Explored]]:
+        """What was added up so far, by the spec of a driver."""
+        for group in self._groups:
+            yield from group.survey.results.items()
+
+    def reduction(self, spec: str, cause: str, seconds: float) -> Reduction:
+        """The task that makes the shortest case of a cause smaller."""
+        group = self._of_driver(spec)
+        return Reduction(self.area, group.specs, spec, group.survey.results[spec].shortest(cause), seconds)
+
+    def leave(self, why: str, left: int) -> None:
+        """Note that nothing more is begun, and how many examples of a budget that concerns."""
+        for group in self._groups:
+            group.survey.late, group.survey.left = why, left
 
     def ran(self) -> Ran:
         """The results, and faults made smaller. Those whose kind is known are not reported again."""
-        results: dict[str, Result] = {}
+        results: dict[str, list[Result]] = {}
         faults: dict[str, tuple[str, Faulty]] = {}
-        drivers = {d.spec: d for d in self._drivers}
         for group in self._groups:
             exploration = group.nothing
             if exploration is None:
@@ -162,20 +171,31 @@ class AreaRun:
                 elif kind not in self._known:
                     faults[kind] = (group.specs[0], faulty)
             for spec in group.specs:
-                results[spec] = of_area(self.area, drivers[spec], exploration.results[spec])
+                by_cause = self._policy.keep > 0
+                results[spec] = of_area(self.area, self._drivers[spec], exploration.results[spec], by_cause=by_cause)
         profile = self._profile
         assert profile.seed is not None, "profile() settles the seed"
         told_faults = {
-            kind: of_fault(self.area, faulty, check_command(self.area, spec, profile.seed, profile.max_examples))
+            kind: of_fault(self.area, faulty, check_command(self.area, spec, profile.seed, faulty.number))
             for kind, (spec, faulty) in faults.items()
         }
-        return Ran([results[spec] for spec in self.specs], told_faults)
+        return Ran([result for spec in self.specs for result in results[spec]], told_faults)
 
-    def _group(self, capabilities: Capabilities, drivers: Sequence[OpenDriver]) -> _Group:
+    def _of_stream(self, stream: str) -> _Group:
+        return next(group for group in self._groups if group.stream == stream)
+
+    def _of_specs(self, specs: tuple[str, ...]) -> _Group:
+        return next(group for group in self._groups if group.specs == specs)
+
+    def _of_driver(self, spec: str) -> _Group:
+        return next(group for group in self._groups if spec in group.specs)
+
+    def _group(self, number: int, capabilities: Capabilities, drivers: Sequence[OpenDriver]) -> _Group:
         specs = tuple(d.spec for d in drivers)
-        survey = Survey(specs, self._profile, self._emit, self.area, self._time_is_up)
+        stream = f"{self.area} {number}" if number else self.area
+        survey = Survey(specs, self._profile, self._policy, self._emit, self.area)
         try:
-            return _Group(specs, registry.area(self.area)(capabilities), survey)
+            return _Group(stream, specs, registry.area(self.area)(capabilities), survey)
         except CtsError:
             raise
         except NothingToGenerate as e:
@@ -183,17 +203,17 @@ class AreaRun:
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
             fault = Fault.raised("generator-failed", f"{self.area} cannot be generated", e)
             nothing = _nothing(specs, Verdict.NOT_RUN, "the generator fails", fault)
-        return _Group(specs, None, survey, nothing)
+        return _Group(stream, specs, None, survey, nothing)
 
 
 def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
     """What becomes of an area without any example."""
     lacks = [detail] if verdict is Verdict.UNSUPPORTED else []
-    results = {spec: Explored(verdict, detail, lacks=Counter(lacks)) for spec in specs}
+    results = {spec: Explored(verdict=verdict, detail=detail, lacks=Counter(lacks)) for spec in specs}
     return Exploration(results, {f.kind: Faulty(f, None, 1) for f in faults})
 
 
-def _by_capabilities(drivers: Sequence[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:
+def _by_capabilities(drivers: Iterable[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:
     groups: dict[Capabilities, list[OpenDriver]] = {}
     for driver in drivers:
         groups.setdefault(driver.capabilities, []).append(driver)

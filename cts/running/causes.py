@@ -13,7 +13,7 @@ from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.batch import judge_all
 from cts.judging.events import Cause, Emit, Result, Shrinking
 from cts.judging.finding import finding
-from cts.judging.judge import OpenDriver
+from cts.judging.judge import OpenDriver, excluded_from_shrinking
 from cts.judging.reruns import rerun_findings
 from cts.model import Case, dynamics
 from cts.model.plain import plain
@@ -21,7 +21,7 @@ from cts.model.sweep import AREA, Sweep, sweep_name
 from cts.oracle.expectation import Oracle
 from cts.reduction.narrowing import narrowed
 from cts.running.profiles import Profile
-from cts.running.shrinking import Failing, Shrinker
+from cts.running.shrinking import Failing, NotReduced, Shrinker
 from cts.sweeps.contents import Numbers
 from cts.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
 from cts.sweeps.regions import Column, Region, regions
@@ -158,9 +158,21 @@ class Causes:
         whole, driver = failing.case, self._driver
         if not known:
             driver, attempt = narrowed(driver, whole, failing.attempt, failing.expectation, self._time_is_up)
-            failing = replace(failing, attempt=attempt)
-            failing = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up).reduced(failing)
+            failing = self._reduced(driver, replace(failing, attempt=attempt))
         return _Found(region, whole, failing, smallest, constness, driver, known)
+
+    def _reduced(self, driver: OpenDriver, failing: Failing) -> Failing:
+        """The failing case made smaller; as it is where it may not run again."""
+        verdict = failing.attempt.verdict
+        if verdict is Verdict.FLAKY or excluded_from_shrinking(driver, failing.case):
+            return failing
+        try:
+            return Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up).reduced(
+                failing.case, verdict
+            )
+        except NotReduced as e:
+            detail = e.detail or failing.attempt.detail
+            return replace(failing, attempt=replace(failing.attempt, verdict=e.verdict, detail=detail))
 
     def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
         """What is said of regions with one cause: each of them, and the first one's case."""

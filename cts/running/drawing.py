@@ -162,12 +162,13 @@ class Faults:
         """Whether so many examples are faults that no more should be drawn."""
         return self.total >= MOST_FAULTS
 
-    def add(self, fault: Fault, case: Case | None, number: int) -> None:
-        """Note a fault of the example of this number."""
-        if fault.kind in self.by_kind:
-            self.by_kind[fault.kind].count += 1
+    def add(self, fault: Fault, case: Case | None, number: int, count: int = 1) -> None:
+        """Note faults of one kind, the first of them that of the example of this number."""
+        faulty = self.by_kind.get(fault.kind)
+        if faulty is None or number < faulty.number:
+            self.by_kind[fault.kind] = Faulty(fault, case, number, count + (faulty.count if faulty else 0))
         else:
-            self.by_kind[fault.kind] = Faulty(fault, case, number)
+            faulty.count += count
 
     def shrink(
         self,

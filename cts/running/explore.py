@@ -1,35 +1,53 @@
-"""Generated cases on drivers: find a failing case, make it smaller, keep the smaller one.
+"""Generated cases on drivers: draw examples, judge them, count what becomes of them, and make failing ones smaller.
 
 Drivers of equal capabilities see the same examples, generated and judged by the oracle once. An example that cannot
-be judged is a fault of the suite, not of a driver: the next one follows, and of faults of one kind the first is shrunk.
+be judged is a fault of the suite, not of a driver: the next one follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import platform
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 import numpy as np
 
 from cts.choices import Source
-from cts.deadline import NO_DEADLINE, Deadline
+from cts.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
+from cts.driver import Outcome, Status
 from cts.judging.batch import block_size, judge_all
-from cts.judging.events import Emit, Shrinking, ignore
-from cts.judging.finding import finding
+from cts.judging.cause import suspected
+from cts.judging.compare import compare
+from cts.judging.events import Emit, ExamplesJudged, Kept, Shrinking, ignore
+from cts.judging.finding import LISTED, finding
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
 from cts.judging.reruns import RERUNS, rerun_findings
 from cts.known.baseline import generated_name
-from cts.model import Case
+from cts.known.quarantine import Rule
+from cts.model import Case, dumps_case
+from cts.model.sweep import Bytes
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.narrowing import narrowed
+from cts.running.counts import Counts
 from cts.running.drawing import Fault, Undrawn, checked_expectation, example
 from cts.running.operand_sets import Given, judge_given, parameter_sets
+from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
-from cts.running.shrinking import Failing, Shrinker
-from cts.running.survey import Attempted, Found, Omitted, Seen
+from cts.running.shrinking import NotReduced, Shrinker
+from cts.running.survey import Found
 from cts.sweeps.judging import have_verdict, wrong
 from cts.verdict import Verdict
+
+#: Wrong elements that are listed of a case in a run that goes on after findings.
+FEW_LISTED = 8
+
+#: Of the other parameter sets of a case that do not pass, how many are judged again, as cases.
+WRONG_SETS = 3
+
+_PROCESS = f"{platform.node()} {os.getpid()}"
 
 
 class Explorer:
@@ -41,6 +59,7 @@ class Explorer:
         drivers: Sequence[OpenDriver],
         oracle: Oracle,
         profile: Profile,
+        policy: Policy = FIRST_FINDING,
         emit: Emit = ignore,
         area: str = "",
         reruns: int = RERUNS,
@@ -51,6 +70,7 @@ class Explorer:
         self._drivers = list(drivers)
         self._oracle = oracle
         self._profile = profile
+        self._policy = policy
         self._emit = emit
         self._area = area
         self._reruns = reruns
@@ -58,101 +78,142 @@ class Explorer:
         #: The parameter sets of the example that they were drawn for last.
         self._given: tuple[int, Given | None] | None = None
 
-    def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> Iterator[Seen]:
+    def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> list[ExamplesJudged]:
         """What becomes of the examples of these numbers, in their order, on the drivers of these specs.
 
-        What a quarantine leaves for last runs only where that is said. A driver is given nothing after its first
-        finding, but for what is in the same block.
+        What a quarantine leaves for last runs only where that is said. Where a driver ends with its first finding, what
+        comes after that is not counted; nor is what was not begun for lack of time.
         """
         wanted = set(specs)
-        alive = [d for d in self._drivers if d.spec in wanted]
-        size = block_size(alive)
+        counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
+        restarts = [_restarts(one.driver) for one in counts]
+        if self._policy.keep:
+            self._hashes.clear()  # what an answer says does not depend on what the process had before
+        size = block_size([one.driver for one in counts])
         for start in range(0, len(numbers), size):
-            if not alive:
-                return
-            yield from self._block(numbers[start : start + size], alive, last=last)
+            going = [one for one in counts if not one.ended]
+            if not going:
+                break
+            self._block(numbers[start : start + size], going, last=last)
+        since = [_restarts(one.driver) - before for one, before in zip(counts, restarts, strict=True)]
+        return [one.event(_PROCESS, more) for one, more in zip(counts, since, strict=True)]
 
-    def _block(self, numbers: Sequence[int], alive: list[OpenDriver], *, last: bool) -> Iterator[Seen]:
-        """What becomes of examples that run together on the drivers, of which those with a finding are removed."""
-        drawn = [self._drawn(number, alive, last=last) for number in numbers]
+    def _block(self, numbers: Sequence[int], going: Sequence[Counts], *, last: bool) -> None:
+        """Count what becomes of examples that run together."""
+        first, drivers = going[0], [one.driver for one in going]
+        drawn = [(number, self._drawn(number, first, drivers, last=last)) for number in numbers]
         faults: dict[int, Fault] = {}
 
         def expect(case: Case) -> Expectation:
+            start = time.perf_counter()
             try:
                 return checked_expectation(case, self._oracle)
             except Fault as fault:
                 faults[id(case)] = fault
                 raise
+            finally:
+                first.seconds["oracle"] += time.perf_counter() - start
 
-        cases = [one for one in drawn if not isinstance(one, Seen)]
-        judged = iter(judge_all([case for _, case in cases], alive, expect, self._judged, self._time_is_up))
-        drivers = tuple(alive)
-        for one in drawn:
-            if isinstance(one, Seen):
-                yield one
-                continue
-            number, case = one
-            together = next(judged)
-            fault = faults.get(id(case))
-            attempts = {}
-            for driver, attempt in zip(drivers, together.attempts, strict=True):
-                # A fault of ours is no driver's error.
-                if driver in alive and (fault is None or attempt.verdict is not Verdict.ERROR):
-                    attempted = self._attempted(driver, number, case, attempt, together.expectation)
-                    if self._profile.sets and attempt.verdict is Verdict.PASS and not self._time_is_up():
-                        attempted = self._on_sets(driver, number, attempted, case)
-                    attempts[driver.spec] = attempted
-                    if attempts[driver.spec].found is not None:
-                        alive.remove(driver)
-            yield Seen(number, fault=fault, case=case if fault is not None else None, attempts=attempts)
+        cases = [one for _, one in drawn if isinstance(one, Case)]
+        judged = iter(judge_all(cases, drivers, expect, self._judged, self._time_is_up))
+        for number, one in drawn:
+            together = next(judged) if isinstance(one, Case) else None
+            for place, counts in enumerate(going):
+                if counts.ended:
+                    continue
+                counts.covered, counts.drawn = number, counts.drawn + 1
+                if together is None or isinstance(one, str):
+                    counts.omit(number, one)
+                elif (fault := faults.get(id(together.case))) is not None:
+                    counts.fault(number, fault, together.case)
+                else:
+                    self._count(counts, number, together.case, together.attempts[place], together.expectation)
 
-    def _drawn(self, number: int, drivers: Sequence[OpenDriver], *, last: bool) -> Seen | tuple[int, Case]:
+    def _drawn(self, number: int, first: Counts, drivers: Sequence[OpenDriver], *, last: bool) -> Case | Fault | str:
+        """The case of a number, or the fault or the reason for which it is none to judge."""
+        start = time.perf_counter()
         drawn = example(self._source, self._profile.seed, number)
+        first.seconds["draw"] += time.perf_counter() - start
         if isinstance(drawn, Undrawn):
-            return Seen(number, fault=drawn.fault)
+            return drawn.fault
         if not self._profile.shard.has(drawn):
-            return Seen(number, Omitted.OTHER_SHARD)
+            return Counts.ELSEWHERE
         if last:
-            return number, drawn
+            return drawn
         if drawn.content_hash in self._hashes:
-            return Seen(number, Omitted.REPEATED)
+            return Counts.REPEATED
         self._hashes.add(drawn.content_hash)
-        if any(d.quarantine.last(drawn) for d in drivers):
-            return Seen(number, Omitted.FOR_LAST)
-        return number, drawn
+        return Counts.FOR_LAST if any(d.quarantine.last(drawn) for d in drivers) else drawn
 
     def _judged(self, driver: OpenDriver, case: Case, attempt: Attempt) -> None:
-        self._emit(judged_event(driver, self._area, case, attempt, keep=True))
+        self._emit(judged_event(driver, self._area, case, attempt))
 
-    def _attempted(
-        self, driver: OpenDriver, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
-    ) -> Attempted:
-        if attempt.verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
-            return Attempted(attempt.verdict, attempt.detail, attempt.seconds, lacks=attempt.lacks)
-        rule = driver.baseline.known_by_condition(case, attempt.verdict)
+    def _count(
+        self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
+    ) -> None:
+        """Count a case that was judged, and other parameter sets of one that passes."""
+        if attempt.verdict is Verdict.NOT_RUN and attempt.detail.startswith(TIME_IS_UP):
+            counts.cut(number)
+            return
+        counts.seconds["driver"] += attempt.seconds
+        if attempt.verdict is Verdict.UNSUPPORTED:
+            counts.unsupported += 1
+            counts.lacks.update(attempt.lacks)
+        elif attempt.verdict is Verdict.NOT_RUN:
+            counts.not_run[attempt.detail] += 1
+        else:
+            counts.ran(case)
+            if attempt.verdict is Verdict.PASS:
+                if self._profile.sets and not self._time_is_up():
+                    attempt = self._on_sets(counts, number, case, attempt)
+            else:
+                attempt = self._failed(counts, number, case, attempt, expectation)
+            counts.verdicts[attempt.verdict.value] += 1
+
+    def _failed(
+        self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
+    ) -> Attempt:
+        """A case that did not pass: known, or counted by what is suspected; the first ones of a cause are kept."""
+        case = msgspec.structs.replace(case, name=generated_name(self._area, case))
+        driver, going_on = counts.driver, self._policy.keep > 0
+        rule = _known(driver, case, attempt)
         if rule is None:
             driver, attempt = narrowed(driver, case, attempt, expectation, self._time_is_up)
-            rule = driver.baseline.known_by_condition(case, attempt.verdict)
+            rule = _known(driver, case, attempt)
         if rule is not None:
-            return Attempted(attempt.verdict, attempt.detail, attempt.seconds, rule.text)
-        found = self._found(driver, number, Failing(case, attempt, expectation))
-        return Attempted(attempt.verdict, attempt.detail, attempt.seconds, found=found)
+            counts.known[rule.text] += 1
+            return attempt
+        if going_on:  # where an area ends with it, it runs again when it is made smaller
+            attempt = rerun_findings(driver, case, expectation, attempt, self._reruns, self._time_is_up)
+        shown = finding(case, attempt, expectation, self._oracle, FEW_LISTED if going_on else LISTED)
+        shown = msgspec.structs.replace(shown, driver=driver.narrowed, shrunk=False)
+        runs = {verdict.value: n for verdict, n in attempt.runs.items()}
+        size = len(dumps_case(case))
+        counts.fail(
+            Kept(suspected(attempt, shown), number, attempt.verdict, attempt.detail, shown, size, runs),
+            end=not going_on,
+        )
+        return attempt
 
-    def _on_sets(self, driver: OpenDriver, number: int, passed: Attempted, case: Case) -> Attempted:
-        """A case that passes, with other parameter sets: how many were judged, or the first that does not pass."""
+    def _on_sets(self, counts: Counts, number: int, case: Case, passed: Attempt) -> Attempt:
+        """A case that passes, with other parameter sets: itself, or the first of these that does not pass."""
         sets = self._sets_of(number, case)
         if sets is None:
             return passed
-        judged = judge_given(sets, self._profile.sets, driver, self._oracle)
-        states, seconds = judged.states, passed.seconds + judged.seconds
-        count = int(have_verdict(states).sum())
-        for place in np.flatnonzero(wrong(states)).tolist():
+        start = time.perf_counter()
+        judged = judge_given(sets, self._profile.sets, counts.driver, self._oracle)
+        counts.seconds["sets"] += time.perf_counter() - start
+        counts.sets += int(have_verdict(judged.states).sum())
+        for place in np.flatnonzero(wrong(judged.states))[:WRONG_SETS].tolist():
             one = sets.sweep(np.array([place])).case(0)
-            (again,) = judge_all([one], [driver], self._oracle.expect, self._judged)
-            if again.attempts[0].verdict is not Verdict.PASS:
-                attempted = self._attempted(driver, number, one, again.attempts[0], again.expectation)
-                return replace(attempted, seconds=seconds, sets=count)
-        return replace(passed, seconds=seconds, sets=count)
+            (again,) = judge_all([one], [counts.driver], self._oracle.expect, self._judged)
+            attempt = again.attempts[0]
+            if attempt.verdict is Verdict.PASS and again.expectation is not None:
+                attempt = among_others(one, attempt, again.expectation, judged.left.get(place))
+            passed = self._failed(counts, number, one, attempt, again.expectation)
+            if counts.ended:
+                break
+        return passed
 
     def _sets_of(self, number: int, case: Case) -> Given | None:
         """Drawn once for all drivers."""
@@ -161,25 +222,55 @@ class Explorer:
             self._given = number, drawn
         return self._given[1]
 
-    def _found(self, driver: OpenDriver, number: int, failing: Failing) -> Found:
-        shrunk, whole = not excluded_from_shrinking(driver, failing.case), failing.case
-        if shrunk:
-            self._emit(Shrinking(driver.spec, self._area))
-            shrinker = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up)
-            failing = shrinker.shrunk(self._source, number, failing)
-            expectation, time_is_up = failing.expectation, self._time_is_up
-            again = rerun_findings(driver, failing.case, expectation, failing.attempt, self._reruns, time_is_up)
-            driver, again = narrowed(driver, failing.case, again, expectation, time_is_up)
-            failing = replace(failing, attempt=again)
+    def reduced(self, spec: str, kept: Kept, seconds: float) -> Found:
+        """A kept case, made smaller and run again; as it is where shrinking avoids it, or it does not fail again."""
+        driver = next(d for d in self._drivers if d.spec == spec)
+        whole = kept.finding.case
+        if kept.verdict is Verdict.FLAKY or excluded_from_shrinking(driver, whole):
+            return Found.of(kept)
+        self._emit(Shrinking(spec, self._area))
+        if kept.finding.driver:
+            driver = self._narrowed_again(driver, whole)
+        shrinker = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up.within(seconds))
+        try:
+            failing = shrinker.shrunk(self._source, kept.number, whole, kept.verdict)
+        except NotReduced as e:
+            return Found.of(kept, e.verdict, e.detail)
+        expectation = failing.expectation
+        attempt = rerun_findings(
+            driver, failing.case, expectation, failing.attempt, self._reruns, self._time_is_up
+        )  # fmt: skip
+        driver, attempt = narrowed(driver, failing.case, attempt, expectation, self._time_is_up)
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
-        attempt = failing.attempt
-        shown = finding(case, attempt, failing.expectation, self._oracle)
-        found = None
-        if whole.content_hash != case.content_hash:
-            found = msgspec.structs.replace(whole, name=generated_name(self._area, whole))
         shown = msgspec.structs.replace(
-            shown, shrunk=shrunk, reduction=failing.reduction, found=found, driver=driver.narrowed
+            finding(case, attempt, expectation, self._oracle),
+            reduction=failing.reduction,
+            found=whole if whole.content_hash != case.content_hash else None,
+            driver=driver.narrowed,
         )
-        rule = driver.baseline.known(case, attempt.verdict)
-        runs = {v.value: n for v, n in attempt.runs.items()}
+        rule = _known(driver, case, attempt)
+        runs = {verdict.value: n for verdict, n in attempt.runs.items()}
         return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")
+
+    def _narrowed_again(self, driver: OpenDriver, case: Case) -> OpenDriver:
+        """The driver with the fewest transforms that show the failure: another process may have found it."""
+        (judged,) = judge_all([case], [driver], self._oracle.expect)
+        return narrowed(driver, case, judged.attempts[0], judged.expectation, self._time_is_up)[0]
+
+
+def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
+    return driver.baseline.known(case, attempt.verdict)
+
+
+def _restarts(driver: OpenDriver) -> int:
+    """How often a process of the driver's device was started again."""
+    return int(getattr(driver.driver, "restarts", 0))
+
+
+def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:
+    """What a set that passes alone came to among others, where it failed, with what it left there if that is known."""
+    said = "a parameter set fails among others in a dispatch, and passes alone"
+    if left is None:
+        return replace(alone, verdict=Verdict.FLAKY, detail=said)
+    outcome, divergence = Outcome(Status.DONE, dict(left)), compare(case, expectation, left)
+    return replace(alone, verdict=Verdict.FLAKY, detail=said, outcome=outcome, divergence=divergence)

@@ -12,7 +12,7 @@ import os
 import signal
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TypeAlias
@@ -22,18 +22,19 @@ from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import IN_PROCESSES
 from cts.errors import BadInput, HarnessTrouble
 from cts.heartbeat import heartbeat
-from cts.judging.events import CasesStarted, Event, problem
-from cts.judging.judge import NO_RESUME_STATE, ResumeState
+from cts.judging.events import CasesStarted, Event, ignore, problem
+from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine
 from cts.plugins import registry
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
+from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.tasks import Answer, Task, TaskRunner, described_task, not_done
 
 #: Tasks that are given out before the answer of the first of them has been used.
-AHEAD = 64
+TASK_WINDOW = 64
 
 #: Tasks that a process has at a time: one that it works on, and the next.
 QUEUED = 2
@@ -51,20 +52,26 @@ OVERRUN = 20.0
 GRACE = 5.0
 
 
+#: In the spec of a driver: the device of the process that opens it.
+DEVICE = "{device}"
+
+
 @dataclass(frozen=True)
-class Setting:
+class ProcessConfig:
     """What the processes of a run have in common. `states` are by the spec of a driver, and `own_processes` are the
-    specs of those that are in processes of their own.
+    specs of those that are in processes of their own. `device` stands in specs in the place of `{device}`.
     """
 
     specs: tuple[str, ...]
     profile: Profile
+    policy: Policy
     quarantine: Quarantine
     baseline: Baseline
     reruns: int
     states: Mapping[str, ResumeState]
     own_processes: frozenset[str] = frozenset()
     time_is_up: Deadline = NO_DEADLINE
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,7 @@ class _Process:
 
     process: multiprocessing.process.BaseProcess
     connection: Connection
+    device: str
     numbers: deque[int] = field(default_factory=deque)
     spec: str = ""
     flying: tuple[str, ...] = ()
@@ -106,17 +114,22 @@ class _Process:
 class Processes:
     """So many processes, which start with the first task and end with `close`.
 
+    Where there are `devices`, in turn on these.
+
     Answers come as they are ready; those of a run that is to stop at its first finding, in the order of the tasks.
     """
 
-    def __init__(self, count: int, setting: Setting, *, ordered: bool = False) -> None:
-        self._count = count
-        self._setting = setting
+    def __init__(
+        self, count: int, config: ProcessConfig, *, ordered: bool = False, devices: Sequence[str] = ()
+    ) -> None:
+        self.size = count
+        self._devices = list(devices) or [""]
+        self._config = config
         self._ordered = ordered
         self._processes: list[_Process] = []
         self._taken = 0
         self._died: dict[str, Counter[str]] = {
-            spec: Counter(setting.states.get(spec, NO_RESUME_STATE).died) for spec in setting.specs
+            spec: Counter(config.states.get(spec, NO_RESUME_STATE).died) for spec in config.specs
         }
 
     def __enter__(self) -> Processes:
@@ -126,9 +139,11 @@ class Processes:
         self.close()
 
     def perform(
-        self, tasks: Iterable[Task], stale: Callable[[Task], bool] = lambda task: False
+        self, tasks: Iterable[Task | None], stale: Callable[[Task], bool] = lambda task: False
     ) -> Iterator[tuple[Task, Answer]]:
         """Each task with its answer; an empty one for a task that is `stale` by the time it begins.
+
+        After None from the source of tasks it is asked again when there has been an answer.
 
         Raises HarnessTrouble where a process cannot do its work.
         """
@@ -143,10 +158,13 @@ class Processes:
                 number = used if self._ordered else next(iter(answers))
                 used += 1
                 yield given.pop(number).task, answers.pop(number)
-            while not exhausted and (self._taken - used < AHEAD if self._ordered else not ready):
-                task = next(source, None)
-                if task is None:
+            while not exhausted and (self._taken - used < TASK_WINDOW if self._ordered else not ready):
+                try:
+                    task = next(source)
+                except StopIteration:
                     exhausted = True
+                    break
+                if task is None:
                     break
                 given[self._taken] = _Given(task)
                 ready.append(self._taken)
@@ -157,6 +175,7 @@ class Processes:
             if answers and (not self._ordered or used in answers):
                 continue
             if not given:
+                assert exhausted, "what no answer can decide is no reason to wait"
                 return
             self._wait(ready, given, answers)
 
@@ -183,7 +202,7 @@ class Processes:
             if stale(given[ready[0]].task):
                 answers[ready.popleft()] = Answer()
                 continue
-            if len(self._processes) < self._count and all(one.numbers for one in self._processes):
+            if len(self._processes) < self.size and all(one.numbers for one in self._processes):
                 self._processes.append(self._begin())
             idlest = min(self._processes, key=lambda one: len(one.numbers))
             if len(idlest.numbers) == QUEUED:
@@ -199,7 +218,7 @@ class Processes:
         by_connection = {one.connection: one for one in self._processes}
         begun = [given[one.numbers[0]].task for one in self._processes if one.numbers and one.numbers[0] in given]
         heartbeat.doing = f"waiting for {'; '.join(map(described_task, begun[:NAMED]))}"
-        left = self._setting.time_is_up.left + OVERRUN
+        left = self._config.time_is_up.left + OVERRUN
         sent = wait(list(by_connection), None if left == float("inf") else max(0.0, left))
         if not sent:
             self._give_up(ready, given, answers)
@@ -223,7 +242,7 @@ class Processes:
 
     def _give_up(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
         """The time has been up for long: what processes are still at is not waited for."""
-        why = self._setting.time_is_up()
+        why = self._config.time_is_up()
         for one in self._processes:
             one.process.kill()
             one.process.join()
@@ -248,7 +267,7 @@ class Processes:
         numbers = [number for number in dead.numbers if number in given]
         ready.extendleft(reversed(numbers))
         status = dead.process.exitcode or 0
-        if dead.flying and dead.spec not in self._setting.own_processes and not killed_from_outside(status):
+        if dead.flying and dead.spec not in self._config.own_processes and not killed_from_outside(status):
             self._died[dead.spec].update(dead.flying)
             return
         if not numbers:
@@ -265,16 +284,19 @@ class Processes:
 
     def _begin(self) -> _Process:
         states = {
-            spec: replace(self._setting.states.get(spec, NO_RESUME_STATE), died=dict(died))
+            spec: replace(self._config.states.get(spec, NO_RESUME_STATE), died=dict(died))
             for spec, died in self._died.items()
         }
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, replace(self._setting, states=states)), daemon=True)
-        with _environment({IN_PROCESSES: str(self._count)}):
+        used = Counter(one.device for one in self._processes)
+        device = min(self._devices, key=lambda device: used[device])
+        config = replace(self._config, states=states, device=device)
+        process = context.Process(target=_serve, args=(theirs, config), daemon=True)
+        with _environment({IN_PROCESSES: str(self.size)}):
             process.start()
         theirs.close()
-        return _Process(process, ours)
+        return _Process(process, ours, device)
 
 
 @contextlib.contextmanager
@@ -287,29 +309,54 @@ def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
         del os.environ[name]
 
 
-def _serve(connection: Connection, setting: Setting) -> None:
+class WorkerProcess:
+    """Drivers, an oracle and what was judged in a process that carries out tasks of another one.
+
+    Raises BadInput or HarnessTrouble where a driver does not open.
+    """
+
+    def __init__(self, config: ProcessConfig, on_start: Callable[[CasesStarted], None] = ignore) -> None:
+        self._events: list[Event] = []
+        self._on_start = on_start
+        self._drivers: list[OpenDriver] = []
+        for spec in config.specs:
+            opened = open_driver(spec.replace(DEVICE, config.device), config.quarantine, config.baseline)
+            state = config.states.get(spec, NO_RESUME_STATE)
+            self._drivers.append(replace(opened, spec=spec, resumed=state, emit=self._emit))
+        self._runner = TaskRunner(
+            self._drivers, registry.oracle(), config.profile, config.policy, self._emit, config.reruns,
+            config.time_is_up,
+        )  # fmt: skip
+
+    def answer(self, task: Task) -> Answer:
+        """Carry out a task."""
+        with rarely_collected():
+            answer = self._runner.answer(task)
+        answer.events, self._events[:] = list(self._events), []
+        return answer
+
+    def close(self) -> None:
+        """Close the drivers."""
+        for driver in self._drivers:
+            with contextlib.suppress(Exception):
+                driver.driver.close()
+
+    def _emit(self, event: Event) -> None:
+        if isinstance(event, CasesStarted):
+            self._on_start(event)
+        else:
+            self._events.append(event)
+
+
+def _serve(connection: Connection, config: ProcessConfig) -> None:
     """Carry out tasks until there are no more. Runs in a process of its own, which Ctrl-C does not concern."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    events: list[Event] = []
-
-    def emit(event: Event) -> None:
-        if isinstance(event, CasesStarted):
-            connection.send(_Started(event.driver, event.hashes))
-        else:
-            events.append(event)
-
-    drivers = []
+    worker = None
     try:
-        for spec in setting.specs:
-            opened = open_driver(spec, setting.quarantine, setting.baseline)
-            drivers.append(replace(opened, resumed=setting.states[spec], emit=emit))
-        runner = TaskRunner(drivers, registry.oracle(), setting.profile, emit, setting.reruns, setting.time_is_up)
-        with rarely_collected():
-            while (message := connection.recv()) is not None:
-                number, task = message
-                answer = runner.answer(task)
-                answer.events, events[:] = list(events), []
-                connection.send(_Done(number, answer))
+        worker = WorkerProcess(config, lambda event: connection.send(_Started(event.driver, event.hashes)))
+        while (message := connection.recv()) is not None:
+            number, task = message
+            connection.send(_Done(number, worker.answer(task)))
     except (EOFError, BrokenPipeError):
         return  # the run has ended
     except (BadInput, HarnessTrouble) as e:
@@ -318,6 +365,5 @@ def _serve(connection: Connection, setting: Setting) -> None:
         what = f"a process of the run fails: {type(e).__name__}: {e}"
         connection.send(HarnessTrouble("process-failed", what, traceback.format_exc(), "the same run without -j"))
     finally:
-        for driver in drivers:
-            with contextlib.suppress(Exception):
-                driver.driver.close()
+        if worker is not None:
+            worker.close()

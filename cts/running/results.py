@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import msgspec
@@ -13,6 +14,7 @@ from cts.judging.judge import Attempt, OpenDriver
 from cts.known.quarantine import Rule
 from cts.model import dumps_case
 from cts.oracle.expectation import Oracle
+from cts.printable import shortened
 from cts.running.corpus import Entry
 from cts.running.drawing import Faulty
 from cts.running.survey import Explored
@@ -43,28 +45,62 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
     )
 
 
-def of_area(area: str, driver: OpenDriver, explored: Explored) -> Result:
-    """The result of the generated cases of an area on one driver."""
-    found = explored.found
-    return Result(
+def of_area(area: str, driver: OpenDriver, explored: Explored, *, by_cause: bool) -> list[Result]:
+    """The results of the generated cases of an area on one driver: one, or one for each suspected cause.
+
+    The first has the counts. A result of a cause is named after it: two runs have the same names.
+    """
+    name = f"generated.{area}"
+    whole = Result(
         driver.spec,
         area,
-        f"generated.{area}",
+        name,
         generated=True,
         verdict=explored.verdict,
         examples=explored.examples,
         unsupported=explored.unsupported,
         seconds=round(explored.seconds, 6),
         detail=explored.detail,
-        finding=found.finding if found is not None else None,
         not_run=dict(explored.not_run),
-        runs=found.runs if found is not None else {},
-        known=found.known if found is not None else "",
         known_examples=dict(explored.known),
         repeated=explored.repeated,
         sets=explored.sets,
         lacks=dict(explored.lacks),
     )
+    results = []
+    for place, cause in enumerate(explored.causes):
+        found = explored.found(cause)
+        counted = (
+            whole
+            if not place
+            else Result(
+                driver.spec, area, name, generated=True, verdict=found.verdict, examples=0, unsupported=0, seconds=0.0
+            )
+        )
+        results.append(
+            msgspec.structs.replace(
+                counted,
+                name=f"{name}.{slug(cause)}" if by_cause else name,
+                verdict=found.verdict,
+                detail=found.detail,
+                finding=found.finding,
+                runs=found.runs,
+                known=found.known,
+                cause=cause if by_cause else "",
+                alike=len(explored.failing[cause]) if by_cause else 0,
+                number=explored.shortest(cause).number,
+            )
+        )
+    return results or [whole]
+
+
+def slug(cause: str) -> str:
+    """A cause as part of a name.
+
+    >>> slug("fail: MatrixStore TA-030")
+    'fail_MatrixStore_TA-030'
+    """
+    return shortened(re.sub(r"[^\w=-]+", "_", cause).strip("_"), cause)
 
 
 def check_command(area: str, spec: str, seed: int, max_examples: int) -> str:

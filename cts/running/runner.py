@@ -28,7 +28,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
 import cts
@@ -39,6 +39,7 @@ from cts.judging.events import (
     CaseJudged,
     Emit,
     Event,
+    ExamplesJudged,
     GeneratorFault,
     Result,
     RunStarted,
@@ -51,25 +52,28 @@ from cts.known.baseline import NO_BASELINE, Baseline
 from cts.known.quarantine import NO_RULES, Quarantine
 from cts.model.sweep import AREA, sweep_name
 from cts.plugins import registry
+from cts.running import on_dask
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
+from cts.running.exploring import Exploration, chunk_size
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.processes import Processes, Setting
+from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.processes import DEVICE, ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
 from cts.running.tally import Tally
-from cts.running.tasks import Cases, Examples, Sets, Task, TaskRunner
+from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
 from cts.sweeps.selection import SweepEntry
 
-#: Cases and examples that a process gets at a time, where there are several, and how often it gets some at least.
-CASES, EXAMPLES, SHARES = 8, 10, 4
+#: Cases that a process gets at a time, where there are several, and how often it gets some at least.
+CASES, SHARES = 8, 4
 
 
 @dataclass(frozen=True)
 class ResumedRun:
     """What an interrupted run has come to: results and faults of generators, which are reported again, the cases that
-    were judged, and what follows from these for each driver, by spec.
+    were judged, and what follows from these for each driver, by spec. It took so many `seconds`.
     """
 
     results: tuple[Result, ...] = ()
@@ -77,6 +81,8 @@ class ResumedRun:
     judged: tuple[CaseJudged, ...] = ()
     states: Mapping[str, ResumeState] = field(default_factory=dict)
     sets: tuple[SetsJudged, ...] = ()
+    examples: tuple[ExamplesJudged, ...] = ()
+    seconds: float = 0.0
 
 
 NOT_RESUMED = ResumedRun()
@@ -87,8 +93,9 @@ class Plan:
     """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
     What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
-    after `max_seconds`. `jobs` processes run it. `config` is the file that options without a value on the command line
-    come from, if any. `sweeps` are swept last.
+    after `max_seconds`. `jobs` processes run it, in turn on `devices` where there are some, or the workers of a Dask
+    `scheduler`. `config` is the file that options without a value on the command line come from, if any. `sweeps` are
+    swept last.
     """
 
     drivers: tuple[str, ...]
@@ -104,6 +111,9 @@ class Plan:
     config: str = ""
     jobs: int = 1
     sweeps: tuple[SweepEntry, ...] = ()
+    policy: Policy = FIRST_FINDING
+    devices: tuple[str, ...] = ()
+    scheduler: str = ""
 
 
 def run(plan: Plan, emit: Emit) -> int:
@@ -147,39 +157,45 @@ class _Run:
                 len(plan.entries),
                 config=plan.config,
                 sweeps={entry.name: chosen_sets(entry, plan.profile).count for entry in plan.sweeps},
+                budget=plan.policy.budget,
+                keep=plan.policy.keep,
             )
         )
-        drivers = self._open()
-        if missing := not_validated():
-            self.emit(missing)
-        try:
-            if drivers:
-                self._resume(drivers)
-                with self._executing(drivers) as self.executor:
-                    self._cases(drivers)
-                    self._areas(drivers)
-                    self._sweeps(drivers)
-                    self._last()
-        finally:
-            for driver in drivers:
-                self._close(driver)
+        with ExitStack() as stack:
+            self._executed(self._open(stack), stack)
         if self.stopped != STOPPED:
             for event in self.tally.closing(complete=not self.stopped):
                 self.emit(event)
-        footer = self.tally.footer(time.perf_counter() - self.started)
+        footer = self.tally.footer(self._seconds())
         self.emit(footer)
         return footer.exit_status
 
-    def _open(self) -> list[OpenDriver]:
+    def _executed(self, drivers: list[OpenDriver], stack: ExitStack) -> None:
+        """All of it on drivers that are open."""
+        if missing := not_validated():
+            self.emit(missing)
+        if not drivers:
+            return
+        self._resume(drivers)
+        self.executor = stack.enter_context(self._executing(drivers))
+        self._cases(drivers)
+        self._areas(drivers)
+        self._sweeps(drivers)
+        self._last()
+
+    def _open(self, stack: ExitStack) -> list[OpenDriver]:
+        """The drivers that open; those of a scheduler's workers are only known by what one of these says."""
         opened = []
+        device = self.plan.devices[0] if self.plan.devices else ""
         for spec in dict.fromkeys(self.plan.drivers):
             try:
-                driver = open_driver(spec, self.plan.quarantine, self.plan.baseline)
-                try:
-                    self.emit(described(driver))
-                except BadInput:
-                    self._close(driver)
-                    raise
+                if self.plan.scheduler:
+                    driver = replace(on_dask.opened(self.plan.scheduler, spec, self.plan), spec=spec)
+                else:
+                    actual = spec.replace(DEVICE, device)
+                    driver = replace(open_driver(actual, self.plan.quarantine, self.plan.baseline), spec=spec)
+                stack.callback(self._close, driver)
+                self.emit(described(driver))
                 state = self.plan.resumed.states.get(spec, NO_RESUME_STATE)
                 opened.append(replace(driver, resumed=state, emit=self.emit))
             except (BadInput, HarnessTrouble) as e:
@@ -197,7 +213,8 @@ class _Run:
     def _resume(self, drivers: Sequence[OpenDriver]) -> None:
         """What is known already, as if it had just happened. That cases were judged is counted, and not told again."""
         specs = {d.spec for d in drivers}
-        results = [r for r in self.plan.resumed.results if r.driver in specs]
+        going_on = self.plan.policy.keep > 0  # then results follow from all examples, judged before and now
+        results = [r for r in self.plan.resumed.results if r.driver in specs and not (going_on and _is_generated(r))]
         for judged in self.plan.resumed.judged:
             if judged.driver in specs:
                 self.tally(judged)
@@ -250,86 +267,90 @@ class _Run:
         return for_last
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
-        """All areas, in their order. Several processes judge examples ahead, but not in a run that may stop."""
-        plan, oracle = self.plan, registry.oracle()
+        """All areas: together where several processes share them or none ends another, else one after the other."""
+        plan = self.plan
         runs = [
-            AreaRun(area, some, oracle, plan.profile, self.emit, time_is_up=self.time_is_up)
+            AreaRun(area, some, registry.oracle(), plan.profile, plan.policy, self.emit, clock=self._seconds)
             for area in plan.areas
             if (some := self._open_questions(f"generated.{area}", drivers))
         ]
-        if plan.jobs > 1 and not plan.stop_at_first:
-            self._together(runs)
+        if (plan.policy.keep or self.executor.size > 1) and not plan.stop_at_first:
+            self._explore(runs, drivers)
         else:
             for run in runs:
-                self._together([run])
+                self._explore([run], drivers)
+
+    def _explore(self, runs: Sequence[AreaRun], drivers: Sequence[OpenDriver]) -> None:
+        """Areas, explored together."""
+        plan, processes = self.plan, self.executor.size
+        exploration = Exploration(
+            runs, plan.profile, plan.policy, chunk_size(plan.policy, drivers, processes), processes, self._finish,
+            self.time_is_up, lambda: self.stopped,
+        )  # fmt: skip
+        for run in runs:
+            for result in plan.resumed.results if plan.policy.keep else ():
+                if result.area == run.area and result.driver in run.specs:
+                    run.restore(result)
+        exploration.resume(plan.resumed.examples)
+        for task, answer in self.executor.perform(exploration.tasks(), exploration.is_stale):
+            exploration.take(task, answer)
 
     def _sweeps(self, drivers: Sequence[OpenDriver]) -> None:
         """All universes, in their order; the sets of the next begin while the last of one are judged."""
-        plan, oracle = self.plan, registry.oracle()
-        waiting = [(e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers))]
+        plan = self.plan
+        waiting = deque((e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers)))
         runs: dict[str, SweepRun] = {}
-        flying: Counter[str] = Counter()
+        #: Tasks of a universe that are to be given out or under way; and those that find out its causes.
+        sets: Counter[str] = Counter()
+        causes: deque[FindCauses] = deque()
+        why = ""
 
-        def tasks() -> Iterator[Sets]:
+        def tasks() -> Iterator[Sets | FindCauses | None]:
             while waiting and not self._stopping():
-                entry, some = waiting.pop(0)
-                run = SweepRun(entry, some, oracle, plan.profile, self.emit, plan.reruns, self.time_is_up)
+                entry, some = waiting.popleft()
+                run = SweepRun(entry, some, plan.profile, self.emit, self.time_is_up)
                 run.resume(plan.resumed.sets)
                 runs[entry.name] = run
-                flying[entry.name] += 1
+                sets[entry.name] += 1
                 for task in run.tasks():
-                    flying[entry.name] += 1
+                    sets[entry.name] += 1
                     yield task
-                flying[entry.name] -= 1
+                    yield from _drained(causes)
+                done(entry.name)
+            while runs:
+                yield causes.popleft() if causes else None
 
-        why = ""
+        def done(name: str) -> None:
+            """A task of a universe has its answer. After the last, causes are looked for, and then it has ended."""
+            sets[name] -= 1
+            if sets[name]:
+                return
+            found = [] if runs[name].has_causes else list(runs[name].cause_tasks())
+            causes.extend(found)
+            sets[name] += len(found)
+            if not found:
+                self._add(list(runs.pop(name).finish(self._stopping())))
+
         for task, answer in self.executor.perform(tasks()):
-            assert isinstance(task, Sets)
+            assert isinstance(task, Sets | FindCauses)
             name = task.entry.name
-            runs[name].take(task, answer)
-            flying[name] -= 1
-            # Whether a baseline lists what differs is known when all sets are judged.
-            if plan.stop_at_first and not plan.baseline.rules and runs[name].differs:
-                why = STOPPED
-                break
-            for ended in [n for n in runs if not flying[n]]:
-                self._add(list(runs.pop(ended).finish("")))
+            if isinstance(task, FindCauses):
+                runs[name].take_causes(task, answer)
+            else:
+                runs[name].take(task, answer)
+                # Whether a baseline lists what differs is known when all sets are judged.
+                if plan.stop_at_first and not plan.baseline.rules and runs[name].differs:
+                    why = STOPPED
+                    break
+            done(name)
         for run in runs.values():
+            for cause_task, answer in self.executor.perform(run.cause_tasks()):
+                assert isinstance(cause_task, FindCauses)
+                run.take_causes(cause_task, answer)
             self._add(list(run.finish(why or self._stopping())))
         for entry, some in waiting:
             name, reason = sweep_name(entry.name), why or self._stopping()
             self._add([not_run(d.spec, AREA, name, reason, generated=True) for d in some])
-
-    def _together(self, runs: Sequence[AreaRun]) -> None:
-        """Areas at the same time, a few examples of each in turn; one is told of when nothing of it is under way."""
-        by_area = {run.area: run for run in runs}
-        #: What is under way of each area: its examples that are to come, and each task that has no answer yet.
-        flying = Counter({run.area: 1 for run in runs})
-
-        def tasks() -> Iterator[Examples]:
-            streams = deque((run.area, run.tasks(EXAMPLES if self.plan.jobs > 1 else None)) for run in runs)
-            while streams and self._stopping() != STOPPED:  # whose time is up, ends by itself
-                area, stream = streams.popleft()
-                task = next(stream, None)
-                if task is None:
-                    flying[area] -= 1
-                else:
-                    streams.append((area, stream))
-                    flying[area] += 1
-                    yield task
-
-        def stale(task: Task) -> bool:
-            return isinstance(task, Examples) and not by_area[task.area].wants(task)
-
-        for task, answer in self.executor.perform(tasks(), stale):
-            assert isinstance(task, Examples)
-            by_area[task.area].take(task, answer)
-            flying[task.area] -= 1
-            for area in [a for a, run in by_area.items() if not flying[a] and not run.has_last]:
-                del flying[area]
-                self._finish(by_area.pop(area))
-        for run in by_area.values():
-            self._finish(run)
 
     def _finish(self, run: AreaRun) -> None:
         """What there is to say of an area when all its examples have been judged, or it is not begun."""
@@ -337,10 +358,6 @@ class _Run:
             name = f"generated.{run.area}"
             self._add([not_run(spec, run.area, name, why, generated=True) for spec in run.specs])
             return
-        if self.stopped != STOPPED:
-            for one in run.for_last():
-                for _, answer in self.executor.perform([one]):
-                    run.take(one, answer)
         try:
             ran = run.ran()
         except BadInput as e:
@@ -349,19 +366,28 @@ class _Run:
             self._faults(ran.faults.values())
             self._add(ran.results)
 
-    def _executing(self, drivers: Sequence[OpenDriver]) -> AbstractContextManager[TaskRunner | Processes]:
-        """What carries out tasks: this process, or several others."""
+    def _executing(self, drivers: Sequence[OpenDriver]) -> AbstractContextManager[Executor]:
+        """What carries out tasks: this process, several others, or the workers of a scheduler."""
         plan = self.plan
-        if plan.jobs == 1:
+        if plan.jobs == 1 and not plan.devices and not plan.scheduler:
             return nullcontext(
-                TaskRunner(drivers, registry.oracle(), plan.profile, self._told, plan.reruns, self.time_is_up)
+                TaskRunner(
+                    drivers, registry.oracle(), plan.profile, plan.policy, self._told, plan.reruns, self.time_is_up
+                )
             )
         states = {driver.spec: driver.resumed for driver in drivers}
         own = frozenset(driver.spec for driver in drivers if driver.own_process)
-        setting = Setting(
-            tuple(states), plan.profile, plan.quarantine, plan.baseline, plan.reruns, states, own, self.time_is_up
-        )
-        return Processes(plan.jobs, setting, ordered=plan.stop_at_first)
+        config = ProcessConfig(
+            tuple(states), plan.profile, plan.policy, plan.quarantine, plan.baseline, plan.reruns, states, own,
+            self.time_is_up,
+        )  # fmt: skip
+        if plan.scheduler:
+            return on_dask.Cluster(plan.scheduler, config)
+        return Processes(plan.jobs, config, ordered=plan.stop_at_first, devices=plan.devices)
+
+    def _seconds(self) -> float:
+        """How long the run has taken so far, before an interruption, too."""
+        return self.plan.resumed.seconds + time.perf_counter() - self.started
 
     def _told(self, event: Event) -> None:
         if isinstance(event, Result):
@@ -388,3 +414,12 @@ class _Run:
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
         self.emit(problem(error))
+
+
+def _is_generated(result: Result) -> bool:
+    return result.generated and result.area != AREA
+
+
+def _drained(tasks: deque[FindCauses]) -> Iterator[FindCauses]:
+    while tasks:
+        yield tasks.popleft()

@@ -35,6 +35,15 @@ class Failing:
     reduction: Reduction | None = None
 
 
+class NotReduced(Exception):
+    """A case is left as it is: flaky, as `detail` says, or of the verdict that it had."""
+
+    def __init__(self, verdict: Verdict, detail: str = "") -> None:
+        super().__init__(detail or verdict.value)
+        self.verdict = verdict
+        self.detail = detail
+
+
 class Shrinker:
     """Makes the finding of one driver smaller: first its draws, then its case.
 
@@ -53,27 +62,28 @@ class Shrinker:
         #: Draws have the first third of the time.
         self._draws_limit = self._limit.within(profile.reduce_seconds / 3)
 
-    def shrunk(self, source: Source[Case], number: int, failing: Failing) -> Failing:
-        """The smallest that was found; `flaky` where the same case does not fail again. Raises KeyboardInterrupt."""
-        again = self._attempt(failing.case)
-        if again is None:
-            return _flaky(failing, failing.attempt.verdict, Verdict.NOT_RUN)
-        return self._smaller(failing, again, lambda first: self._of_draws(source, number, first))
+    def shrunk(self, source: Source[Case], number: int, case: Case, verdict: Verdict) -> Failing:
+        """The smallest that was found, from the draws of the example of a number.
 
-    def reduced(self, failing: Failing) -> Failing:
-        """As `shrunk`, of a case that has no draws; itself where it may not run again."""
-        again = self._attempt(failing.case)
-        return failing if again is None else self._smaller(failing, again, lambda first: first)
+        Raises NotReduced, KeyboardInterrupt.
+        """
+        return self._smaller(case, verdict, lambda first: self._of_draws(source, number, first))
 
-    def _smaller(self, failing: Failing, again: Failing, of_draws: Callable[[Failing], Failing]) -> Failing:
+    def reduced(self, case: Case, verdict: Verdict) -> Failing:
+        """As `shrunk`, of a case that has no draws."""
+        return self._smaller(case, verdict, lambda first: first)
+
+    def _smaller(self, case: Case, verdict: Verdict, of_draws: Callable[[Failing], Failing]) -> Failing:
         """The case by simpler draws, then by the reducer, if it ends again as it did."""
-        verdict = failing.attempt.verdict
+        again = self._attempt(case)
+        if again is None:
+            raise _flaky(verdict, Verdict.NOT_RUN)
         if again.attempt.verdict is Verdict.ERROR and verdict is not Verdict.ERROR:
-            return failing  # that it could not be run says nothing of it
+            raise NotReduced(verdict)  # that it could not be run says nothing of it
         if again.attempt.verdict is not verdict:
-            return _flaky(failing, verdict, again.attempt.verdict)
+            raise _flaky(verdict, again.attempt.verdict)
         simpler = of_draws(again)
-        return simpler if verdict is Verdict.ERROR else self._minimized(simpler, failing)
+        return simpler if verdict is Verdict.ERROR else self._minimized(simpler)
 
     def _attempt(self, case: Case) -> Failing | None:
         """A case on the driver, unless it is a fault of ours or one that shrinking avoids."""
@@ -111,22 +121,21 @@ class Shrinker:
         known = self._driver.baseline.known_by_condition(attempted.case, verdict)
         return attempted.attempt.verdict is verdict and known is None
 
-    def _minimized(self, failing: Failing, first: Failing) -> Failing:
-        """Make the case smaller, away from what is known or left for last. The `first` one ended alike."""
-        driver, verdict = self._driver, failing.attempt.verdict
+    def _minimized(self, failing: Failing) -> Failing:
+        """Make the case smaller, away from what is known or left for last."""
+        verdict = failing.attempt.verdict
         if self._limit():
             whole = size(failing.case)
             return replace(failing, reduction=Reduction(Stopped.TIME_LIMIT, whole, whole, runs=0))
-        seen = [failing.attempt] if failing.case is not first.case else [first.attempt, failing.attempt]
         try:
             budget = Budget(self._limit.left, self._profile.reductions)
-            minimized = minimize(failing.case, driver, self._oracle, budget, self._emit, seen)
+            minimized = minimize(failing.case, self._driver, self._oracle, budget, self._emit, [failing.attempt])
         except BadInput as e:
-            return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=e.what))
+            raise NotReduced(Verdict.FLAKY, e.what) from e
         if minimized.reduction.stopped is Stopped.INTERRUPTED:
             raise KeyboardInterrupt
         if minimized.verdict is not verdict:
-            return _flaky(failing, verdict, minimized.verdict)
+            raise _flaky(verdict, minimized.verdict)
         if not minimized.reduction.steps:
             return replace(failing, reduction=minimized.reduction)
         expectation = self._oracle.expect(minimized.case)
@@ -138,6 +147,5 @@ def _tells(failing: Failing) -> bool:
     return failing.expectation is not None and tells(failing.case, failing.attempt, failing.expectation)
 
 
-def _flaky(failing: Failing, first: Verdict, again: Verdict) -> Failing:
-    detail = f"{first.value} at first, {again.value} when the same case was run again"
-    return replace(failing, attempt=replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail))
+def _flaky(first: Verdict, again: Verdict) -> NotReduced:
+    return NotReduced(Verdict.FLAKY, f"{first.value} at first, {again.value} when the same case was run again")

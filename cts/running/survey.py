@@ -1,18 +1,21 @@
-"""What becomes of the examples of an area, added up in their order, in whatever process they were judged."""
+"""What becomes of the examples of an area on several drivers, added up, in whatever processes they were judged."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from enum import Enum
+
+import msgspec
 
 from cts.choices import Source
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.judging.events import Emit, Finding, Progress, Shrinking, ignore
-from cts.model import Case
+from cts.judging.events import Emit, ExamplesJudged, Finding, Kept, Shrinking, ignore
+from cts.known.quarantine import Rule
+from cts.model import Case, loads_case
 from cts.oracle.expectation import Oracle
-from cts.running.drawing import Fault, Faults, Faulty, checked_expectation
+from cts.running.counts import digests
+from cts.running.drawing import REMEDY, Fault, Faults, Faulty, checked_expectation
+from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
 
@@ -31,64 +34,76 @@ class Found:
     runs: dict[str, int]
     known: str
 
-
-@dataclass(frozen=True)
-class Attempted:
-    """What an example came to on one driver.
-
-    `known` is why a baseline lists its failure by a condition, `lacks` what the driver has not, and `sets` how many of
-    its other parameter sets were judged.
-    """
-
-    verdict: Verdict
-    detail: str = ""
-    seconds: float = 0.0
-    known: str = ""
-    found: Found | None = None
-    lacks: tuple[str, ...] = ()
-    sets: int = 0
-
-
-class Omitted(Enum):
-    """Why an example is given to no driver."""
-
-    OTHER_SHARD = "other shard"
-    REPEATED = "repeated"
-    #: A quarantine leaves it for last.
-    FOR_LAST = "for last"
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What became of the example of a number: omitted, a fault, perhaps of a `case`, or attempts by driver."""
-
-    number: int
-    omitted: Omitted | None = None
-    fault: Fault | None = None
-    case: Case | None = None
-    attempts: Mapping[str, Attempted] = field(default_factory=dict)
+    @classmethod
+    def of(cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None) -> Found:
+        """A kept case as it is, or what became of it when it ran again."""
+        known = rule.text if rule is not None else ""
+        return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
 
 
 @dataclass(eq=False)
 class Explored:
     """What became of one area on one driver.
 
-    `examples` counts cases judged until the end or the first finding, without those of shrinking, and `repeated`
-    those that were like an earlier one. `not_run` counts what was left out, by reason, `lacks` what the driver has
-    not, and `known` the failures that a baseline lists by a condition, which end nothing.
+    `examples` counts distinct cases that were judged, and `repeated` those that were like an earlier one. `not_run`
+    counts what was left out, by reason, `lacks` what the driver has not, and `known` the failures that a baseline
+    lists. By suspected cause, `failing` has the content hashes of the other failures, `kept` the shortest of their
+    cases, and `reduced` what one of these became.
     """
 
-    verdict: Verdict = Verdict.PASS
-    detail: str = ""
-    found: Found | None = None
     examples: int = 0
+    covered: int = 0
     unsupported: int = 0
-    lacks: Counter[str] = field(default_factory=Counter)
+    elsewhere: int = 0
     repeated: int = 0
     sets: int = 0
     seconds: float = 0.0
+    lacks: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
+    failing: dict[str, set[bytes]] = field(default_factory=dict)
+    kept: dict[str, dict[str, Kept]] = field(default_factory=dict)
+    reduced: dict[str, Found] = field(default_factory=dict)
+    verdict: Verdict = Verdict.PASS
+    detail: str = ""
+    _hashes: set[bytes] = field(default_factory=set)
+
+    def add(self, judged: ExamplesJudged, most: int) -> ExamplesJudged:
+        """Count examples, keeping at most so many cases of a cause; the event without cases that are not kept."""
+        before = len(self._hashes)
+        ran = [*digests(judged.cases)]
+        self._hashes.update(ran)
+        self.examples = len(self._hashes)
+        self.repeated += judged.repeated + len(ran) - (self.examples - before)
+        self.covered += 0 if judged.last else judged.count
+        self.unsupported += judged.unsupported
+        self.elsewhere += judged.elsewhere
+        self.sets += judged.sets
+        self.seconds += judged.seconds.get("driver", 0.0) + judged.seconds.get("sets", 0.0)
+        for name in ("lacks", "not_run", "known"):
+            getattr(self, name).update(getattr(judged, name))
+        for cause, hashes in judged.failing.items():
+            self.failing.setdefault(cause, set()).update(digests(hashes))
+        for kept in judged.kept:
+            of_cause = self.kept.setdefault(kept.cause, {})
+            of_cause[kept.finding.case.content_hash] = kept
+            if len(of_cause) > most:
+                del of_cause[max(of_cause, key=lambda identity: (of_cause[identity].size, identity))]
+        left = tuple(k for k in judged.kept if k.finding.case.content_hash in self.kept[k.cause])
+        return judged if left == judged.kept else msgspec.structs.replace(judged, kept=left)
+
+    def shortest(self, cause: str) -> Kept:
+        """The shortest case of a cause."""
+        return min(self.kept[cause].values(), key=lambda kept: (kept.size, kept.finding.case.content_hash))
+
+    def found(self, cause: str) -> Found:
+        """What a case of a cause became, or the shortest as it is."""
+        return self.reduced.get(cause) or Found.of(self.shortest(cause))
+
+    @property
+    def causes(self) -> list[str]:
+        """The suspected causes, those of most cases first."""
+        return sorted(self.failing, key=lambda cause: (-len(self.failing[cause]), cause))
 
 
 @dataclass(eq=False)
@@ -100,106 +115,104 @@ class Exploration:
 
 
 class Survey:
-    """What becomes of the examples of an area on several drivers, each until its first finding.
+    """What becomes of the examples of an area on several drivers.
 
-    `alive` are the specs of the drivers without one. Nothing is counted of a driver after its first.
+    `alive` are the specs of the drivers on which the area goes on: all of them, or those without a finding. Of these
+    nothing is counted after the first finding, as if the examples had been judged one after the other.
     """
 
     def __init__(
-        self,
-        specs: Sequence[str],
-        profile: Profile,
-        emit: Emit = ignore,
-        area: str = "",
-        time_is_up: Deadline = NO_DEADLINE,
+        self, specs: Sequence[str], profile: Profile, policy: Policy, emit: Emit = ignore, area: str = ""
     ) -> None:
         self.results = {spec: Explored() for spec in specs}
         self.alive = list(self.results)
-        self._faults = Faults()
+        #: Why no more examples are begun, where that is for lack of time, and how many are not.
+        self.late, self.left = "", 0
         self._profile = profile
+        self._policy = policy
         self._emit = emit
         self._area = area
-        self._time_is_up = time_is_up
-        self._drawn = 0
-        self._of_other_shards = 0
-        self._for_last: list[int] = []
-        #: Why no more examples are begun, where that is for lack of time.
-        self._late = ""
-
-    def chunks(self, size: int) -> Iterator[range]:
-        """The numbers of the examples to judge next, as long as there is a reason to."""
-        for start in range(1, self._profile.max_examples + 1, size):
-            self._late = self._late or self._time_is_up()
-            if not self.alive or self._faults.too_many or self._late:
-                return
-            yield range(start, min(start + size, self._profile.max_examples + 1))
-
-    def for_last(self) -> Iterator[int]:
-        """The numbers of the examples that a quarantine leaves for last, as long as a driver is left."""
-        while self._for_last:
-            self._late = self._late or self._time_is_up()
-            if not self.alive or self._late:
-                return
-            yield self._for_last.pop(0)
+        self._faults = Faults()
+        self._fault_places: set[tuple[str, int]] = set()
+        self._for_last: dict[int, None] = {}
+        #: Answers that came before those to earlier examples, by their first number; and the number that is due.
+        self._early: dict[str, dict[int, ExamplesJudged]] = {spec: {} for spec in specs}
+        self._due = dict.fromkeys(specs, 1)
 
     @property
     def has_last(self) -> bool:
         """Whether a quarantine leaves some examples for last."""
         return bool(self._for_last)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether more examples are asked for."""
+        return bool(self.alive) and not self._too_many
+
+    def next_of_last(self) -> int | None:
+        """The number of the next example that a quarantine leaves for last."""
+        number = next(iter(self._for_last), None)
+        if number is not None:
+            del self._for_last[number]
+        return number
+
     def wants(self, specs: Iterable[str]) -> bool:
         """Whether examples on these drivers are still asked for."""
-        return not self._faults.too_many and not set(self.alive).isdisjoint(specs)
+        return not self._too_many and not set(self.alive).isdisjoint(specs)
 
-    def add(self, seen: Seen) -> None:
-        """Count what became of an example. They come in the order of their numbers, but for those left for last."""
-        self._drawn = max(self._drawn, seen.number)
-        if seen.fault is not None:
-            self._faults.add(seen.fault, seen.case, seen.number)
-        if seen.omitted is Omitted.FOR_LAST:
-            self._for_last.append(seen.number)
-        elif seen.omitted is not None:
-            self._of_other_shards += seen.omitted is Omitted.OTHER_SHARD
-            for spec in self.alive:
-                self.results[spec].repeated += seen.omitted is Omitted.REPEATED
-                self._emit(Progress(spec, self._area, 1))
-        for spec, attempted in seen.attempts.items():
-            if spec in self.alive:
-                self._count(spec, attempted)
+    @property
+    def _too_many(self) -> bool:
+        return self._faults.too_many and not self._policy.keep
 
-    def _count(self, spec: str, attempted: Attempted) -> None:
-        explored = self.results[spec]
-        explored.seconds += attempted.seconds
-        self._emit(Progress(spec, self._area, 1))
-        if attempted.verdict is Verdict.UNSUPPORTED:
-            explored.unsupported += 1
-            explored.lacks.update(attempted.lacks)
-        elif attempted.verdict is Verdict.NOT_RUN:
-            explored.not_run[attempted.detail] += 1
-        else:
-            explored.examples += 1
-            explored.sets += attempted.sets
-            if attempted.known:
-                explored.known[attempted.known] += 1
-            if attempted.found is not None:
-                found = attempted.found
-                explored.verdict, explored.detail, explored.found = found.verdict, found.detail, found
-                self.alive.remove(spec)
+    def add(self, judged: ExamplesJudged) -> Iterator[ExamplesJudged]:
+        """Count examples of a driver, after those before them; gives what is counted now."""
+        spec = judged.driver
+        if self._policy.keep or judged.last:
+            yield from self._count(judged)
+            return
+        early = self._early[spec]
+        early[judged.start] = judged
+        while self._due[spec] in early:
+            judged = early.pop(self._due[spec])
+            self._due[spec] += judged.count
+            yield from self._count(judged)
+
+    def _count(self, judged: ExamplesJudged) -> Iterator[ExamplesJudged]:
+        spec = judged.driver
+        if spec not in self.alive or not judged.count or (self._too_many and not judged.last):
+            return  # one process would not have gone so far
+        if judged.last:
+            self._for_last.pop(judged.start, None)
+        self._for_last |= dict.fromkeys(judged.for_last)
+        for kind, seen in judged.faults.items():
+            if (kind, judged.start) not in self._fault_places:  # not counted of another driver
+                self._fault_places.add((kind, judged.start))
+                fault = Fault(seen.code, seen.what, seen.where, REMEDY, kind, seen.detail)
+                self._faults.add(fault, loads_case(seen.case) if seen.case else None, seen.number, seen.count)
+        yield self.results[spec].add(judged, self._policy.keep or 1)
+        if judged.kept and not self._policy.keep:
+            self.alive.remove(spec)
 
     def exploration(self, source: Source[Case], oracle: Oracle, known: Set[str] = frozenset()) -> Exploration:
         """All of it, with the faults made smaller; those whose kind is `known` are only counted."""
-        ended = self._late
-        if self._faults.too_many and self._drawn < self._profile.max_examples:
-            ended = f"{self._faults.total} of the first {self._drawn} examples are faults of the generator"
         if set(self._faults.by_kind) - known:
             self._emit(Shrinking("", self._area))
             self._faults.shrink(source, self._profile, lambda case: checked_expectation(case, oracle), known)
         for spec, explored in self.results.items():
-            if ended and spec in self.alive:
-                explored.not_run[ended] += self._profile.max_examples - self._drawn + len(self._for_last)
-            if explored.verdict is Verdict.PASS and not explored.examples:
+            if spec in self.alive:
+                self._leave_out(explored)
+            if not explored.failing and not explored.examples:
                 explored.verdict, explored.detail = self._nothing_ran(explored)
         return Exploration(self.results, self._faults.by_kind)
+
+    def _leave_out(self, explored: Explored) -> None:
+        """Count what was not begun."""
+        left = self.left if self._policy.budget else self._profile.max_examples - explored.covered
+        if self._too_many and left > 0:
+            why = f"{self._faults.total} of the first {explored.covered} examples are faults of the generator"
+            explored.not_run[why] += left + len(self._for_last)
+        elif self.late and (left > 0 or self._for_last or not explored.covered):
+            explored.not_run[self.late] += max(left, 0) + len(self._for_last)
 
     def _nothing_ran(self, explored: Explored) -> tuple[Verdict, str]:
         if self._faults.total:
@@ -208,6 +221,8 @@ class Survey:
             return Verdict.NOT_RUN, "; ".join(explored.not_run)
         if explored.unsupported:
             return Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases"
-        if self._of_other_shards:
-            return Verdict.NOT_RUN, f"all {self._of_other_shards} generated cases are of other shards"
+        if explored.elsewhere:
+            return Verdict.NOT_RUN, f"all {explored.elsewhere} generated cases are of other shards"
+        if self._policy.budget and not explored.covered:
+            return Verdict.NOT_RUN, "no example was drawn: others had more to bring"
         return Verdict.ERROR, "the area generated no case for this driver"

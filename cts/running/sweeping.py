@@ -12,13 +12,11 @@ import msgspec
 import numpy as np
 
 from cts.deadline import Deadline
-from cts.judging.events import Emit, Progress, Result, SetsJudged, UniverseSwept
+from cts.judging.events import Cause, Emit, Result, SetsJudged, UniverseSwept
 from cts.judging.judge import OpenDriver
 from cts.model.sweep import AREA, sweep_name
-from cts.oracle.expectation import Oracle
-from cts.running.causes import Causes
 from cts.running.profiles import Profile
-from cts.running.tasks import Answer, Sets
+from cts.running.tasks import Answer, FindCauses, Sets
 from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 from cts.verdict import Verdict
@@ -42,10 +40,8 @@ class SweepRun:
         self,
         entry: SweepEntry,
         drivers: Sequence[OpenDriver],
-        oracle: Oracle,
         profile: Profile,
         emit: Emit,
-        reruns: int,
         time_is_up: Deadline,
     ) -> None:
         self.entry = entry
@@ -53,11 +49,9 @@ class SweepRun:
         self.chosen = chosen_sets(entry, profile)
         self.specs = tuple(d.spec for d in drivers)
         self._drivers = drivers
-        self._oracle = oracle
-        self._profile = profile
         self._emit = emit
-        self._reruns = reruns
         self._time_is_up = time_is_up
+        self._causes: dict[str, list[tuple[Cause, Result]]] = {}
         self._progress = {spec: Judged(np.zeros(self.chosen.count, np.uint8)) for spec in self.specs}
 
     def resume(self, events: Iterable[SetsJudged]) -> None:
@@ -67,7 +61,7 @@ class SweepRun:
                 details = {State[name]: text for name, text in event.details.items()}
                 before = Judged(_unpacked(event.states), Counter(event.excluded), details, event.seconds)
                 self._progress[event.driver].put(event.start, before)
-                self._emit(Progress(event.driver, sweep_name(self.entry.name), event.count))
+                self._emit(event)
 
     def tasks(self) -> Iterator[Sets]:
         """The sets to judge, so many at a time, as long as there is time."""
@@ -114,7 +108,31 @@ class SweepRun:
                     round(judged.seconds, 6),
                 )
             )
-            self._emit(Progress(spec, sweep_name(self.entry.name), task.stop - task.start))
+
+    @property
+    def has_causes(self) -> bool:
+        """Whether it was looked for what wrong sets have in common."""
+        return bool(self._causes)
+
+    def cause_tasks(self) -> Iterator[FindCauses]:
+        """Of each driver on which sets do not pass: find what these have in common."""
+        for spec in self.specs:
+            if wrong(self._progress[spec].states).any():
+                yield FindCauses(self.entry, self.chosen, spec, self._progress[spec].states)
+
+    def take_causes(self, task: FindCauses, answer: Answer) -> None:
+        """Keep what wrong sets have in common."""
+        for event in answer.events:
+            self._emit(event)
+        self._causes[task.spec] = answer.causes or [self._unknown(task.spec, answer.why)]
+
+    def _unknown(self, spec: str, why: str) -> tuple[Cause, Result]:
+        """What is said of sets that do not pass, if nobody could find out more."""
+        name = sweep_name(self.entry.name)
+        states = self._progress[spec].states[wrong(self._progress[spec].states)]
+        verdict, detail = VERDICTS[State(int(states[0]))], f"{len(states):,} parameter sets; not looked into: {why}"
+        result = Result(spec, AREA, name, True, verdict, examples=0, unsupported=0, seconds=0.0, detail=detail)
+        return Cause(name, detail, len(states), verdict, ""), result
 
     def finish(self, why: str) -> Iterator[Result]:
         """The results: one for the universe, and one more for each further cause; `why` some sets were not judged."""
@@ -129,8 +147,7 @@ class SweepRun:
             not_run[progress.details[State.NOT_RUN]] = counts[State.NOT_RUN]
         if State.PENDING in counts:
             not_run[why] = counts[State.PENDING]
-        finder = Causes(self.universe, driver, self._oracle, self._profile, self._emit, self._reruns, self._time_is_up)
-        causes = finder.find(self.chosen, states)
+        causes = self._causes.get(driver.spec) or ([self._unknown(driver.spec, why)] if wrong(states).any() else [])
         swept = UniverseSwept(
             driver.spec,
             self.entry.name,

@@ -7,8 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cts.errors import HarnessTrouble
-from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, Trouble, Unused, problem
+from cts.judging.events import (
+    Event,
+    ExamplesJudged,
+    GeneratorFault,
+    Rejected,
+    Result,
+    RunFinished,
+    SetsJudged,
+    Trouble,
+    Unused,
+    problem,
+)
 from cts.known.baseline import NO_BASELINE, Baseline
+from cts.running.covered import Covered
 from cts.running.usage import BaselineUsage
 from cts.verdict import Verdict, exit_status
 
@@ -30,10 +42,11 @@ class Row:
 class Tally:
     """Consumes the events of a run, in any process; what it says at any moment is of the events so far.
 
-    `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by driver
-    and reason: cases that the driver cannot run, cases left out, and failures that the baseline lists.
+    `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by
+    driver and reason: cases that the driver cannot run, cases left out, and failures that the baseline lists.
     `unexpected` are the results that should have failed. `faults` are those of generators by area and kind, and
-    `unused` the entries of the baseline that were not needed, once they are named.
+    `unused` the entries of the baseline that were not needed, once they are named. `covered` is ahead of all that: it
+    counts examples as they are judged.
     """
 
     def __init__(self, baseline: Baseline = NO_BASELINE) -> None:
@@ -45,6 +58,8 @@ class Tally:
         self.unexpected: list[Result] = []
         self.faults: dict[tuple[str, str], GeneratorFault] = {}
         self.unused: list[Unused] = []
+        #: What generated cases and parameter sets have covered so far.
+        self.covered = Covered()
         self.rejected = 0
         self.troubles = 0
         #: Results that are failures the baseline lists, by verdict.
@@ -56,6 +71,8 @@ class Tally:
         match event:
             case Result():
                 self._result(event)
+            case ExamplesJudged() | SetsJudged():
+                self.covered(event)
             case GeneratorFault():
                 self.faults[event.area, event.kind] = event
                 self.troubles += 1

@@ -1,28 +1,33 @@
-"""Parts of a run that any process can carry out: some cases, or some examples of an area, on drivers that it has."""
+"""Parts of a run that any process can carry out, on drivers that it has, and what each comes to.
+
+An `Executor` carries them out: this process (`TaskRunner`), several on this machine (`cts.running.processes`), or the
+workers of a Dask scheduler (`cts.running.on_dask`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.judging.batch import block_size
-from cts.judging.events import Emit, Event
+from cts.judging.events import Cause, Emit, Event, ExamplesJudged, Kept, Result
 from cts.judging.judge import OpenDriver
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.cases import run_cases
+from cts.running.causes import Causes
 from cts.running.corpus import Entry
 from cts.running.explore import Explorer
+from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.results import not_run
-from cts.running.survey import Attempted, Seen
-from cts.sweeps.judging import Judged, State, judge_sets, together
+from cts.running.survey import Found
+from cts.sweeps.judging import Judged, State, States, judge_sets, together
 from cts.sweeps.selection import Chosen, SweepEntry, opened
-from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,17 @@ class Examples:
     last: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Make a case that was kept on a driver smaller, in so many seconds."""
+
+    area: str
+    group: tuple[str, ...]
+    spec: str
+    kept: Kept
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Sets:
     """Parameter sets of a universe, those of the chosen ones from `start` to `stop`, on the drivers of these specs."""
@@ -55,19 +71,54 @@ class Sets:
     specs: tuple[str, ...]
 
 
-Task: TypeAlias = Cases | Examples | Sets
+@dataclass(frozen=True, eq=False)
+class FindCauses:
+    """Find what sets of a universe that do not pass on a driver have in common.
+
+    `states` are those of all chosen sets.
+    """
+
+    entry: SweepEntry
+    chosen: Chosen
+    spec: str
+    states: States
+
+
+Task: TypeAlias = Cases | Examples | Reduction | Sets | FindCauses
 
 
 @dataclass(eq=False)
 class Answer:
-    """What a task came to: what became of examples, or of sets by the spec of a driver, places of entries that are left
-    for last, events to tell.
+    """What a task came to, by its kind; places of entries that are left for last, and events to tell.
+
+    `why` it was not carried out, else "".
     """
 
-    seen: list[Seen] = field(default_factory=list)
+    judged: list[ExamplesJudged] = field(default_factory=list)
+    found: Found | None = None
     sets: dict[str, Judged] = field(default_factory=dict)
+    causes: list[tuple[Cause, Result]] = field(default_factory=list)
     for_last: list[int] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    why: str = ""
+
+
+class Executor(Protocol):
+    """Carries out tasks. A source of tasks may give None: there is none until an answer has come."""
+
+    @property
+    def size(self) -> int:
+        """How many tasks are carried out at a time."""
+        ...
+
+    def perform(
+        self, tasks: Iterable[Task | None], stale: Callable[[Task], bool] = lambda task: False
+    ) -> Iterator[tuple[Task, Answer]]:
+        """Each task with its answer, an empty one if it is `stale` by the time it begins.
+
+        Raises BadInput or HarnessTrouble where no process can carry out any.
+        """
+        ...
 
 
 def described_task(task: Task) -> str:
@@ -78,8 +129,12 @@ def described_task(task: Task) -> str:
             return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         case Examples():
             return f"examples {task.numbers.start} to {task.numbers.stop - 1} of {task.area}"
+        case Reduction():
+            return f"the reduction of {task.kept.finding.case.name}"
         case Sets():
             return f"sets {task.start} to {task.stop - 1} of {task.entry.name}"
+        case FindCauses():
+            return f"the causes of {task.entry.name}"
 
 
 def not_done(task: Task, why: str) -> Answer:
@@ -91,23 +146,32 @@ def not_done(task: Task, why: str) -> Answer:
                 for entry, specs in task.entries
                 for spec in specs
             ]
-            return Answer(events=results)
+            return Answer(events=results, why=why)
         case Examples():
-            attempts = dict.fromkeys(task.specs, Attempted(Verdict.NOT_RUN, why))
-            return Answer(seen=[Seen(number, attempts=attempts) for number in task.numbers])
+            count = len(task.numbers)
+            judged = [
+                ExamplesJudged(spec, task.area, task.numbers.start, count, task.last, not_run={why: count})
+                for spec in task.specs
+            ]
+            return Answer(judged=judged, why=why)
         case Sets():
             states = np.full(task.stop - task.start, State.NOT_RUN, np.uint8)
-            return Answer(sets={spec: Judged(states, details={State.NOT_RUN: why}) for spec in task.specs})
+            return Answer(sets={spec: Judged(states, details={State.NOT_RUN: why}) for spec in task.specs}, why=why)
+        case _:
+            return Answer(why=why)
 
 
 class TaskRunner:
     """Carries out tasks in this process, with drivers of its own, and tells `emit` of it."""
+
+    size = 1
 
     def __init__(
         self,
         drivers: Sequence[OpenDriver],
         oracle: Oracle,
         profile: Profile,
+        policy: Policy,
         emit: Emit,
         reruns: int,
         time_is_up: Deadline = NO_DEADLINE,
@@ -116,50 +180,61 @@ class TaskRunner:
         self._drivers = {driver.spec: driver for driver in drivers}
         self._oracle = oracle
         self._profile = profile
+        self._policy = policy
         self._emit = emit
         self._reruns = reruns
         self._explorers: dict[tuple[str, tuple[str, ...]], Explorer] = {}
 
     def perform(
-        self, tasks: Iterable[Task], stale: Callable[[Task], bool] = lambda task: False
+        self, tasks: Iterable[Task | None], stale: Callable[[Task], bool] = lambda task: False
     ) -> Iterator[tuple[Task, Answer]]:
         """Each task with its answer, carried out when it is asked for; an empty one if it is `stale` then."""
         for task in tasks:
+            assert task is not None, "all answers are known"
             yield task, Answer() if stale(task) else self.answer(task)
 
     def answer(self, task: Task) -> Answer:
         """Carry out one task."""
-        if isinstance(task, Examples):
-            return Answer(seen=list(self._explorer(task).judge(task.numbers, task.specs, last=task.last)))
-        if isinstance(task, Sets):
-            return Answer(sets={spec: self._judged_sets(task, self._drivers[spec]) for spec in task.specs})
+        match task:
+            case Examples():
+                explorer = self._explorer(task.area, task.group)
+                return Answer(judged=explorer.judge(task.numbers, task.specs, last=task.last))
+            case Reduction():
+                explorer = self._explorer(task.area, task.group)
+                return Answer(found=explorer.reduced(task.spec, task.kept, task.seconds))
+            case Sets():
+                return Answer(sets={spec: self._judged_sets(task, self._drivers[spec]) for spec in task.specs})
+            case FindCauses():
+                return Answer(causes=self._causes(task))
+            case Cases():
+                return Answer(for_last=self._cases(task))
+
+    def _cases(self, task: Cases) -> list[int]:
         drivers = [[self._drivers[spec] for spec in specs] for _, specs in task.entries]
         entries = [(entry, some) for (entry, _), some in zip(task.entries, drivers, strict=True)]
         size = block_size(list(self._drivers.values()))
-        for_last = run_cases(
+        return run_cases(
             entries, self._oracle, self._emit, self._reruns, size, last=task.last, time_is_up=self._time_is_up
         )
-        return Answer(for_last=for_last)
 
     def _judged_sets(self, task: Sets, driver: OpenDriver) -> Judged:
         """The sets of a task, part by part."""
         numbers = task.chosen.numbers(task.start, task.stop)
         return together([judge_sets(*some, driver, self._oracle) for some in opened(task.entry.path).by_part(numbers)])
 
-    def _explorer(self, task: Examples) -> Explorer:
-        """The one of the task's area, which remembers what it has judged."""
-        key = task.area, task.group
+    def _causes(self, task: FindCauses) -> list[tuple[Cause, Result]]:
+        universe, driver = opened(task.entry.path), self._drivers[task.spec]
+        finder = Causes(universe, driver, self._oracle, self._profile, self._emit, self._reruns, self._time_is_up)
+        return finder.find(task.chosen, task.states)
+
+    def _explorer(self, area: str, group: tuple[str, ...]) -> Explorer:
+        """The one of an area, which remembers what it has judged."""
+        key = area, group
         if key not in self._explorers:
-            drivers = [self._drivers[spec] for spec in task.group]
-            source = registry.area(task.area)(drivers[0].capabilities)
+            drivers = [self._drivers[spec] for spec in group]
+            source = registry.area(area)(drivers[0].capabilities)
             self._explorers[key] = Explorer(
-                source,
-                drivers,
-                self._oracle,
-                self._profile,
-                self._emit,
-                task.area,
-                self._reruns,
+                source, drivers, self._oracle, self._profile, self._policy, self._emit, area, self._reruns,
                 self._time_is_up,
-            )
+            )  # fmt: skip
         return self._explorers[key]

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cts.input_files import Kind, decoded_lines
-from cts.judging.events import Event, NotValidated, Passing, Rejected, Result, RunStarted, Trouble, decode, encode
+from cts.judging.events import (
+    Event,
+    ExamplesJudged,
+    NotValidated,
+    Passing,
+    Rejected,
+    Result,
+    RunStarted,
+    SetsJudged,
+    Trouble,
+    decode,
+    encode,
+)
 from cts.judging.sentences import check_words
 from cts.running.deadline import lacks_time
 from cts.store import lines
@@ -39,7 +51,10 @@ class Journal:
             return
         if key is not None:
             self._seen.add(key)
-        self._lines.append(encode(event), durable=isinstance(event, Result) and event.finding is not None)
+        found = (isinstance(event, Result) and event.finding is not None) or (
+            isinstance(event, ExamplesJudged) and bool(event.kept)
+        )
+        self._lines.append(encode(event), durable=found)
 
     def close(self) -> None:
         """Close the file and let others at it."""
@@ -65,7 +80,11 @@ def _key(event: Event) -> object:
     """The key of an event that a resumed run emits again; None for those that it does not."""
     match event:
         case Result():
-            return event.driver, event.name, lacks_time(event)
+            return event.driver, event.name, lacks_time(event), event.examples, event.alike
+        case ExamplesJudged():
+            return event.driver, event.area, event.start, event.last
+        case SetsJudged():
+            return event.driver, event.universe, event.start, event.count, event.states
         case Rejected() | Trouble() | NotValidated():
             return event
         case RunStarted():

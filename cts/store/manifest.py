@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -21,18 +21,17 @@ from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
 from cts.running.corpus import Entry
-from cts.running.profiles import profile
+from cts.running.policy import CHUNK, Policy
+from cts.running.profiles import Profile, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
+from cts.running.suite import files, versions
 from cts.sweeps.selection import SweepRecord, sweep_entry, sweep_record
 
 #: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone; up to 3,
 #: generated cases were drawn by Hypothesis.
 FORMAT = 4
-
-#: Distributions whose version decides how cases are read, or what is expected of them.
-_VERSIONS = ("ml_dtypes", "msgspec", "numpy")
 
 
 class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +48,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
     `command` is what was typed; `started` is a time in UTC. A run of pytest has `origin` "pytest" and no `entries`.
     `hashes` is how its content hashes were computed (`cts.model.identity.HASHES`); runs of format 1 do not say.
+    `keep`, `budget`, `by_novelty` and `chunk` are the policy by which generated cases are looked for; a run whose
+    examples are planned by novelty says the digest of the suite's own `files`. `devices` are those of its processes.
     """
 
     format: int
@@ -74,6 +75,12 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     shard: str = str(WHOLE)
     sets: int = 0
     sweeps: tuple[SweepRecord, ...] = ()
+    keep: int = 0
+    budget: int = 0
+    by_novelty: bool = False
+    chunk: int = CHUNK
+    files: str = ""
+    devices: tuple[str, ...] = ()
 
     @classmethod
     def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
@@ -102,6 +109,12 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             shard=str(plan.profile.shard),
             sets=plan.profile.sets,
             sweeps=tuple(map(sweep_record, plan.sweeps)),
+            keep=plan.policy.keep,
+            budget=plan.policy.budget,
+            by_novelty=plan.policy.by_novelty,
+            chunk=plan.policy.chunk,
+            files=files() if plan.policy.by_novelty else "",
+            devices=plan.devices,
         )
 
     def plan(self) -> Plan:
@@ -111,7 +124,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
         installed = {e.name: e.path for e in corpus.entries()} if any(r.in_corpus for r in self.entries) else {}
         return Plan(
             self.specs,
-            profile(self.profile, self.max_examples, self.seed, parse_shard(self.shard, "shard"), self.sets),
+            self._profile(),
             tuple(_entry(r, installed) for r in self.entries),
             self.areas,
             self.stop_at_first,
@@ -119,12 +132,18 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             reruns=self.reruns,
             baseline=Baseline(self.baseline),
             sweeps=tuple(map(sweep_entry, self.sweeps)),
+            policy=self.policy,
+            devices=self.devices,
         )
 
+    @property
+    def policy(self) -> Policy:
+        """How generated cases are looked for."""
+        return Policy(self.keep, self.budget, self.by_novelty, self.chunk)
 
-def versions() -> dict[str, str]:
-    """The installed versions of what examples and expectations depend on."""
-    return {name: metadata.version(name) for name in _VERSIONS}
+    def _profile(self) -> Profile:
+        shard = parse_shard(self.shard, "shard")
+        return replace(profile(self.profile, None, self.seed, shard, self.sets), max_examples=self.max_examples)
 
 
 def record(entry: Entry) -> EntryRecord:

@@ -15,6 +15,7 @@ from cts.judging.events import (
     CasesStarted,
     DriverOpened,
     Event,
+    ExamplesJudged,
     GeneratorFault,
     NotValidated,
     Rejected,
@@ -30,9 +31,10 @@ from cts.running.boot import boot
 from cts.running.deadline import lacks_time
 from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
+from cts.running.suite import files, versions
 from cts.store import journal, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
-from cts.store.manifest import FILE, FORMAT, Manifest, decode, versions
+from cts.store.manifest import FILE, FORMAT, Manifest, decode
 from cts.verdict import Verdict
 
 
@@ -43,7 +45,8 @@ class Run:
     `judged` has the cases that ran, with what was generated and did not pass; `problems` what was
     rejected and which drivers had errors; `footer` is None where the run did not end, `not_validated` unless no
     spirv-val checked the modules. `died` counts, by driver and content hash, how often a process died while the
-    driver had a case. `sets` are the parameter sets that were judged, `swept` what sweeps came to.
+    driver had a case. `sets` are the parameter sets that were judged, `swept` what sweeps came to, and `examples` what
+    became of generated examples, in the order in which they were judged.
     """
 
     path: Path
@@ -56,6 +59,7 @@ class Run:
     died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sets: tuple[SetsJudged, ...] = ()
     swept: tuple[UniverseSwept, ...] = ()
+    examples: tuple[ExamplesJudged, ...] = ()
 
     def findings(self) -> list[Result]:
         """The results that are neither pass nor left out."""
@@ -123,14 +127,17 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     judged: list[CaseJudged] = []
     sets: list[SetsJudged] = []
     swept: dict[tuple[str, str], UniverseSwept] = {}
+    examples: dict[tuple[str, str, int, bool], ExamplesJudged] = {}
     problems: dict[Rejected | Trouble, None] = {}
     footer, missing = None, None
     for event in events:
         match event:
             case Result():
-                key = event.driver, event.name
-                if key not in results or lacks_time(results[key]):
-                    results[key] = event
+                results[event.driver, event.name] = event  # the last one: that of a resumed run knows more
+            case DriverOpened():
+                footer = None  # the run goes on
+            case ExamplesJudged():
+                examples[event.driver, event.area, event.start, event.last] = event
             case CaseJudged():
                 judged.append(event)
             case SetsJudged():
@@ -146,7 +153,10 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
             case _:
                 pass
     known = tuple(results.values()), tuple(judged), tuple(problems)
-    return Run(path, manifest, *known, footer, missing, deaths(events, boot()), tuple(sets), tuple(swept.values()))
+    died = deaths(events, boot())
+    return Run(
+        path, manifest, *known, footer, missing, died, tuple(sets), tuple(swept.values()), tuple(examples.values())
+    )
 
 
 def resume(path: Path) -> tuple[RunFolder, Plan]:
@@ -162,8 +172,11 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
         run = load(path)
         faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
         states = resume_states(run.judged, run.died)
-        ended = tuple(r for r in run.results if not lacks_time(r))
-        plan = replace(run.manifest.plan(), resumed=ResumedRun(ended, faults, run.judged, states, run.sets))
+        going_on = run.manifest.keep > 0
+        ended = tuple(r for r in run.results if not lacks_time(r) or (going_on and r.cause))
+        seconds = max((one.at for one in run.examples), default=0.0)
+        resumed = ResumedRun(ended, faults, run.judged, states, run.sets, run.examples, seconds)
+        plan = replace(run.manifest.plan(), resumed=resumed)
     except BaseException:
         writer.close()
         raise
@@ -198,7 +211,7 @@ def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
                 spec, flying = event.driver, set(event.hashes)
             case CaseJudged():
                 flying.discard(event.hash)
-            case Result() | SetsJudged():
+            case Result() | SetsJudged() | ExamplesJudged():
                 flying.clear()
             case _:
                 pass
@@ -236,3 +249,6 @@ def _check(path: Path, manifest: Manifest) -> None:
                 where,
                 f"{name} {version}, or a new run",
             )
+    if manifest.files and manifest.files != files():
+        what = f"the suite is another one now: files {files()} in the place of {manifest.files}"
+        raise BadInput("other-suite", what, where, "the suite that began it, or a new run")

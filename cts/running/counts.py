@@ -1,0 +1,149 @@
+"""What becomes of examples on one driver in one process, counted as they are judged."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import msgspec
+
+from cts.coverage.situations import exercised
+from cts.judging.events import ExamplesJudged, FaultSeen, Kept
+from cts.judging.judge import OpenDriver
+from cts.known.traits import choices
+from cts.model import Case, dumps_case
+from cts.model.plain import plain
+from cts.running.drawing import Fault
+
+#: Bytes of a digest in an answer.
+DIGEST = 8
+
+#: Cases of one cause that an answer has; all are counted.
+KEPT = 3
+
+#: Numbers of a case that are not what is compiled into types: operands, offsets, seeds of contents.
+_NUMBER = re.compile(rb'(?<![\w"])-?\d[\d.eE+-]*|(?<=":)"0x[0-9a-f]+"')
+_SIZES = re.compile(rb'"(?:rows|cols|length|dim|m|k|components)":\d+')
+
+
+class Counts:
+    """Counts of examples of an area on a driver, from the number `start` on.
+
+    `covered` is the number of the last example that is counted, and `ended` whether none after it is.
+    """
+
+    #: Why an example is given to no driver: a case like it was, it is of another shard, or a quarantine leaves it for
+    #: last.
+    REPEATED, ELSEWHERE, FOR_LAST = "repeated", "elsewhere", "for last"
+
+    def __init__(self, driver: OpenDriver, area: str, start: int, *, last: bool) -> None:
+        self.driver = driver
+        self.area = area
+        self.start = start
+        self.last = last
+        self.covered = start - 1
+        self.ended = False
+        self.drawn = self.unsupported = self.repeated = self.elsewhere = self.sets = 0
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.verdicts: Counter[str] = Counter()
+        self.lacks: Counter[str] = Counter()
+        self.not_run: Counter[str] = Counter()
+        self.known: Counter[str] = Counter()
+        self.facts: Counter[str] = Counter()
+        self.situations: Counter[str] = Counter()
+        self._failing: defaultdict[str, list[str]] = defaultdict(list)
+        self._kept: list[Kept] = []
+        self._faults: dict[str, FaultSeen] = {}
+        self._for_last: list[int] = []
+        self._ran: dict[str, bytes] = {}
+
+    def omit(self, number: int, why: Fault | Case | str) -> None:
+        """Count an example that is given to no driver."""
+        if isinstance(why, Fault):
+            self.fault(number, why, None)
+        elif why == self.FOR_LAST:
+            self._for_last.append(number)
+        else:
+            self.repeated += why == self.REPEATED
+            self.elsewhere += why == self.ELSEWHERE
+
+    def fault(self, number: int, fault: Fault, case: Case | None) -> None:
+        """Count a fault of the generator."""
+        first = self._faults.get(fault.kind)
+        if first is None:
+            text = dumps_case(case) if case is not None else ""
+            first = FaultSeen(fault.code, fault.what, fault.where, number, 0, fault.detail, text)
+        self._faults[fault.kind] = msgspec.structs.replace(first, count=first.count + 1)
+
+    def ran(self, case: Case) -> None:
+        """Note a case that has run, and what it has."""
+        self._ran[case.content_hash] = structure(case)
+        self.facts.update(exercised(case))
+        self.situations.update(choices(case))
+
+    def fail(self, kept: Kept, *, end: bool) -> None:
+        """Count a failure that is not known by its cause, and keep some; `end` counting with it."""
+        self._failing[kept.cause].append(kept.finding.case.content_hash)
+        if sum(one.cause == kept.cause for one in self._kept) < KEPT:
+            self._kept.append(kept)
+        self.ended = self.ended or end
+
+    def cut(self, number: int) -> None:
+        """End counting before an example for which there was no time."""
+        self.covered, self.ended = number - 1, True
+        self.drawn -= 1
+
+    def event(self, where: str, restarts: int) -> ExamplesJudged:
+        """What was counted."""
+        return ExamplesJudged(
+            self.driver.spec,
+            self.area,
+            self.start,
+            self.covered - self.start + 1,
+            self.last,
+            self.drawn,
+            dict(self.verdicts),
+            self.unsupported,
+            dict(self.lacks),
+            dict(self.not_run),
+            self.repeated,
+            self.elsewhere,
+            dict(self.known),
+            {cause: bytes.fromhex("".join(hashes)) for cause, hashes in self._failing.items()},
+            tuple(self._kept),
+            self._faults,
+            tuple(self._for_last),
+            self.sets,
+            bytes.fromhex("".join(self._ran)),
+            b"".join(self._ran.values()),
+            dict(self.facts),
+            dict(self.situations),
+            {stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
+            where=where,
+            restarts=restarts,
+        )
+
+
+def digests(packed: bytes) -> Iterator[bytes]:
+    """The digests of an answer's `cases`, `structures` or `failing`, one by one."""
+    return (packed[i : i + DIGEST] for i in range(0, len(packed), DIGEST))
+
+
+def structure(case: Case) -> bytes:
+    """The digest of what a case is without its numbers and its contents: instructions, types, how operands come."""
+    data = plain(msgspec.structs.replace(case, name="", covers=(), description=""))
+    for buffer in data["buffers"].values():
+        del buffer["data"], buffer["shape"]
+    text = _without_numbers(msgspec.json.encode(data, order="sorted"))
+    return hashlib.sha256(text).digest()[:DIGEST]
+
+
+def _without_numbers(text: bytes) -> bytes:
+    """A text of JSON in which every number but a size of a type is 0."""
+    parts, end = [], 0
+    for size in _SIZES.finditer(text):
+        parts += [_NUMBER.sub(b"0", text[end : size.start()]), size.group()]
+        end = size.end()
+    return b"".join((*parts, _NUMBER.sub(b"0", text[end:])))

@@ -1,0 +1,126 @@
+"""What generated cases have covered so far, folded from the events of a run, and what more of them would bring."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cts.judging.events import ExamplesJudged, SetsJudged
+from cts.model.sweep import sweep_name
+from cts.running.counts import digests
+
+
+class Point(NamedTuple):
+    """How much was covered after so many seconds: cases and parameter sets that were judged, and what was distinct."""
+
+    seconds: float
+    judged: int
+    sets: int
+    cases: int
+    structures: int
+    facts: int
+    situations: int
+
+
+@dataclass
+class AreaCovered:
+    """What is counted of an area on all drivers; `seconds` by stage, of all processes together."""
+
+    drawn: int = 0
+    judged: int = 0
+    sets: int = 0
+    known: int = 0
+    new: int = 0
+    left_out: int = 0
+    seconds: Counter[str] = field(default_factory=Counter)
+
+    def milliseconds(self, stage: str) -> str:
+        """How long a stage takes for each case that is drawn, in words; "" without any."""
+        return f"{1e3 * self.seconds[stage] / self.drawn:.1f}" if self.drawn else ""
+
+
+class Covered:
+    """Consumes events.
+
+    `cases` are distinct ones, and `structures` cases without their numbers, by how many have them.
+    """
+
+    def __init__(self) -> None:
+        self.areas: dict[str, AreaCovered] = {}
+        self.judged = 0
+        self.sets = 0
+        self.new = 0
+        self.known = 0
+        self.restarts = 0
+        self.seconds = 0.0
+        self.processes: Counter[str] = Counter()
+        self.cases: set[bytes] = set()
+        self.structures: Counter[bytes] = Counter()
+        self.facts: Counter[str] = Counter()
+        self.situations: Counter[str] = Counter()
+        self.causes: Counter[str] = Counter()
+        self.curve: list[Point] = []
+
+    def __call__(self, event: ExamplesJudged | SetsJudged) -> None:
+        if isinstance(event, SetsJudged):
+            area = self.areas.setdefault(sweep_name(event.universe), AreaCovered())
+            area.sets += event.count
+            area.seconds["sets"] += event.seconds
+            self.sets += event.count
+            return
+        area = self.areas.setdefault(event.area, AreaCovered())
+        judged, known = sum(event.verdicts.values()), sum(event.known.values())
+        new = {cause: len([*digests(hashes)]) for cause, hashes in event.failing.items()}
+        area.drawn += event.drawn
+        area.judged += judged
+        area.sets += event.sets
+        area.known += known
+        area.new += sum(new.values())
+        area.left_out += event.unsupported + sum(event.not_run.values())
+        area.seconds.update(event.seconds)
+        self.judged += judged
+        self.sets += event.sets
+        self.known += known
+        self.new += sum(new.values())
+        self.restarts += event.restarts
+        self.seconds = max(self.seconds, event.at)
+        self.processes[event.where] += 1
+        self.cases.update(digests(event.cases))
+        self.structures.update(digests(event.structures))
+        self.facts.update(event.facts)
+        self.situations.update(event.situations)
+        self.causes.update(new)
+        self.curve.append(self._point())
+
+    def _point(self) -> Point:
+        counts = len(self.cases), len(self.structures), len(self.facts), len(self.situations)
+        return Point(self.seconds, self.judged, self.sets, *counts)
+
+    @property
+    def worth(self) -> str:
+        """What more of the same would bring, in a sentence."""
+        if not self.judged:
+            return "no generated case was judged yet"
+        situation, structure = chance(self.situations, self.judged), chance(self.structures, self.judged)
+        each = f"one case in {1 / situation:,.0f}" if situation else "no case"
+        return f"by now {each} has a situation that none before had, and {structure:.0%} have a new structure"
+
+    @property
+    def said(self) -> str:
+        """All that was covered, in a sentence."""
+        return (
+            f"{len(self.cases):,} distinct cases of {len(self.structures):,} structures, {len(self.facts)} facts and "
+            f"{len(self.situations):,} situations; {_counted(self.restarts, 'restart')} of a device's process, "
+            f"{_counted(len(self.processes), 'process', 'processes')}"
+        )
+
+
+def chance(seen: Mapping[str, int] | Mapping[bytes, int], cases: int) -> float:
+    """How likely the next case has something new (Good 1953): how many were seen once, for each case so far."""
+    return min(1.0, sum(count == 1 for count in seen.values()) / cases) if cases else 1.0
+
+
+def _counted(count: int, one: str, more: str = "") -> str:
+    return f"{count} {one if count == 1 else more or one + 's'}"

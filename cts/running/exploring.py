@@ -1,0 +1,223 @@
+"""Areas explored together: which examples are next, which findings are made smaller, and when an area has ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+
+from cts.deadline import NO_DEADLINE, Deadline
+from cts.judging.batch import block_size
+from cts.judging.events import Emit, ExamplesJudged, ignore
+from cts.judging.judge import OpenDriver
+from cts.judging.reruns import RERUNS
+from cts.oracle.expectation import Oracle
+from cts.running.areas import AreaRun, Ran
+from cts.running.planning import Planner
+from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.profiles import Profile
+from cts.running.survey import Explored
+from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
+
+#: Causes whose cases are made smaller when all is judged.
+REDUCED = 20
+
+#: The largest part of the time that is kept for them.
+FOR_REDUCTIONS = 0.25
+
+
+class Exploration:
+    """Areas on drivers: a source of tasks (`tasks`), and what takes their answers (`take`).
+
+    `ended` is called with each area as soon as nothing of it is left to do, of a run that goes on after findings when
+    nothing of any area is. `stopped` says why nothing more is begun, "" while the run goes on.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[AreaRun],
+        profile: Profile,
+        policy: Policy,
+        size: int,
+        processes: int,
+        ended: Callable[[AreaRun], None],
+        time_is_up: Deadline = NO_DEADLINE,
+        stopped: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._runs = {run.area: run for run in runs}
+        self._of_stream = {stream: run for run in runs for stream in run.streams}
+        self._profile = profile
+        self._policy = policy
+        self._processes = processes
+        self._ended = ended
+        self._time_is_up = time_is_up
+        self._stopped = stopped
+        self._planner = Planner(
+            list(self._of_stream), size, profile.max_examples, policy.budget, by_novelty=policy.by_novelty
+        )
+        #: Tasks that are under way, by area; and causes that are being made smaller, or were.
+        self._flying: Counter[str] = Counter()
+        self._judging = 0
+        self._reducing: set[tuple[str, str, str]] = set()
+        self._whole = time_is_up.left
+
+    def resume(self, judged: Iterable[ExamplesJudged]) -> None:
+        """Take over what an interrupted run has judged."""
+        for one in judged:
+            if (run := self._runs.get(one.area)) is not None and one.driver in run.specs:
+                run.count(one)
+                if not one.last:
+                    self._planner.done(run.stream_of(one), one.start, one.count, one)
+
+    def tasks(self) -> Iterator[Task | None]:
+        """What is to be done next, None if that depends on answers that are to come."""
+        self._end_areas()
+        while self._runs:
+            task = self._next()
+            if task is None and not self._flying.total():
+                break
+            if task is not None:
+                self._flying[task.area] += 1
+                self._judging += isinstance(task, Examples)
+            yield task
+        for run in list(self._runs.values()):
+            self._end(run)
+
+    def is_stale(self, task: Task) -> bool:
+        """Whether nothing is asked of a task any more."""
+        return isinstance(task, Examples) and not (task.area in self._runs and self._runs[task.area].wants(task))
+
+    def take(self, task: Task, answer: Answer) -> None:
+        """Take the answer to a task."""
+        assert isinstance(task, Examples | Reduction)
+        self._flying[task.area] -= 1
+        self._judging -= isinstance(task, Examples)
+        run = self._runs[task.area]
+        run.take(task, answer)
+        if isinstance(task, Examples) and not task.last and not answer.why:
+            for judged in answer.judged[:1]:  # the same examples on all of its drivers
+                if judged.count:
+                    self._planner.done(run.stream_of(judged), judged.start, judged.count, judged)
+        self._end_areas()
+
+    def _next(self) -> Examples | Reduction | None:
+        if self._stopped():
+            return None
+        if not self._policy.keep and (reduction := self._due()) is not None:
+            return reduction
+        if self._time_is_up.left > self._for_reductions():
+            while (chunk := self._planner.next()) is not None:
+                examples = self._of_stream[chunk.stream].examples(chunk)
+                if examples is not None:
+                    return examples
+            for run in self._runs.values():
+                if not self._flying[run.area] and not self._goes_on(run) and (last := run.for_last()) is not None:
+                    return last
+        else:
+            self._leave(self._time_is_up.why)
+        return self._due() if self._policy.keep and not self._judging else None
+
+    def _due(self) -> Reduction | None:
+        """The next finding to make smaller, each once."""
+        for run, spec, cause in self._findings():
+            self._reducing.add((run.area, spec, cause))
+            return run.reduction(spec, cause, self._seconds())
+        return None
+
+    def _findings(self) -> list[tuple[AreaRun, str, str]]:
+        """The findings to make smaller: the first of each area and driver, or of each driver those of most cases."""
+        if self._policy.keep:
+            return self._most_frequent() if self._profile.reduce_seconds > 0 else []
+        return [
+            (run, spec, cause)
+            for run in self._runs.values()
+            for spec, explored in run.explored()
+            for cause in explored.causes
+            if not self._is_settled(run, spec, cause, explored)
+        ]
+
+    def _most_frequent(self) -> list[tuple[AreaRun, str, str]]:
+        """The causes of most cases that are left; of one that several areas have, that with the shortest case."""
+        counts: Counter[tuple[str, str]] = Counter()
+        shortest: dict[tuple[str, str], tuple[int, AreaRun]] = {}
+        settled: set[tuple[str, str]] = set()
+        for run in self._runs.values():
+            for spec, explored in run.explored():
+                for cause in explored.causes:
+                    key, size = (spec, cause), explored.shortest(cause).size
+                    counts[key] += len(explored.failing[cause])
+                    if key not in shortest or size < shortest[key][0]:
+                        shortest[key] = size, run
+                    if self._is_settled(run, spec, cause, explored):
+                        settled.add(key)
+        return [(shortest[key][1], *key) for key, _ in counts.most_common(REDUCED) if key not in settled]
+
+    def _is_settled(self, run: AreaRun, spec: str, cause: str, explored: Explored) -> bool:
+        return cause in explored.reduced or (run.area, spec, cause) in self._reducing
+
+    def _seconds(self) -> float:
+        """How long a finding may be made smaller."""
+        if self._policy.keep:
+            return min(self._profile.reduce_seconds, max(1.0, self._time_is_up.left))
+        return self._profile.reduce_seconds
+
+    def _for_reductions(self) -> float:
+        """Seconds that are kept for the findings of a run that goes on after them, a part of the time at most."""
+        if not self._policy.keep or self._time_is_up.left == float("inf"):
+            return 0.0
+        rounds = -(-len(self._findings()) // max(1, self._processes))
+        return min(rounds * self._profile.reduce_seconds, FOR_REDUCTIONS * self._whole)
+
+    def _leave(self, why: str) -> None:
+        """Nothing more is begun: what is left of a budget counts as left by all areas alike."""
+        left = self._planner.budget_left if self._policy.budget else 0
+        for place, run in enumerate(self._runs.values()):
+            run.leave(why, (int(left) + place) // len(self._runs))
+
+    def _goes_on(self, run: AreaRun) -> bool:
+        """Whether examples of an area are still to be planned or judged."""
+        return any(run.goes_on(stream) and self._planner.has_more(stream) for stream in run.streams)
+
+    def _end_areas(self) -> None:
+        if self._policy.keep:
+            return
+        reducing = {run.area for run, _, _ in self._findings()}
+        for run in list(self._runs.values()):
+            waiting = self._flying[run.area] or run.has_last or run.area in reducing
+            if not waiting and not self._goes_on(run):
+                self._end(run)
+
+    def _end(self, run: AreaRun) -> None:
+        del self._runs[run.area]
+        self._ended(run)
+
+
+def run_area(
+    area: str,
+    drivers: Sequence[OpenDriver],
+    oracle: Oracle,
+    profile: Profile,
+    emit: Emit = ignore,
+    reruns: int = RERUNS,
+    known: Set[str] = frozenset(),
+    time_is_up: Deadline = NO_DEADLINE,
+    policy: Policy = FIRST_FINDING,
+) -> Ran:
+    """Generated cases of one area on several drivers, those of equal capabilities together, in this process.
+
+    Faults of the generator whose kind is `known` are not reported again. No example is begun once
+    `time_is_up` says why.
+    """
+    run = AreaRun(area, drivers, oracle, profile, policy, emit, known)
+    executor = TaskRunner(drivers, oracle, profile, policy, emit, reruns, time_is_up)
+    ran: list[Ran] = []
+    size = chunk_size(policy, drivers, 1)
+    exploration = Exploration([run], profile, policy, size, 1, lambda run: ran.append(run.ran()), time_is_up)
+    for task, answer in executor.perform(exploration.tasks(), exploration.is_stale):
+        exploration.take(task, answer)
+    (found,) = ran
+    return found
+
+
+def chunk_size(policy: Policy, drivers: Sequence[OpenDriver], processes: int) -> int:
+    """How many examples a process gets at a time: in one process as many as drivers gain by."""
+    return max(policy.chunk, block_size(drivers)) if processes == 1 and not policy.keep else policy.chunk

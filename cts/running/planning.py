@@ -1,0 +1,166 @@
+"""Which examples are next: areas take turns, or those more often that still bring something new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from cts.judging.events import ExamplesJudged
+
+#: Chunks that are planned together.
+ROUND = 64
+
+#: The part of a round that all areas share alike, whatever they bring.
+ALIKE = 0.25
+
+#: By novelty, a round is planned from what all rounds so many before it brought. The chunks of so many rounds are
+#: minutes of work for thirty processes: nobody waits for one whose pipeline takes a minute to create.
+PLANNING_LAG = 16
+
+
+class Chunk(NamedTuple):
+    """So many examples of a stream, from the number `start` on."""
+
+    stream: str
+    start: int
+    count: int
+
+
+class Planner:
+    """Plans rounds of chunks of streams: each the examples of an area for drivers of equal capabilities.
+
+    `each` examples are planned of a stream, and `budget` of all together; 0: no such limit. By novelty a round
+    follows from what came of earlier rounds as a whole, so that no clock decides: the same answers give the same
+    chunks, on however many processes and after however many restarts.
+    """
+
+    def __init__(self, streams: Sequence[str], size: int, each: int, budget: int, *, by_novelty: bool) -> None:
+        self._streams = streams
+        self._size = size
+        self._by_novelty = by_novelty
+        self._next = dict.fromkeys(streams, 1)
+        self._each = each or float("inf")
+        #: Examples that are not planned yet.
+        self.budget_left = budget or float("inf")
+        self._rounds: list[list[Chunk]] = []
+        self._handed: set[Chunk] = set()
+        #: By stream and first number: how many examples an answer was about, and what came of them.
+        self._done: dict[tuple[str, int], tuple[int, ExamplesJudged | None]] = {}
+        self._covered = Counter[str]()
+        self._estimates = {stream: NoveltyEstimate() for stream in streams}
+        #: The chances of something new by stream, after each round that is whole.
+        self._after: list[list[float]] = []
+
+    def next(self) -> Chunk | None:
+        """The next chunk, or what is left of one, that nobody has.
+
+        None if answers are needed first, or none is left.
+        """
+        while True:
+            for chunks in self._rounds[-PLANNING_LAG:]:
+                for chunk in chunks:
+                    left = self._left(chunk)
+                    if left is not None and left not in self._handed:
+                        self._handed.add(left)
+                        return left
+            if not self._plan():
+                return None
+
+    def done(self, stream: str, start: int, count: int, judged: ExamplesJudged | None = None) -> None:
+        """Note that examples are done, with what came of them if that is known."""
+        self._done[stream, start] = count, judged if self._by_novelty else None
+        self._covered[stream] += count
+        self._count()
+
+    def has_more(self, stream: str) -> bool:
+        """Whether there are examples of a stream that are not planned, or not done."""
+        planned, covered = self._next[stream] - 1, self._covered[stream]
+        return covered < planned or (self.budget_left > 0 and max(planned, covered) < self._each)
+
+    def _left(self, chunk: Chunk) -> Chunk | None:
+        """What is left of a chunk: answers may have been about the first part of it."""
+        start, end = chunk.start, chunk.start + chunk.count
+        while start < end and (chunk.stream, start) in self._done:
+            start += self._done[chunk.stream, start][0]
+        return Chunk(chunk.stream, start, end - start) if start < end else None
+
+    def _count(self) -> None:
+        """Add what the rounds that are now whole have brought, in the order of their chunks."""
+        while len(self._after) < len(self._rounds):
+            chunks = self._rounds[len(self._after)]
+            if any(self._left(chunk) for chunk in chunks):
+                return
+            for chunk in chunks:
+                for judged in self._answers(chunk):
+                    self._estimates[chunk.stream].add(judged)
+            self._after.append([estimate.chance for estimate in self._estimates.values()])
+
+    def _answers(self, chunk: Chunk) -> Iterator[ExamplesJudged]:
+        start = chunk.start
+        while start < chunk.start + chunk.count:
+            count, judged = self._done[chunk.stream, start]
+            self._done[chunk.stream, start] = count, None
+            if judged is not None:
+                yield judged
+            start += count
+
+    def _plan(self) -> bool:
+        """Plan a round; whether there was one to plan, and enough is known for it."""
+        if self._by_novelty and len(self._after) < len(self._rounds) - PLANNING_LAG + 1:
+            return False
+        chunks = list(self._drawn(len(self._rounds)))
+        if not chunks:
+            return False
+        self._rounds.append(chunks)
+        self._count()
+        return True
+
+    def _drawn(self, number: int) -> Iterator[Chunk]:
+        streams = [stream for stream in self._streams if self._next[stream] <= self._each]
+        weights = [1.0] * len(streams)
+        if self._by_novelty and number >= PLANNING_LAG:
+            chances = dict(zip(self._streams, self._after[number - PLANNING_LAG], strict=True))
+            total = sum(chances[stream] for stream in streams)
+            if total > 0:
+                weights = [ALIKE / len(streams) + (1 - ALIKE) * chances[stream] / total for stream in streams]
+        for stream in interleaved(streams, weights, ROUND):
+            count = int(min(self._size, self.budget_left, self._each - self._next[stream] + 1))
+            if count > 0:
+                yield Chunk(stream, self._next[stream], count)
+                self._next[stream] += count
+                self.budget_left -= count
+
+
+class NoveltyEstimate:
+    """What drawn cases have that others lack; those that a driver cannot run have nothing."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+        self.seen: Counter[str] = Counter()
+
+    def add(self, judged: ExamplesJudged) -> None:
+        """Count the situations and facts of examples."""
+        self.drawn += judged.drawn
+        self.seen.update(judged.situations)
+        self.seen.update(judged.facts)
+
+    @property
+    def chance(self) -> float:
+        """How likely the next case has something that none of these has (Good 1953): the part of it seen once."""
+        return sum(count == 1 for count in self.seen.values()) / self.drawn if self.drawn else 1.0
+
+
+def interleaved(areas: Sequence[str], weights: Sequence[float], count: int) -> list[str]:
+    """So many areas by their weights, each spread evenly.
+
+    >>> interleaved(["a", "b"], [3, 1], 4)
+    ['a', 'a', 'b', 'a']
+    """
+    given = [0] * len(areas)
+    order = []
+    for _ in range(count if areas else 0):
+        place = max(range(len(areas)), key=lambda n: (weights[n] / (2 * given[n] + 1), -n))
+        given[place] += 1
+        order.append(areas[place])
+    return order

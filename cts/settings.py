@@ -1,0 +1,409 @@
+"""The settings of a run, each declared once.
+
+The options of `cts run`, `cts sweep`, `cts campaign` and pytest, the table `[tool.cts]` and its schema follow from this
+declaration. A setting is added here, and where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+#: The verbs that run cases.
+RUN, SWEEP, CAMPAIGN = "run", "sweep", "campaign"
+_ALL = (RUN, SWEEP, CAMPAIGN)
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a setting is given. `flags` are its option, by default `--name`.
+
+    `verbs` have it, and `pytest` says of what the option `--cts-name` is in pytest, "" for none. `key` is its name in
+    `[tool.cts]`: by default that of the setting, "" for none. `at_least` bounds numbers. A path is a file or folder
+    to `write`, or one to read. `complete` names the function of `cts.cli.completion`. One that says who carries out
+    the run, and how it is reported, goes with `--resume` (`resumed`).
+    """
+
+    help: str
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    verbs: tuple[str, ...] = _ALL
+    pytest: str = ""
+    key: str | None = None
+    at_least: float | None = None
+    write: bool = False
+    complete: str = ""
+    resumed: bool = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked for. None is what was not said, where that is not a value. `origins` says where a setting
+    stands that was not typed, by its name.
+    """
+
+    driver: Annotated[
+        tuple[str, ...],
+        Option(
+            "A driver to test, e.g. emulator:subgroup_size=64. Repeatable. {device} in it is the device of each "
+            "process, see --devices.",
+            ("--driver", "-d"),
+            key="drivers",
+            complete="drivers",
+        ),
+    ] = ()
+    area: Annotated[
+        tuple[str, ...],
+        Option(
+            "Generate cases of this area only. Repeatable.",
+            verbs=(RUN, CAMPAIGN),
+            key="areas",
+            complete="areas",
+        ),
+    ] = ()
+    corpus: Annotated[
+        bool | None,
+        Option("Run the corpus. Default: yes, unless CASEs are given.", ("--corpus/--no-corpus",), verbs=(RUN,)),
+    ] = None
+    generate: Annotated[
+        bool | None,
+        Option("Generate cases. Default: yes, unless CASEs are given.", ("--generate/--no-generate",), verbs=(RUN,)),
+    ] = None
+    profile: Annotated[
+        str,
+        Option(
+            "smoke (20 examples, seed 0), default (500) or nightly (10000).",
+            verbs=(RUN,),
+            pytest="smoke, default (the default) or nightly",
+            complete="profiles",
+        ),
+    ] = "default"
+    max_examples: Annotated[
+        int | None,
+        Option(
+            "Generated cases per area and driver.",
+            metavar="N",
+            verbs=(RUN,),
+            pytest="generated cases per area and driver",
+            at_least=1,
+        ),
+    ] = None
+    cases: Annotated[
+        int | None,
+        Option(
+            "Generated cases of all areas together, in the place of --max-examples.",
+            metavar="N",
+            verbs=(RUN, CAMPAIGN),
+            key="",
+            at_least=1,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(
+            "Seed of generation; printed by every run.", pytest="seed of generation; the header prints it", at_least=0
+        ),
+    ] = None
+    keep: Annotated[
+        int,
+        Option(
+            "Go on after findings: judge all cases, and keep the N shortest of each suspected cause. "
+            "0: an area ends with its first finding.",
+            metavar="N",
+            verbs=(RUN, CAMPAIGN),
+            key="",
+            at_least=0,
+        ),
+    ] = 0
+    by_novelty: Annotated[
+        bool,
+        Option(
+            "Generate more cases of areas that still bring something new.",
+            ("--by-novelty/--in-turn",),
+            verbs=(RUN, CAMPAIGN),
+            key="",
+        ),
+    ] = False
+    chunk: Annotated[
+        int,
+        Option(
+            "Generated cases that a process gets at a time.", metavar="N", verbs=(RUN, CAMPAIGN), key="", at_least=1
+        ),
+    ] = 10
+    sets: Annotated[
+        int,
+        Option(
+            "Run each generated case that passes with so many other operands and contents of buffers, too.",
+            metavar="N",
+            verbs=(RUN, CAMPAIGN),
+            key="",
+            at_least=0,
+        ),
+    ] = 0
+    sweep: Annotated[
+        int,
+        Option(
+            "Also judge so many parameter sets of each universe.",
+            metavar="N",
+            verbs=(RUN, CAMPAIGN),
+            key="",
+            at_least=0,
+        ),
+    ] = 0
+    max_sets: Annotated[
+        int | None,
+        Option(
+            "Only so many parameter sets of each universe, evenly spread.",
+            metavar="N",
+            verbs=(SWEEP,),
+            key="",
+            at_least=1,
+        ),
+    ] = None
+    listed: Annotated[
+        bool,
+        Option(
+            "Instead: one smallest and one largest case of everything that the drivers list, named after its row.",
+            ("--listed",),
+            verbs=(RUN,),
+            key="",
+        ),
+    ] = False
+    failed: Annotated[
+        Path | None,
+        Option(
+            "Instead: what failed in this run, on its drivers unless others are given.",
+            metavar="RUN",
+            verbs=(RUN,),
+            pytest="only what failed in this run of before",
+            key="",
+        ),
+    ] = None
+    keyword: Annotated[
+        tuple[str, ...],
+        Option(
+            "Only cases with this text in their names, upper or lower case: of corpus cases as `cts list` prints "
+            "them, generated.AREA, of other files without folder. Repeatable: all must match.",
+            ("-k",),
+            metavar="TEXT",
+            verbs=(RUN,),
+            key="",
+        ),
+    ] = ()
+    shard: Annotated[
+        str,
+        Option(
+            "Only this part of all cases, by their content: 2/3 is the second of three.",
+            metavar="I/N",
+            pytest="only this part of all cases, by their content, such as 2/3",
+        ),
+    ] = "1/1"
+    jobs: Annotated[
+        str,
+        Option(
+            "Processes that share the run; auto: one for each processor.",
+            ("--jobs", "-j"),
+            metavar="N",
+            resumed=True,
+        ),
+    ] = "1"
+    devices: Annotated[
+        str | None,
+        Option(
+            "The devices of the processes, in turn: 0,1. For {device} in --driver.",
+            metavar="LIST",
+            key="",
+            resumed=True,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Option(
+            'Use the workers of this Dask scheduler that declare --resources "cts=1", and no processes here.',
+            metavar="ADDRESS",
+            key="",
+            resumed=True,
+        ),
+    ] = None
+    max_time: Annotated[
+        float | None,
+        Option(
+            "Begin nothing after so many seconds.",
+            metavar="S",
+            pytest="begin no case after so many seconds",
+            at_least=0,
+            resumed=True,
+        ),
+    ] = None
+    exitfirst: Annotated[
+        bool, Option("Stop at the first finding.", ("-x", "--exitfirst"), verbs=(RUN, SWEEP), key="")
+    ] = False
+    quarantine: Annotated[
+        Path | None,
+        Option(
+            "Cases known to hang or crash a device: left out, or run last.",
+            metavar="FILE",
+            pytest="cases known to hang or crash a device: left out or last",
+        ),
+    ] = None
+    baseline: Annotated[
+        Path | None,
+        Option(
+            "Known failures: new ones and unexpected passes fail the run.",
+            metavar="FILE",
+            pytest="failures that are known; a listed case that passes fails",
+        ),
+    ] = None
+    validation: Annotated[
+        bool,
+        Option(
+            "Load the drivers' validation layers: a case that they reject is an error.",
+            ("--validation/--no-validation",),
+            pytest="load validation layers: a case that one rejects is an error",
+        ),
+    ] = False
+    transform: Annotated[
+        tuple[str, ...],
+        Option(
+            "Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable.",
+            verbs=(RUN, CAMPAIGN),
+            key="transforms",
+        ),
+    ] = ()
+    forms: Annotated[
+        int,
+        Option(
+            "Also run each driver that runs modules with every module in so many other forms.",
+            metavar="N",
+            verbs=(RUN,),
+            at_least=0,
+        ),
+    ] = 0
+    optimised: Annotated[
+        int,
+        Option(
+            "Also run each driver that runs modules with every module after so many drawn lists of passes of "
+            "spirv-opt.",
+            metavar="N",
+            verbs=(RUN,),
+            at_least=0,
+        ),
+    ] = 0
+    stages: Annotated[
+        str,
+        Option(
+            "Also run each driver that can in these shader stages: all, or names such as fragment,miss. Cases of "
+            "cooperative vectors alone run there.",
+            metavar="NAMES",
+            verbs=(RUN,),
+        ),
+    ] = ""
+    reruns: Annotated[
+        int,
+        Option(
+            "How often a finding is run again, to find flaky ones.",
+            metavar="N",
+            pytest="how often a finding is run again, to find flaky ones (1)",
+            at_least=0,
+        ),
+    ] = 1
+    reduce_seconds: Annotated[
+        float,
+        Option(
+            "How long each finding of generated cases or parameter sets is made smaller; 0: not at all.",
+            metavar="S",
+            pytest="how long a finding of generated cases is made smaller (20)",
+            at_least=0,
+            resumed=True,
+        ),
+    ] = 20.0
+    json: Annotated[
+        Path | None,
+        Option("Write events as JSON lines to this file; - for stdout.", metavar="FILE", write=True, resumed=True),
+    ] = None
+    junit: Annotated[
+        Path | None, Option("Write JUnit XML when the run ends.", metavar="FILE", write=True, resumed=True)
+    ] = None
+    html: Annotated[
+        Path | None, Option("Write an HTML report when the run ends.", metavar="FILE", write=True, resumed=True)
+    ] = None
+    bundle_dir: Annotated[
+        Path | None,
+        Option(
+            "Write a bundle for each finding, to report it to others.",
+            metavar="DIR",
+            pytest="write a bundle of each finding, to be shown to others",
+            write=True,
+            resumed=True,
+        ),
+    ] = None
+    bundle_seconds: Annotated[
+        float,
+        Option(
+            "How long to minimise the case of each bundle; 0: not at all.",
+            metavar="S",
+            pytest="how long a bundle's case is made smaller (20)",
+            at_least=0,
+            resumed=True,
+        ),
+    ] = 20.0
+    save_dir: Annotated[
+        Path,
+        Option(
+            "The folder of runs, in which this run gets its own.",
+            metavar="DIR",
+            pytest="the folder of runs, which gets one for this session (cts-run)",
+            write=True,
+        ),
+    ] = Path("cts-run")
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    def origin(self, *names: str) -> str:
+        """Where settings stand that were not typed, for messages; "" where all were."""
+        return ", ".join(self.origins[name] for name in names if name in self.origins)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting: its name, its type without None, its default, and how it is given."""
+
+    name: str
+    kind: type
+    default: Any
+    option: Option
+
+    @property
+    def is_list(self) -> bool:
+        return self.kind is tuple
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Its option on the command line."""
+        return self.option.flags or (f"--{self.name.replace('_', '-')}",)
+
+    @property
+    def key(self) -> str:
+        """Its name in `[tool.cts]`, "" for none."""
+        return self.name.replace("_", "-") if self.option.key is None else self.option.key
+
+
+@cache
+def declared() -> dict[str, Declared]:
+    """All settings by name, in their order."""
+    hints = get_type_hints(Settings, include_extras=True)
+    found = {}
+    for one in fields(Settings):
+        kind, *metadata = get_args(hints[one.name])
+        if metadata and isinstance(metadata[0], Option):
+            plain = next((k for k in get_args(kind) if k is not type(None)), kind) if kind is not tuple else tuple
+            origin = getattr(kind, "__origin__", None)
+            found[one.name] = Declared(one.name, tuple if origin is tuple else plain, one.default, metadata[0])
+    return found
+
+
+def of_verb(verb: str) -> list[Declared]:
+    """The settings of a verb, in their order."""
+    return [one for one in declared().values() if verb in one.option.verbs]
