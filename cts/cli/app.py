@@ -37,6 +37,7 @@ VERBS = {
     "sweep": Verb("sweep:sweep", EXIT_STATUS, "sweep:Sweep"),
     "campaign": Verb("campaign:campaign", EXIT_STATUS),
     "validation": Verb("validation:validation", EXIT_STATUS),
+    "merge": Verb("merge:merge", EXIT_STATUS),
     "diff": Verb("diff:diff"),
     "history": Verb("history:history"),
     "baseline": Verb("baseline:baseline"),

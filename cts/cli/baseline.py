@@ -47,4 +47,4 @@ def baseline(
         typer.echo(f"note: {left_out} timeouts are left out, which a busy machine may cause: --timeouts", err=True)
     if why:
         typer.echo(f"# of a run that is incomplete: {why}")
-    typer.echo(document(listed, stored_run.manifest.drivers, reason, link), nl=False)
+    typer.echo(document(listed, stored_run.manifest.drivers, reason, link, stored_run.failing()), nl=False)

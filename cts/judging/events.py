@@ -363,6 +363,7 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     at: float = 0.0
     where: str = ""
     restarts: int = 0
+    part: int = 0
 
 
 class Result(_Event, frozen=True, tag="result"):

@@ -7,9 +7,10 @@ those with `when` are a quarantine.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,35 +82,64 @@ def load(path: Path) -> tuple[Baseline, Quarantine]:
     return Baseline(tuple(known)), Quarantine(tuple(kept))
 
 
-def document(results: Sequence[Result], drivers: Sequence[DriverOpened], reason: str, link: str = "") -> str:
+def document(
+    results: Sequence[Result],
+    drivers: Sequence[DriverOpened],
+    reason: str,
+    link: str = "",
+    failing: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({}),
+) -> str:
     """The text of a baseline that lists the failures among results.
 
-    A driver is named by its identity where that is known: a device, and the version of its driver; and with its shader
-    stage, if that is not compute.
-    A generated case is named `generated.AREA.HASH`, after what it was shrunk to; all sets of a universe `sweep.NAME`.
+    A driver is named by its identity where that is known: a device, and the version of its driver; and with its
+    shader stage, if that is not compute. A generated case is named `generated.AREA.HASH`, after what it was shrunk
+    to; all sets of a universe `sweep.NAME`. Of a run that went on after findings, `failing` has by driver and
+    suspected cause the content hashes of all cases that failed: these are listed, with those that they were shrunk
+    to.
     """
     entries: list[dict[str, Any]] = []
     opened = {d.driver: d for d in drivers}
-    for result in results:
+    for result in _of_different_causes(results):
         if not result.verdict.is_finding:
             continue
-        case = result.finding.case.name if result.finding is not None else result.name
-        if result.area == AREA:
-            case = ".".join(result.name.split(".")[:2])
-        elif result.generated and result.finding is not None:
-            case = generated_name(result.area, result.finding.case)
         driver = opened.get(result.driver)
         match: dict[str, Any] = {"driver": glob((driver and driver.identity) or result.driver)}
         if driver is not None and driver.stage is not Stage.COMPUTE:
             match["stages"] = [driver.stage.value]
-        match["cases"] = glob(case)
-        entry = {"match": match, "verdict": result.verdict.value, "reason": reason}
+        cases, verdicts = _listed_cases(result, results, failing)
+        match["cases"] = cases
+        entry = {"match": match, "verdict": verdicts[0] if len(verdicts) == 1 else verdicts, "reason": reason}
         entries.append({**entry, "link": link} if link else entry)
     head = f"schema: 1\nhashes: {HASHES}\n"
     lines = [flow(e) for e in entries]
     if not lines:
         return f"{head}entries: []\n"
     return head + "\n".join(["entries:", *(f"  - {line}" for line in lines)]) + "\n"
+
+
+def _of_different_causes(results: Sequence[Result]) -> list[Result]:
+    """Results, but of those with one suspected cause on one driver, whatever their areas, the first."""
+    found: dict[object, Result] = {}
+    for result in results:
+        found.setdefault((result.driver, result.cause or result.name), result)
+    return list(found.values())
+
+
+def _listed_cases(
+    result: Result, results: Sequence[Result], failing: Mapping[tuple[str, str], Sequence[str]]
+) -> tuple[str | list[str], list[str]]:
+    """How the cases of a result are named, and the verdicts that they have."""
+    if result.cause:
+        alike = [r for r in results if (r.driver, r.cause) == (result.driver, result.cause)]
+        shrunk = [r.finding.case.content_hash for r in alike if r.finding is not None]
+        verdicts = dict.fromkeys([result.cause.partition(":")[0], *(r.verdict.value for r in alike)])
+        return list(dict.fromkeys([*failing.get((result.driver, result.cause), ()), *shrunk])), list(verdicts)
+    case = result.finding.case.name if result.finding is not None else result.name
+    if result.area == AREA:
+        case = ".".join(result.name.split(".")[:2])
+    elif result.generated and result.finding is not None:
+        case = generated_name(result.area, result.finding.case)
+    return glob(case), [result.verdict.value]
 
 
 def generated_name(area: str, case: Case) -> str:

@@ -66,7 +66,6 @@ class AreaRun:
         self.specs = tuple(d.spec for d in drivers)
         #: Whether anything is known of the area: an example has been judged, or there is none.
         self.taken = False
-        self._drivers = {d.spec: d for d in drivers}
         self._oracle = oracle
         self._profile = profile
         self._policy = policy
@@ -172,7 +171,7 @@ class AreaRun:
                     faults[kind] = (group.specs[0], faulty)
             for spec in group.specs:
                 by_cause = self._policy.keep > 0
-                results[spec] = of_area(self.area, self._drivers[spec], exploration.results[spec], by_cause=by_cause)
+                results[spec] = of_area(self.area, spec, exploration.results[spec], by_cause=by_cause)
         profile = self._profile
         assert profile.seed is not None, "profile() settles the seed"
         told_faults = {

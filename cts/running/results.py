@@ -45,14 +45,14 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
     )
 
 
-def of_area(area: str, driver: OpenDriver, explored: Explored, *, by_cause: bool) -> list[Result]:
+def of_area(area: str, spec: str, explored: Explored, *, by_cause: bool) -> list[Result]:
     """The results of the generated cases of an area on one driver: one, or one for each suspected cause.
 
     The first has the counts. A result of a cause is named after it: two runs have the same names.
     """
     name = f"generated.{area}"
     whole = Result(
-        driver.spec,
+        spec,
         area,
         name,
         generated=True,
@@ -73,9 +73,7 @@ def of_area(area: str, driver: OpenDriver, explored: Explored, *, by_cause: bool
         counted = (
             whole
             if not place
-            else Result(
-                driver.spec, area, name, generated=True, verdict=found.verdict, examples=0, unsupported=0, seconds=0.0
-            )
+            else Result(spec, area, name, generated=True, verdict=found.verdict, examples=0, unsupported=0, seconds=0.0)
         )
         results.append(
             msgspec.structs.replace(

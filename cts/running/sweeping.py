@@ -59,7 +59,7 @@ class SweepRun:
         for event in events:
             if event.universe == self.entry.name and event.driver in self._progress:
                 details = {State[name]: text for name, text in event.details.items()}
-                before = Judged(_unpacked(event.states), Counter(event.excluded), details, event.seconds)
+                before = Judged(unpacked(event.states), Counter(event.excluded), details, event.seconds)
                 self._progress[event.driver].put(event.start, before)
                 self._emit(event)
 
@@ -102,7 +102,7 @@ class SweepRun:
                     self.entry.name,
                     task.start,
                     task.stop - task.start,
-                    _packed(judged.states),
+                    packed(judged.states),
                     dict(judged.excluded),
                     {state.name: text for state, text in judged.details.items()},
                     round(judged.seconds, 6),
@@ -193,9 +193,11 @@ class SweepRun:
                 )
 
 
-def _packed(states: States) -> str:
+def packed(states: States) -> str:
+    """The states of sets as a text."""
     return base64.b64encode(zlib.compress(states.tobytes())).decode()
 
 
-def _unpacked(text: str) -> States:
+def unpacked(text: str) -> States:
+    """The states of a text."""
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)

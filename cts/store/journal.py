@@ -82,7 +82,7 @@ def _key(event: Event) -> object:
         case Result():
             return event.driver, event.name, lacks_time(event), event.examples, event.alike
         case ExamplesJudged():
-            return event.driver, event.area, event.start, event.last
+            return event.driver, event.area, event.start, event.last, event.part
         case SetsJudged():
             return event.driver, event.universe, event.start, event.count, event.states
         case Rejected() | Trouble() | NotValidated():

@@ -50,6 +50,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     `hashes` is how its content hashes were computed (`cts.model.identity.HASHES`); runs of format 1 do not say.
     `keep`, `budget`, `by_novelty` and `chunk` are the policy by which generated cases are looked for; a run whose
     examples are planned by novelty says the digest of the suite's own `files`. `devices` are those of its processes.
+    A run that was merged has the folders of its `parts`.
     """
 
     format: int
@@ -81,6 +82,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     chunk: int = CHUNK
     files: str = ""
     devices: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
 
 import cts
 from cts.errors import BadInput
@@ -16,6 +19,7 @@ from cts.judging.events import (
     DriverOpened,
     Event,
     ExamplesJudged,
+    Finding,
     GeneratorFault,
     NotValidated,
     Rejected,
@@ -28,6 +32,7 @@ from cts.judging.events import (
 from cts.judging.judge import ResumeState
 from cts.model.identity import HASHES
 from cts.running.boot import boot
+from cts.running.counts import digests
 from cts.running.deadline import lacks_time
 from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
@@ -65,6 +70,14 @@ class Run:
         """The results that are neither pass nor left out."""
         return [r for r in self.results if r.verdict.is_finding or r.verdict is Verdict.ERROR]
 
+    def failing(self) -> dict[tuple[str, str], list[str]]:
+        """By driver and suspected cause, the content hashes of generated cases that did not pass and are not known."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
+        for one in self.examples:
+            for cause, hashes in one.failing.items():
+                found.setdefault((one.driver, cause), {}).update(dict.fromkeys(d.hex() for d in digests(hashes)))
+        return {key: sorted(hashes) for key, hashes in sorted(found.items())}
+
     @property
     def incomplete(self) -> tuple[str, ...]:
         """Why something that was asked for has no verdict, a reason each; none where all has one."""
@@ -80,9 +93,27 @@ class Run:
         return tuple(reasons)
 
     @property
+    def outcome(self) -> str:
+        """A digest of all that the run found, whenever, wherever and in whatever order it was judged."""
+        results = sorted(self.results, key=lambda r: (r.driver, r.name))
+        plain = [msgspec.structs.replace(r, seconds=0.0, finding=_timeless(r.finding)) for r in results]
+        counted: dict[str, dict[str, int]] = {}
+        for one in self.examples:
+            for name in ("facts", "situations", "verdicts", "known"):
+                Counter.update(counted.setdefault(f"{one.driver} {one.area} {name}", Counter()), getattr(one, name))
+        swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
+        text = msgspec.json.encode([plain, self.failing(), counted, swept], order="sorted")
+        return hashlib.sha256(text).hexdigest()[:16]
+
+    @property
     def older(self) -> str:
         """Where an older suite wrote it in another form: what follows from that, else ""."""
         return older(self.path, self.manifest)
+
+
+def _timeless(finding: Finding | None) -> Finding | None:
+    """A finding without how many runs it took to make it smaller."""
+    return None if finding is None else msgspec.structs.replace(finding, reduction=None)
 
 
 def load(path: Path) -> Run:
@@ -127,7 +158,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
     judged: list[CaseJudged] = []
     sets: list[SetsJudged] = []
     swept: dict[tuple[str, str], UniverseSwept] = {}
-    examples: dict[tuple[str, str, int, bool], ExamplesJudged] = {}
+    examples: dict[tuple[str, str, int, bool, int], ExamplesJudged] = {}
     problems: dict[Rejected | Trouble, None] = {}
     footer, missing = None, None
     for event in events:
@@ -137,7 +168,7 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
             case DriverOpened():
                 footer = None  # the run goes on
             case ExamplesJudged():
-                examples[event.driver, event.area, event.start, event.last] = event
+                examples[event.driver, event.area, event.start, event.last, event.part] = event
             case CaseJudged():
                 judged.append(event)
             case SetsJudged():
@@ -235,6 +266,10 @@ def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, 
 
 def _check(path: Path, manifest: Manifest) -> None:
     where = str(path)
+    if manifest.parts:
+        raise BadInput(
+            "merged-run", "runs that were merged cannot be resumed", where, f"its parts: {', '.join(manifest.parts)}"
+        )
     if manifest.origin != "cts run":
         raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
     if (why := older(path, manifest)) != "":

@@ -14,6 +14,7 @@ from cts.pictures import Limits
 from cts.plugins import registry
 from cts.report.failure import file_name, reproduce
 from cts.report.html.cards import Cited, Pictures, details, headline
+from cts.report.html.covered import covered_view
 from cts.report.html.testing import facts_tested
 from cts.report.triage import Failure, Group, in_common, triage
 from cts.running.tally import Tally, tally_of
@@ -67,6 +68,7 @@ def view(
         "facts": facts_tested(run, samples) if coverage else [],
         "samples": {area: len(drawn) for area, drawn in samples.items()},
         "with_coverage": coverage,
+        "generated": covered_view(run.examples, run.sets),
     }
 
 
