@@ -10,60 +10,47 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType, defstruct
 
 from cts.errors import BadInput
 from cts.input_files import Kind, is_file, utf8_text
+from cts.settings import Declared, declared
 
 FILE = "pyproject.toml"
 TABLE = "tool.cts"
 
 _KIND = Kind("config", "a TOML file in UTF-8")
 
-_Count = Annotated[int, Meta(ge=0)]
-_Seconds = Annotated[float, Meta(ge=0)]
 _Path = Annotated[
     str, Meta(description="A path, relative to the folder of this file.", min_length=1, pattern=r"^[^\x00]*$")
 ]
 
 
-class Settings(Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Defaults for the options of `cts run` of the same names; `drivers`, `areas` and `transforms` are repeated ones.
-
-    Sessions of pytest have those that are options `--cts-...`.
-    """
-
-    drivers: tuple[str, ...] | UnsetType = UNSET
-    areas: tuple[str, ...] | UnsetType = UNSET
-    corpus: bool | UnsetType = UNSET
-    generate: bool | UnsetType = UNSET
-    profile: str | UnsetType = UNSET
-    max_examples: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    seed: _Count | UnsetType = UNSET
-    shard: Annotated[str, Meta(examples=["2/3"])] | UnsetType = UNSET
-    jobs: Annotated[int, Meta(ge=1)] | Literal["auto"] | UnsetType = UNSET
-    max_time: _Seconds | UnsetType = UNSET
-    quarantine: _Path | UnsetType = UNSET
-    baseline: _Path | UnsetType = UNSET
-    validation: bool | UnsetType = UNSET
-    transforms: tuple[str, ...] | UnsetType = UNSET
-    forms: _Count | UnsetType = UNSET
-    stages: str | UnsetType = UNSET
-    optimised: _Count | UnsetType = UNSET
-    reruns: _Count | UnsetType = UNSET
-    save_dir: _Path | UnsetType = UNSET
-    bundle_dir: _Path | UnsetType = UNSET
-    bundle_seconds: _Seconds | UnsetType = UNSET
-    json: _Path | UnsetType = UNSET
-    junit: _Path | UnsetType = UNSET
-    html: _Path | UnsetType = UNSET
+def _type(setting: Declared) -> Any:
+    """What a value of a setting may be in TOML."""
+    at_least = setting.option.at_least
+    bounds = Meta(ge=int(at_least)) if at_least is not None else None
+    kinds: dict[type, Any] = {Path: _Path, tuple: tuple[str, ...]}
+    if setting.name == "jobs":
+        return Annotated[int, Meta(ge=1)] | Literal["auto"]
+    kind = kinds.get(setting.kind, setting.kind)
+    return Annotated[kind, bounds] if bounds is not None else kind
 
 
 #: The type of each setting, by its key.
-_TYPES = {field.encode_name: field.type for field in msgspec.structs.fields(Settings)}
+_TYPES: dict[str, Any] = {one.key: _type(one) for one in declared().values() if one.key}
+
+#: The table as a whole. Sessions of pytest have those of its settings that are options `--cts-...`.
+Table = defstruct(
+    "Settings",
+    [(key.replace("-", "_"), kind | UnsetType, UNSET) for key, kind in _TYPES.items()],
+    rename="kebab",
+    frozen=True,
+    forbid_unknown_fields=True,
+)
 
 #: Settings that are paths, by key.
-_PATHS = frozenset(key for key, kind in _TYPES.items() if _Path in getattr(kind, "__args__", ()))
+_PATHS = frozenset(one.key for one in declared().values() if one.key and one.kind is Path)
 
 
 @dataclass(frozen=True)

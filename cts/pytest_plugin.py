@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cts.settings import declared
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,38 +30,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SPEC",
         help="run conformance cases on this driver, e.g. emulator:subgroup_size=64 (repeatable)",
     )
-    group.addoption("--cts-profile", metavar="NAME", help="smoke, default (the default) or nightly")
-    group.addoption("--cts-max-examples", type=int, metavar="N", help="generated cases per area and driver")
-    group.addoption("--cts-seed", type=int, metavar="N", help="seed of generation; the header prints it")
-    group.addoption(
-        "--cts-save-dir",
-        metavar="DIR",
-        help="the folder of runs, which gets one for this session (cts-run)",
-    )
-    group.addoption("--cts-bundle-dir", metavar="DIR", help="write a bundle of each finding, to be shown to others")
-    group.addoption(
-        "--cts-bundle-seconds", type=float, metavar="S", help="how long a bundle's case is made smaller (20)"
-    )
-    group.addoption("--cts-quarantine", metavar="FILE", help="cases known to hang or crash a device: left out or last")
-    group.addoption("--cts-baseline", metavar="FILE", help="failures that are known; a listed case that passes fails")
-    group.addoption(
-        "--cts-reruns", type=int, metavar="N", help="how often a finding is run again, to find flaky ones (1)"
-    )
-    group.addoption("--cts-shard", metavar="I/N", help="only this part of all cases, by their content, such as 2/3")
-    group.addoption("--cts-max-time", type=float, metavar="S", help="begin no case after so many seconds")
-    group.addoption(
-        "--cts-validation",
-        action="store_true",
-        default=None,
-        help="load validation layers: a case that one rejects is an error",
-    )
-    group.addoption(
-        "--cts-no-validation",
-        action="store_false",
-        dest="cts_validation",
-        default=None,
-        help="load none, whatever pyproject.toml says",
-    )
+    for setting in (one for one in declared().values() if one.option.pytest):
+        name, text = setting.name.replace("_", "-"), setting.option.pytest
+        if setting.kind is bool:
+            destination = f"cts_{setting.name}"
+            group.addoption(f"--cts-{name}", action="store_true", default=None, help=text)
+            group.addoption(
+                f"--cts-no-{name}",
+                action="store_false",
+                dest=destination,
+                default=None,
+                help="not that, whatever pyproject.toml says",
+            )
+        else:
+            kind = setting.kind if setting.kind in (int, float) else None
+            group.addoption(f"--cts-{name}", type=kind, metavar=setting.option.metavar or name.upper(), help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:

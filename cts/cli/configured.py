@@ -12,9 +12,6 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from cts.config import Config
 
-#: Parameters that may be given several times have plural settings.
-_PLURALS = {"drivers": "driver", "areas": "area", "transforms": "transform"}
-
 #: Makes a verb look for no file.
 OFF = "--no-config"
 
@@ -39,7 +36,9 @@ def parameter(key: str) -> str:
     >>> parameter("max-examples"), parameter("drivers")
     ('max_examples', 'driver')
     """
-    return _PLURALS.get(key, key.replace("-", "_"))
+    from cts.settings import declared
+
+    return next(one.name for one in declared().values() if one.key == key)
 
 
 def typed(context: typer.Context) -> list[str]:

@@ -31,13 +31,13 @@ def schema(
     """Print the JSON Schema of a case, or of another file, for editors and other tools."""
     import msgspec
 
-    from cts.config import Settings
+    from cts.config import Table
     from cts.dispatch import model
     from cts.model import Case
     from cts.sweeps.universe import UniverseFile
     from cts.validation.rules import RuleFile
 
-    of = {Kind.CASE: Case, Kind.CONFIG: Settings, Kind.UNIVERSE: UniverseFile, Kind.RULES: RuleFile}
+    of = {Kind.CASE: Case, Kind.CONFIG: Table, Kind.UNIVERSE: UniverseFile, Kind.RULES: RuleFile}
     schema_of_kind = model.schema() if kind is Kind.DISPATCH else msgspec.json.schema(of[kind])
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema_of_kind}
     typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

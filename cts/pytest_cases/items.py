@@ -29,13 +29,14 @@ from cts.report.reasons import unsupported_lines
 from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
-from cts.running.areas import run_area
 from cts.running.cases import run_entries
+from cts.running.exploring import run_area
 from cts.running.names import root
 from cts.running.opening import described, not_validated, open_driver
 from cts.running.runner import Plan
 from cts.running.tally import Tally
 from cts.store import RunFolder
+from cts.store.failed import failed
 from cts.verdict import CLEAN, Verdict
 
 #: The property of a test in pytest's own JUnit XML that names its driver.
@@ -97,6 +98,8 @@ class Session:
         self._unsent: list[ev.Event] = []
         #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
+        #: What failed in another run, where nothing else is to run: names of cases, and files.
+        self.failed: tuple[str, ...] | None = None
         self._open: dict[str, OpenDriver] = {}
         self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
@@ -110,6 +113,8 @@ class Session:
             request = Request.of(config)
             plan = plan_of(request, worker.get("cts_seed"))
             session = cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None)
+            if (before := request.path("failed")) is not None:
+                session.failed = failed(store.load(before)).targets
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
@@ -191,7 +196,10 @@ class Session:
     def _is_ours(self, path: Path, parent: pytest.Collector) -> bool:
         """Corpus files, files named on the command line, and what has a case's `program` but no run has saved."""
         try:
-            if corpus.of_path(path).in_corpus or parent.session.isinitpath(path):
+            entry = corpus.of_path(path)
+            if self.failed is not None:
+                return entry.name in self.failed
+            if entry.in_corpus or parent.session.isinitpath(path):
                 return True
             data = read_bytes(path, FILE)
         except BadInput:  # another tool's file, which need not be one of ours
@@ -295,7 +303,13 @@ class Areas(pytest.File):
 
     session_of_cts: Session
 
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        if self.session_of_cts.failed is not None:
+            for path in (Path(name) for name in self.session_of_cts.failed if Path(name).name.startswith("generated.")):
+                file: CaseFile = CaseFile.from_parent(self, path=path.resolve())
+                file.session_of_cts = self.session_of_cts
+                yield file
+            return
         for area in self.session_of_cts.areas:
             for spec in self.session_of_cts.drivers:
                 item = AreaItem.for_driver(self, self.session_of_cts, f"generated.{area}[{spec}]", spec)

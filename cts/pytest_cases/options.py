@@ -19,22 +19,10 @@ from cts.running.outputs import check_folder
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
+from cts.settings import declared
 
-#: What is built in, by the keys of `[tool.cts]`; where nothing is, None.
-BUILT_IN: Mapping[str, Any] = {
-    "profile": "default",
-    "max-examples": None,
-    "seed": None,
-    "shard": "1/1",
-    "max-time": None,
-    "quarantine": None,
-    "baseline": None,
-    "validation": False,
-    "reruns": 1,
-    "save-dir": "cts-run",
-    "bundle-dir": None,
-    "bundle-seconds": 20.0,
-}
+#: The settings that are options of pytest, by the keys of `[tool.cts]` or else by their names.
+OPTIONS = {one.name.replace("_", "-"): one for one in declared().values() if one.option.pytest}
 
 
 @dataclass(frozen=True)
@@ -52,9 +40,9 @@ class Request:
         found = find(config.invocation_params.dir)
         settings = found.settings if found is not None else {}
         values, origins = {}, {}
-        for key, built_in in BUILT_IN.items():
+        for key, setting in OPTIONS.items():
             given = config.getoption(f"--cts-{key}")
-            values[key] = given if given is not None else settings.get(key, built_in)
+            values[key] = given if given is not None else settings.get(key, setting.default)
             if given is None and found is not None and key in settings:
                 origins[key] = found.place(key)
         return cls(tuple(dict.fromkeys(config.getoption("--cts-driver"))), values, found, origins)
@@ -84,9 +72,15 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
     with checks.part(", ".join(origins[key] for key in ("profile", "max-examples", "seed") if key in origins)):
         settings = profile(values["profile"], values["max-examples"], seed, shard)
         check_shared_seed(values["profile"], seed, shard, "--cts-")
-    for key in ("max-time", "reruns", "bundle-seconds"):
-        if values[key] is not None and values[key] < 0:
-            checks.errors.append(BadInput(key, f"{values[key]:g}", f"--cts-{key}", "0 or more"))
+    for key, setting in OPTIONS.items():
+        least = setting.option.at_least
+        if (
+            key not in ("max-examples", "seed")
+            and least is not None
+            and values[key] is not None
+            and values[key] < least
+        ):
+            checks.errors.append(BadInput(key, f"{values[key]:g}", f"--cts-{key}", f"{least:g} or more"))
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.path("quarantine"), request.path("baseline"))

@@ -173,7 +173,7 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
         yield f"found by a sweep, then reduced{_how_far(finding)}"
     elif result.generated and finding is not None:
         seed = f" of seed {header.seed}" if header else ""
-        then = f"then shrunk{_how_far(finding)}" if finding.shrunk else "not shrunk"
+        then = f"then shrunk{_how_far(finding)}" if finding.shrunk else "not shrunk: quarantine"
         alike = f"; {result.alike} examples are like it" if result.alike > 1 else ""
         yield f"found at example {result.number or result.examples}{seed}, {then}{alike}"
     if result.shown_on != result.driver:

@@ -174,8 +174,9 @@ class Explorer:
         self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
     ) -> Attempt:
         """A case that did not pass: known, or counted by what is suspected; the first ones of a cause are kept."""
-        case = msgspec.structs.replace(case, name=generated_name(self._area, case))
         driver, going_on = counts.driver, self._policy.keep > 0
+        shrink = not excluded_from_shrinking(driver, case)
+        case = msgspec.structs.replace(case, name=generated_name(self._area, case))
         rule = _known(driver, case, attempt)
         if rule is None:
             driver, attempt = narrowed(driver, case, attempt, expectation, self._time_is_up)
@@ -186,7 +187,7 @@ class Explorer:
         if going_on:  # where an area ends with it, it runs again when it is made smaller
             attempt = rerun_findings(driver, case, expectation, attempt, self._reruns, self._time_is_up)
         shown = finding(case, attempt, expectation, self._oracle, FEW_LISTED if going_on else LISTED)
-        shown = msgspec.structs.replace(shown, driver=driver.narrowed, shrunk=False)
+        shown = msgspec.structs.replace(shown, driver=driver.narrowed, shrunk=shrink)
         runs = {verdict.value: n for verdict, n in attempt.runs.items()}
         size = len(dumps_case(case))
         counts.fail(
@@ -226,7 +227,7 @@ class Explorer:
         """A kept case, made smaller and run again; as it is where shrinking avoids it, or it does not fail again."""
         driver = next(d for d in self._drivers if d.spec == spec)
         whole = kept.finding.case
-        if kept.verdict is Verdict.FLAKY or excluded_from_shrinking(driver, whole):
+        if kept.verdict is Verdict.FLAKY or not kept.finding.shrunk:
             return Found.of(kept)
         self._emit(Shrinking(spec, self._area))
         if kept.finding.driver:

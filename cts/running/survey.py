@@ -134,7 +134,8 @@ class Survey:
         self._area = area
         self._faults = Faults()
         self._fault_places: set[tuple[str, int]] = set()
-        self._for_last: dict[int, None] = {}
+        #: Numbers that a quarantine leaves for last, and whether they are given out.
+        self._for_last: dict[int, bool] = {}
         #: Answers that came before those to earlier examples, by their first number; and the number that is due.
         self._early: dict[str, dict[int, ExamplesJudged]] = {spec: {} for spec in specs}
         self._due = dict.fromkeys(specs, 1)
@@ -142,7 +143,7 @@ class Survey:
     @property
     def has_last(self) -> bool:
         """Whether a quarantine leaves some examples for last."""
-        return bool(self._for_last)
+        return not all(self._for_last.values())
 
     @property
     def goes_on(self) -> bool:
@@ -151,9 +152,9 @@ class Survey:
 
     def next_of_last(self) -> int | None:
         """The number of the next example that a quarantine leaves for last."""
-        number = next(iter(self._for_last), None)
+        number = next((number for number, given in self._for_last.items() if not given), None)
         if number is not None:
-            del self._for_last[number]
+            self._for_last[number] = True
         return number
 
     def wants(self, specs: Iterable[str]) -> bool:
@@ -183,7 +184,7 @@ class Survey:
             return  # one process would not have gone so far
         if judged.last:
             self._for_last.pop(judged.start, None)
-        self._for_last |= dict.fromkeys(judged.for_last)
+        self._for_last |= dict.fromkeys(judged.for_last, False)
         for kind, seen in judged.faults.items():
             if (kind, judged.start) not in self._fault_places:  # not counted of another driver
                 self._fault_places.add((kind, judged.start))

@@ -15,8 +15,8 @@ from cts.store.manifest import Manifest, encode
 
 MANIFEST = "manifest.json"
 
-#: What the folder of a campaign has in the place of a manifest.
-CAMPAIGN = "campaign.json"
+#: What a folder has that makes it one of a run; the second one is that of campaigns of older suites.
+_MANIFESTS = (MANIFEST, "campaign.json")
 
 #: What a run that is not found should have been.
 REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
@@ -98,14 +98,16 @@ def write(path: Path, manifest: Manifest) -> None:
         raise HarnessTrouble("run-folder", e.strerror or str(e), str(path), "a folder that can be written") from e
 
 
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a run."""
+    return any(is_file(path / name) for name in _MANIFESTS)
+
+
 def locate(path: Path) -> Path:
     """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
-    if is_file(path / MANIFEST):
+    if is_run(path):
         return path
     newest = latest(path)
-    if newest is None and is_file(path / CAMPAIGN):
-        remedy = "its report.html; `cts campaign --resume` goes on with it"
-        raise BadInput("no-run", "a campaign is kept here, and no run", str(path), remedy)
     if newest is None:
         what = "no run is kept here" if is_folder(path) else "no such folder"
         raise BadInput("no-run", what, str(path), REMEDY)
@@ -114,9 +116,9 @@ def locate(path: Path) -> Path:
 
 def folders(path: Path) -> list[Path]:
     """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput where there is none."""
-    if is_file(path / MANIFEST):
+    if is_run(path):
         return [path]
-    found = [p for _, p in sorted(_numbers(path).items()) if is_file(p / MANIFEST)]
+    found = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]
     return found or [locate(path)]
 
 
@@ -124,7 +126,7 @@ def latest(runs: Path, before: Path | None = None) -> Path | None:
     """The last run of a folder of runs, of those `before` another of it where that is given; None without any."""
     end = int(before.name) if before is not None and before.name.isdecimal() else None
     for number, path in sorted(_numbers(runs).items(), reverse=True):
-        if (end is None or number < end) and is_file(path / MANIFEST):
+        if (end is None or number < end) and is_run(path):
             return path
     return None
 

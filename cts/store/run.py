@@ -12,7 +12,7 @@ import msgspec
 
 import cts
 from cts.errors import BadInput
-from cts.input_files import read_bytes
+from cts.input_files import is_file, read_bytes
 from cts.judging.events import (
     CaseJudged,
     CasesStarted,
@@ -37,7 +37,7 @@ from cts.running.deadline import lacks_time
 from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
 from cts.running.suite import files, versions
-from cts.store import journal, older_format
+from cts.store import journal, older_campaign, older_format
 from cts.store.folder import MANIFEST, RunFolder, locate
 from cts.store.manifest import FILE, FORMAT, Manifest, decode
 from cts.verdict import Verdict
@@ -119,6 +119,9 @@ def _timeless(finding: Finding | None) -> Finding | None:
 def load(path: Path) -> Run:
     """The run of a folder, or the latest of a folder of runs. Raises BadInput where it is none."""
     folder = locate(path)
+    if not is_file(folder / MANIFEST):
+        manifest, before = older_campaign.read(folder)
+        return of_events(folder, manifest, before)
     manifest = _manifest(folder)
     events = folder / journal.NAME
     if manifest.format <= older_format.LAST_WITH_SENTENCES:
@@ -197,6 +200,8 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     the suite, its libraries or a case are not what they were.
     """
     path = locate(path)
+    if not is_file(path / MANIFEST):
+        raise older_campaign.refuse(path)
     _check(path, _manifest(path))
     writer = journal.Journal(path / journal.NAME)
     try:

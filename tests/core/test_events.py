@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from cts.errors import BadInput
-from cts.judging.events import Event, Progress, encode, read
+from cts.judging.events import Event, Shrinking, encode, read
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
@@ -23,7 +23,7 @@ def lines(fakes: ModuleType) -> tuple[list[Event], list[bytes]]:
     )
     events: list[Event] = []
     run(plan, events.append)
-    kept: list[Event] = [e for e in events if not isinstance(e, Progress)]
+    kept: list[Event] = [e for e in events if not isinstance(e, Shrinking)]
     return kept, [encode(e) for e in kept]
 
 

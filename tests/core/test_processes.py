@@ -18,7 +18,8 @@ from cts.judging.events import Event, Result, encode
 from cts.known.quarantine import Quarantine, loads_rules
 from cts.running import corpus
 from cts.running.checks import check_jobs, processors
-from cts.running.processes import Processes, Setting
+from cts.running.processes import ProcessConfig, Processes
+from cts.running.policy import FIRST_FINDING
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.tasks import Cases, Task
@@ -108,7 +109,7 @@ def test_processes_that_die(fakes: ModuleType) -> None:
 
 
 def test_a_process_that_cannot_work_ends_the_run(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = Setting(("fake:does-not-start",), PROFILE, Quarantine(), Plan((), PROFILE).baseline, 1, {})
+    setting = ProcessConfig(("fake:does-not-start",), PROFILE, FIRST_FINDING, Quarantine(), Plan((), PROFILE).baseline, 1, {})
     with Processes(2, setting) as processes, pytest.raises(HarnessTrouble, match="does not start"):
         list(processes.perform([Cases(((NAMES[0], ("fake:does-not-start",)),))]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cts.plugins import registry
 from cts.report.failure import failure
-from cts.running.areas import run_area
+from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.verdict import Verdict

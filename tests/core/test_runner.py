@@ -11,7 +11,7 @@ import pytest
 
 from cts.driver import Job
 from cts.errors import BadInput
-from cts.judging.events import Event, Progress, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
+from cts.judging.events import Event, ExamplesJudged, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
 from cts.judging.reduction_record import Stopped
 from cts.model import Case
 from cts.oracle.trace import ElementPlace, WrittenByInstruction
@@ -198,8 +198,8 @@ def test_header_and_footer(fakes: ModuleType) -> None:
     assert (header.seed, header.max_examples, header.profile, header.cases) == (2, 20, "default", 1)
     assert (footer.verdicts, footer.exit_status, status) == ({"pass": 2, "fail": 2}, 1, 1)
     assert footer.examples == sum(e.examples for e in events if isinstance(e, Result)) == 1 + 1 + 20 + 1
-    progress = [e for e in events if isinstance(e, Progress) and e.driver == "fake:right"]
-    assert sum(p.examples for p in progress) == 20
+    judged = [e for e in events if isinstance(e, ExamplesJudged) and e.driver == "fake:right"]
+    assert sum(e.count for e in judged) == 20
 
 
 def test_stop_at_first_finding(fakes: ModuleType) -> None:

@@ -104,8 +104,8 @@ def test_so_are_those_that_a_quarantine_leaves_for_last(fakes: ModuleType, monke
     now = iter(range(1000))
     monkeypatch.setattr("cts.deadline.time.monotonic", lambda: float(next(now)))
     last = "schema: 1\nhashes: 2\nentries:\n  - {match: {cases: fixed}, when: last, reason: it hangs}\n"
-    plan = Plan(("fake:right",), PROFILE, areas=("fake_area",), quarantine=quarantine.loads(last), max_seconds=150)
+    plan = Plan(("fake:right",), PROFILE, areas=("fake_area",), quarantine=quarantine.loads(last), max_seconds=40)
     _, events = events_of(plan)
     (result,) = [e for e in events if isinstance(e, Result)]
-    late = result.not_run["the time of the run was up (--max-time 150)"]
+    late = result.not_run["the time of the run was up (--max-time 40)"]
     assert result.examples > 0 and result.examples + result.repeated + late == PROFILE.max_examples

@@ -6,8 +6,8 @@ from cts.judging.events import (
     CaseJudged,
     DriverOpened,
     Event,
+    ExamplesJudged,
     GeneratorFault,
-    Progress,
     Rejected,
     Result,
     Trouble,
@@ -50,7 +50,7 @@ def test_each_kind_of_event_is_counted() -> None:
     tally = tally_of(
         [
             OPENED,
-            Progress("gpu", "a", 1),
+            ExamplesJudged("gpu", "a", 1, 1, drawn=1, verdicts={"pass": 1}, cases=bytes(8), structures=bytes(8)),
             result(Verdict.PASS),
             result(Verdict.FAIL),
             result(Verdict.FAIL, known="a bug"),
@@ -68,6 +68,7 @@ def test_each_kind_of_event_is_counted() -> None:
     ]
     assert (tally.unsupported, tally.not_run) == ({("gpu", "feature x"): 1}, {("gpu", "it hangs"): 1})
     assert tally.known == {("gpu", "a bug"): 4}
+    assert (tally.covered.judged, len(tally.covered.cases), tally.covered.new) == (1, 1, 0)
     footer = tally.footer(1.23456)
     assert footer.verdicts == {"pass": 3, "fail": 2, "unsupported": 1, "not-run": 1}
     assert (footer.examples, footer.known, footer.unexpected) == (24, 1, 1)

@@ -7,7 +7,7 @@ import io
 from msgspec.structs import replace
 from rich.console import Console
 
-from cts.judging.events import Event, Progress, Result, RunFinished, RunStarted
+from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, RunStarted
 from cts.report.reasons import grouped
 from cts.report.terminal import HEARTBEAT, Terminal
 from cts.verdict import Verdict
@@ -39,9 +39,9 @@ def test_a_line_now_and_then_where_there_is_no_terminal() -> None:
     events: list[tuple[float, Event]] = [
         (0.0, STARTED),
         *((float(n), result(f"c{n}")) for n in range(1, 21)),
-        (31.0, Progress("gpu", "area", 10)),
+        (31.0, ExamplesJudged("gpu", "area", 1, 10)),
     ]
-    events += [(40.0, Progress("gpu", "area", 10)), (31.0 + HEARTBEAT, Progress("gpu", "area", 20))]
+    events += [(40.0, ExamplesJudged("gpu", "area", 1, 10)), (31.0 + HEARTBEAT, ExamplesJudged("gpu", "area", 1, 20))]
     assert lines(shown(events)) == [
         "after 31 s: 30 of 120 cases, 1 per second, about 93 s left, 0 findings",
         "after 56 s: 60 of 120 cases, 1 per second, about 56 s left, 0 findings",
@@ -50,7 +50,7 @@ def test_a_line_now_and_then_where_there_is_no_terminal() -> None:
 
 def test_findings_are_counted_and_what_they_make_needless_is_done() -> None:
     failed = result("generated.area", Verdict.FAIL, generated=True, examples=10)
-    events: list[tuple[float, Event]] = [(0.0, STARTED), (10.0, Progress("gpu", "area", 10)), (40.0, failed)]
+    events: list[tuple[float, Event]] = [(0.0, STARTED), (10.0, ExamplesJudged("gpu", "area", 1, 10)), (40.0, failed)]
     assert lines(shown(events)) == ["after 40 s: 100 of 120 cases, 2 per second, about 8 s left, 1 finding"]
 
 
@@ -68,8 +68,8 @@ def test_nothing_is_said_of_a_quick_run() -> None:
 def test_a_terminal_has_a_bar_and_no_lines() -> None:
     events: list[tuple[float, Event]] = [
         (0.0, STARTED),
-        (31.0, Progress("gpu", "area", 10)),
-        (62.0, Progress("gpu", "area", 10)),
+        (31.0, ExamplesJudged("gpu", "area", 1, 10)),
+        (62.0, ExamplesJudged("gpu", "area", 1, 10)),
     ]
     text = shown(events, terminal=True)
     assert lines(text) == []

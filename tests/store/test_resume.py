@@ -243,8 +243,8 @@ def test_a_case_that_took_the_run_along_is_kept(runs: Runs) -> None:
     """A generated case that fails is in the journal before it is shrunk."""
     shrunk_from = next(j for j in load(runs(["fake:mortal"], "")).judged if j.verdict is Verdict.FAIL)
     path = runs(["fake:mortal"], "", dies_at=runs.logged().index(shrunk_from.hash) + 2)
-    (kept,) = [j for j in load(path).judged if j.case is not None]
-    assert kept.case is not None and kept.case.content_hash == kept.hash == shrunk_from.hash
+    (kept,) = [kept for judged in load(path).examples for kept in judged.kept]
+    assert kept.finding.case.content_hash == shrunk_from.hash
 
 
 def test_a_torn_line_is_no_line(one: Path) -> None:
