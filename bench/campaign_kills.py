@@ -20,11 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from distributed import LocalCluster
 
-from cts.campaign.chunks import Chunk, Report
-from cts.campaign.folder import ANSWERS, FINDINGS, Line
+from cts.store import journal, load
 
 
 def command(arguments: argparse.Namespace, folder: Path, *others: str) -> list[str]:
@@ -34,22 +32,11 @@ def command(arguments: argparse.Namespace, folder: Path, *others: str) -> list[s
     return [sys.executable, "-m", "cts", *new]
 
 
-def reports(folder: Path) -> tuple[dict[Chunk, Report], list[Chunk]]:
-    """The report of each chunk, without places and times; and chunks that have two."""
-    found: dict[Chunk, Report] = {}
-    twice = []
-    for text in (folder / "001" / ANSWERS).read_bytes().splitlines():
-        answer = msgspec.json.decode(text, type=Line).answer
-        assert isinstance(answer, Report), answer
-        twice += [answer.chunk] * (answer.chunk in found)
-        found[answer.chunk] = msgspec.structs.replace(answer, where="", seconds={})
-    return found, twice
-
-
-def findings(folder: Path) -> dict[str, bytes]:
-    """The files of findings."""
-    base = folder / "001" / FINDINGS
-    return {str(path.relative_to(base)): path.read_bytes() for path in base.rglob("*") if path.is_file()}
+def judged(folder: Path) -> tuple[set[tuple[str, int]], int, str]:
+    """The chunks of a campaign by area and first number, how many lines of chunks there are, and its outcome."""
+    found = load(folder / "001")
+    lines = (folder / "001" / journal.NAME).read_bytes().count(b'"examples-judged"')
+    return {(one.area, one.start) for one in found.examples}, lines, found.outcome
 
 
 class Killer(threading.Thread):
@@ -80,8 +67,9 @@ def killed(arguments: argparse.Namespace, folder: Path, chunks: int) -> tuple[in
         killer = Killer(cluster, arguments.every)
         client = subprocess.Popen(command(arguments, folder, "--scheduler", cluster.scheduler_address))
         killer.start()
-        answers = folder / "001" / ANSWERS
-        while client.poll() is None and (not answers.exists() or answers.read_bytes().count(b"\n") < chunks / 2):
+        answers = folder / "001" / journal.NAME
+        half = chunks / 2
+        while client.poll() is None and (not answers.exists() or answers.read_bytes().count(b"examples-judged") < half):
             time.sleep(0.1)
         client.kill()
         client.wait()
@@ -104,18 +92,16 @@ def main() -> int:
         started = time.monotonic()
         subprocess.run(command(arguments, alone), check=False)
         seconds = time.monotonic() - started
-        expected, _ = reports(alone)
+        expected, _, outcome = judged(alone)
         kills, with_kills = killed(arguments, by_many, len(expected))
-        found, twice = reports(by_many)
-        missing = set(expected) - set(found)
-        differ = [chunk for chunk in expected if chunk in found and found[chunk] != expected[chunk]]
-        same = findings(alone) == findings(by_many)
+        found, lines, outcome_with_kills = judged(by_many)
+        missing, twice, same = expected - found, lines - len(found), outcome == outcome_with_kills
     print(
-        f"{len(expected)} chunks, {kills} workers and one client killed: {len(missing)} missing, {len(twice)} twice,"
-        f" {len(differ)} differ, files of findings {'the same' if same else 'differ'};"
+        f"{len(expected)} chunks, {kills} workers and one client killed: {len(missing)} missing, {twice} twice, "
+        f"outcomes {'the same' if same else 'differ'};"
         f" {with_kills:.0f} s, one process without kills {seconds:.0f} s"
     )
-    return int(bool(missing or twice or differ or set(found) - set(expected) or not same or not kills))
+    return int(bool(missing or twice or found - expected or not same or not kills))
 
 
 if __name__ == "__main__":

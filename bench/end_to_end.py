@@ -17,7 +17,7 @@ from measuring import Figure, concluded
 from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
-from cts.running.areas import run_area
+from cts.running.exploring import run_area
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.profiles import profile

@@ -21,7 +21,7 @@ from cts.drivers.emulator import create
 from cts.judging.judge import judge
 from cts.model import dumps_case
 from cts.plugins import registry
-from cts.running.areas import run_area
+from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.verdict import Verdict

@@ -88,7 +88,6 @@ class Settings:
             metavar="N",
             verbs=(RUN,),
             pytest="generated cases per area and driver",
-            at_least=1,
         ),
     ] = None
     cases: Annotated[

@@ -67,8 +67,8 @@ def export(
     from cts.errors import BadInput
     from cts.export import export as export_as
     from cts.export import format_of
-    from cts.report.failure import file_name
     from cts.running.archive import write_file, write_folder, zipped
+    from cts.store.files import file_name
 
     is_folder = format_of(format_name).folder
     if as_zip and not is_folder:

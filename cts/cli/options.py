@@ -65,7 +65,8 @@ def with_settings(verb: str, **defaults: Any) -> Callable[[Callable[..., None]],
         names = {one.name for one in of_verb(verb)}
 
         def command(**values: Any) -> None:
-            given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in names}
+            given: dict[str, Any] = {name: v for name, v in values.items() if name in names}
+            given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
             given = {name: () if v is None and declared()[name].is_list else v for name, v in given.items()}
             others = {name: v for name, v in values.items() if name not in names}
             function(settings=Settings(**given, origins=origins(values["context"])), **others)

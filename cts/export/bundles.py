@@ -18,9 +18,9 @@ from cts.known.quarantine import NO_RULES, Quarantine
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.reduction.minimize import Budget, Minimized, minimize, renamed
-from cts.report.failure import file_name
 from cts.running.archive import write_folder
 from cts.running.opening import open_driver
+from cts.store.files import file_name
 from cts.verdict import Verdict
 
 #: How long the case of a finding is minimised, in seconds.

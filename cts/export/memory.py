@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts.export.subject import Subject
 from cts.model import Buffer, ComponentType, initial_bits
-from cts.report.failure import file_name
+from cts.store.files import file_name
 
 #: Types that NumPy has itself; of others the bits are kept.
 _PLAIN = {t for t in ComponentType if t.dtype.kind in "fiu"}

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.judging.events import Finding, GeneratorFault, Kept, Mismatch, Result, RunStarted
+from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.reduction_record import Stopped
 from cts.judging.sentences import guess_text, step_text, writer_text
 from cts.model import dumps_case
 from cts.model.sweep import AREA
 from cts.oracle.trace import WrittenByConversion, WrittenByInstruction
-from cts.printable import shortened
-from cts.running.results import slug
+from cts.store.files import saved_case, saved_fault, saved_found
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8
@@ -25,9 +23,6 @@ _FACT_WIDTH = 7
 
 #: Why a reduction left what might be smaller.
 _EARLY = {Stopped.RUN_LIMIT: "there had been as many as are allowed", Stopped.TIME_LIMIT: "its time was up"}
-
-#: Names of devices on Windows.
-_RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 
 
 def failure(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:
@@ -47,11 +42,6 @@ def full(result: Result, save_dir: Path | None, header: RunStarted | None = None
 def fault_text(fault: GeneratorFault, save_dir: Path | None, header: RunStarted | None = None) -> str:
     """The text of a generator's fault, ending in the command that reproduces it."""
     return "\n".join(_fault_lines(fault, save_dir, header))
-
-
-def saved_fault(fault: GeneratorFault, save_dir: Path) -> Path:
-    """Where the case of a generator's fault is kept."""
-    return save_dir / f"{file_name(fault.name)}.yaml"
 
 
 def _fault_lines(fault: GeneratorFault, save_dir: Path | None, header: RunStarted | None) -> Iterator[str]:
@@ -119,37 +109,6 @@ def _differing(finding: Finding) -> Iterator[str]:
     for count in finding.counts:
         what, where = ("guard bytes", "around") if count.guard else ("elements", "of")
         yield f"{count.differing} of {count.total} {what} {where} {count.buffer} differ"
-
-
-def saved_case(result: Result, save_dir: Path) -> Path:
-    """Where the case of a finding is kept."""
-    assert result.finding is not None
-    return save_dir / f"{file_name(result.finding.case.name)}.yaml"
-
-
-def kept_case(save_dir: Path, kept: Kept) -> Path:
-    """Where a case is kept that a run has gone on after: with others of its suspected cause."""
-    return save_dir / "findings" / slug(kept.cause) / f"{kept.finding.case.content_hash}.yaml"
-
-
-def saved_found(result: Result, save_dir: Path) -> Path:
-    """Where the case of a finding is kept as it was before it was made smaller."""
-    return saved_case(result, save_dir).with_suffix(".found.yaml")
-
-
-def file_name(name: str) -> str:
-    """A name that every file system takes: on Windows a device's name is no name of a file, whatever its suffix.
-
-    What is long, as the command of a remote worker, is cut, and told apart by a hash.
-
-    >>> file_name("interpreter|spirv-opt:-O"), file_name("aux.load")
-    ('interpreter_spirv-opt_-O', '_aux.load')
-    >>> file_name("vulkan:worker=" + "ssh lab " * 20)
-    'vulkan_worker=ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab_ssh_lab__4cf92bba'
-    """
-    plain = re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.") or "case"
-    plain = shortened(plain, name)
-    return f"_{plain}" if _RESERVED.fullmatch(plain.partition(".")[0]) else plain
 
 
 def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None = None) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from cts.errors import HarnessTrouble
 from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunStarted
 from cts.model import dumps_case
-from cts.report.failure import fault_text, file_name, full, kept_case, saved_case, saved_fault, saved_found
+from cts.report.failure import fault_text, full
+from cts.store.files import file_name, kept_case, saved_case, saved_fault, saved_found
 
 
 class Saver:

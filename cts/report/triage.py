@@ -166,4 +166,6 @@ def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, s
     if explanation is not None and (explanation.op or explanation.facts):
         return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
     instruction, fact = named_by(result.finding) if result.finding is not None else ("", "")
+    if not instruction and (words := result.cause.partition(": ")[2].split()) and words[0][0].isupper():
+        instruction, fact = words[0], " ".join(words[1:])
     return instruction, fact, GUESSED if instruction else ""

@@ -11,7 +11,7 @@ import msgspec
 from cts.capabilities import Capabilities
 from cts.choices import Source
 from cts.errors import CtsError, NothingToGenerate
-from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Reduced, Result, Shrinking, ignore
+from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Result, ignore
 from cts.judging.judge import OpenDriver
 from cts.model import Case
 from cts.oracle.expectation import Oracle
@@ -72,6 +72,8 @@ class AreaRun:
         self._emit = emit
         self._known = known
         self._clock = clock
+        #: What other processes have told of cases, by driver and first number: it is told when these are counted.
+        self._held: dict[tuple[str, int], list[CaseJudged]] = {}
         self._groups = [self._group(n, *group) for n, group in enumerate(_by_capabilities(drivers))]
         self.taken = any(group.nothing is not None for group in self._groups)
 
@@ -85,7 +87,7 @@ class AreaRun:
         group = self._of_stream(chunk.stream)
         if not group.survey.goes_on:
             return None
-        numbers = range(chunk.start, chunk.start + chunk.count)
+        numbers = range(chunk.start, chunk.start + chunk.length)
         return Examples(self.area, group.specs, numbers, tuple(group.survey.alive))
 
     def goes_on(self, stream: str) -> bool:
@@ -118,8 +120,9 @@ class AreaRun:
         self.taken = True
         group = self._of_specs(task.group)
         for event in answer.events:
-            watched = isinstance(event, (CaseJudged, Shrinking, Reduced)) and isinstance(task, Examples)
-            if not watched or event.driver in group.survey.alive:  # type: ignore[union-attr]
+            if isinstance(event, CaseJudged) and isinstance(task, Examples):
+                self._held.setdefault((event.driver, task.numbers.start), []).append(event)
+            else:
                 self._emit(event)
         if isinstance(task, Reduction):
             if answer.found is not None:
@@ -132,6 +135,8 @@ class AreaRun:
         """Count examples that were judged."""
         self.taken = True
         for one in self._of_driver(judged.driver).survey.add(judged):
+            for event in self._held.pop((one.driver, one.start), ()):
+                self._emit(event)
             self._emit(one)
 
     def restore(self, result: Result) -> None:
@@ -172,13 +177,17 @@ class AreaRun:
             for spec in group.specs:
                 by_cause = self._policy.keep > 0
                 results[spec] = of_area(self.area, spec, exploration.results[spec], by_cause=by_cause)
-        profile = self._profile
-        assert profile.seed is not None, "profile() settles the seed"
         told_faults = {
-            kind: of_fault(self.area, faulty, check_command(self.area, spec, profile.seed, faulty.number))
+            kind: of_fault(self.area, faulty, self._check_command(spec, faulty.number))
             for kind, (spec, faulty) in faults.items()
         }
         return Ran([result for spec in self.specs for result in results[spec]], told_faults)
+
+    def _check_command(self, spec: str, number: int) -> str:
+        """The command that shows the fault of an example again."""
+        profile = self._profile
+        assert profile.seed is not None, "profile() settles the seed"
+        return check_command(self.area, spec, profile.seed, profile.max_examples or number)
 
     def _of_stream(self, stream: str) -> _Group:
         return next(group for group in self._groups if group.stream == stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class AreaCovered:
     known: int = 0
     new: int = 0
     left_out: int = 0
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def milliseconds(self, stage: str) -> str:
         """How long a stage takes for each case that is drawn, in words; "" without any."""
@@ -79,7 +79,8 @@ class Covered:
         area.known += known
         area.new += sum(new.values())
         area.left_out += event.unsupported + sum(event.not_run.values())
-        area.seconds.update(event.seconds)
+        for stage, seconds in event.seconds.items():
+            area.seconds[stage] += seconds
         self.judged += judged
         self.sets += event.sets
         self.known += known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from cts.deadline import NO_DEADLINE, Deadline
+from cts.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
 from cts.judging.batch import block_size
 from cts.judging.events import Emit, ExamplesJudged, ignore
 from cts.judging.judge import OpenDriver
@@ -92,8 +92,10 @@ class Exploration:
         self._flying[task.area] -= 1
         self._judging -= isinstance(task, Examples)
         run = self._runs[task.area]
+        if answer.why.startswith(TIME_IS_UP) and isinstance(task, Examples):
+            answer.judged.clear()  # what nobody waited for is judged when the run is resumed
         run.take(task, answer)
-        if isinstance(task, Examples) and not task.last and not answer.why:
+        if isinstance(task, Examples) and not task.last:
             for judged in answer.judged[:1]:  # the same examples on all of its drivers
                 if judged.count:
                     self._planner.done(run.stream_of(judged), judged.start, judged.count, judged)

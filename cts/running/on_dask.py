@@ -134,6 +134,8 @@ class Cluster:
 class Elsewhere:
     """A driver that only the workers of a scheduler have."""
 
+    name = "elsewhere"
+
     def __init__(self, driver: OpenDriver) -> None:
         self._capabilities = driver.capabilities
         self.own_process = driver.own_process
@@ -159,6 +161,7 @@ def opened(address: str, spec: str, plan: Plan) -> OpenDriver:
         raise found
     names = (spec, found.identity) if found.identity else (spec,)
     stage = found.capabilities.stage
+    assert isinstance(found, OpenDriver)
     return replace(
         found,
         quarantine=plan.quarantine.for_driver(*names, stage=stage),

@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
 
     stream: str
     start: int
-    count: int
+    length: int
 
 
 class Planner:
@@ -80,7 +80,7 @@ class Planner:
 
     def _left(self, chunk: Chunk) -> Chunk | None:
         """What is left of a chunk: answers may have been about the first part of it."""
-        start, end = chunk.start, chunk.start + chunk.count
+        start, end = chunk.start, chunk.start + chunk.length
         while start < end and (chunk.stream, start) in self._done:
             start += self._done[chunk.stream, start][0]
         return Chunk(chunk.stream, start, end - start) if start < end else None
@@ -98,7 +98,7 @@ class Planner:
 
     def _answers(self, chunk: Chunk) -> Iterator[ExamplesJudged]:
         start = chunk.start
-        while start < chunk.start + chunk.count:
+        while start < chunk.start + chunk.length:
             count, judged = self._done[chunk.stream, start]
             self._done[chunk.stream, start] = count, None
             if judged is not None:

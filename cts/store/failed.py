@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cts.errors import BadInput, HarnessTrouble
 from cts.input_files import is_file
 from cts.model import dumps_case
-from cts.report.failure import saved_case
+from cts.store.files import saved_case
 from cts.store.run import Run
 
 

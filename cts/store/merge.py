@@ -150,8 +150,8 @@ def _of_files(runs: Sequence[Run]) -> Iterator[Result]:
 def _by_cause(runs: Sequence[Run], examples: Iterable[ExamplesJudged], manifest: Manifest) -> Iterator[Event]:
     """The results of a run that goes on after findings: they follow from all examples."""
     explored: dict[tuple[str, str], Explored] = {}
-    for one in examples:
-        yield explored.setdefault((one.driver, one.area), Explored()).add(one, manifest.keep)
+    for judged in examples:
+        yield explored.setdefault((judged.driver, judged.area), Explored()).add(judged, manifest.keep)
     reduced = {
         (r.driver, r.cause, (r.finding.found or r.finding.case).content_hash): Found(
             r.verdict, r.detail, r.finding, r.runs, r.known
@@ -274,7 +274,8 @@ def _sets(runs: Sequence[Run]) -> Iterator[SetsJudged]:
         for index, one in some:
             places = (np.arange(one.start, one.start + one.count) * count + index)[: one.count]
             states[places[places < total]] = unpacked(one.states)[places < total]
-        excluded = reduce(_added, (one.excluded for _, one in some), {})
+        nothing: dict[str, int] = {}
+        excluded = reduce(_added, (one.excluded for _, one in some), nothing)
         details = {name: text for _, one in some for name, text in one.details.items()}
         yield SetsJudged(
             driver, universe, 0, total, packed(states), excluded, details, round(sum(o.seconds for _, o in some), 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from msgspec import Struct
 from cts.errors import BadInput
 from cts.input_files import Kind, decoded, decoded_lines, read_bytes
 from cts.judging.events import DriverOpened, Event, ExamplesJudged, FaultSeen, Finding, Kept
+from cts.known.baseline import generated_name
 from cts.known.quarantine import Rule
-from cts.model import loads_case
+from cts.model import Case, loads_case
 from cts.running.results import of_area
 from cts.running.survey import Explored, Found
+from cts.running.tally import tally_of
 from cts.store import lines
 from cts.store.manifest import FORMAT, Manifest
 from cts.sweeps.selection import SweepRecord
@@ -127,7 +130,12 @@ def read(folder: Path) -> tuple[Manifest, list[Event]]:
         by_novelty=True,
         files=settings.suite.get("files", ""),
     )
-    return manifest, list(_events(answers, settings.driver))
+    events = list(_events(answers, settings.driver))
+    drawn = sum(event.drawn for event in events if isinstance(event, ExamplesJudged))
+    if settings.cases is None or drawn >= settings.cases:
+        seconds = max((at for at, _ in answers), default=0.0)
+        events.append(tally_of(events).footer(seconds))
+    return manifest, events
 
 
 def _answers(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
@@ -152,7 +160,10 @@ def _events(answers: list[tuple[float, dict[str, Any]]], spec: str) -> Iterator[
     for cause, found in reduced.items():
         of_cause = [one for one in explored.values() if cause in one.kept]
         if of_cause:
-            min(of_cause, key=lambda one: one.shortest(cause).size).reduced[cause] = found
+            one = min(of_cause, key=lambda one: one.shortest(cause).size)
+            area = next(name for name, other in explored.items() if other is one)
+            case = msgspec.structs.replace(found.finding.case, name=generated_name(area, found.finding.case))
+            one.reduced[cause] = replace(found, finding=Finding(case))
     for area, one in explored.items():
         yield from of_area(area, spec, one, by_cause=True)
 
@@ -174,7 +185,8 @@ def _judged(report: _Report, at: float, spec: str) -> ExamplesJudged:
         known=report.known,
         failing=failing,
         kept=tuple(
-            Kept(k.cause, k.number, k.verdict, k.detail, Finding(loads_case(k.case)), len(k.case)) for k in report.kept
+            Kept(k.cause, k.number, k.verdict, k.detail, Finding(_named(report.chunk.area, k.case)), len(k.case))
+            for k in report.kept
         ),
         faults={kind: FaultSeen("fault", f.what, f.where, f.number, f.count) for kind, f in report.faults.items()},
         sets=report.sets,
@@ -187,6 +199,12 @@ def _judged(report: _Report, at: float, spec: str) -> ExamplesJudged:
         where=report.where,
         restarts=report.restarts,
     )
+
+
+def _named(area: str, text: str) -> Case:
+    """A case by its content hash, as generated cases are called."""
+    case = loads_case(text)
+    return msgspec.structs.replace(case, name=generated_name(area, case))
 
 
 def refuse(path: Path) -> BadInput:

@@ -96,13 +96,13 @@ class Run:
     def outcome(self) -> str:
         """A digest of all that the run found, whenever, wherever and in whatever order it was judged."""
         results = sorted(self.results, key=lambda r: (r.driver, r.name))
-        plain = [msgspec.structs.replace(r, seconds=0.0, finding=_timeless(r.finding)) for r in results]
-        counted: dict[str, dict[str, int]] = {}
+        plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
+        counted: dict[str, Counter[str]] = {}
         for one in self.examples:
             for name in ("facts", "situations", "verdicts", "known"):
-                Counter.update(counted.setdefault(f"{one.driver} {one.area} {name}", Counter()), getattr(one, name))
+                counted.setdefault(f"{one.driver} {one.area} {name}", Counter()).update(getattr(one, name))
         swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
-        text = msgspec.json.encode([plain, self.failing(), counted, swept], order="sorted")
+        text = msgspec.json.encode([plain, list(self.failing().items()), counted, swept], order="sorted")
         return hashlib.sha256(text).hexdigest()[:16]
 
     @property
@@ -111,9 +111,12 @@ class Run:
         return older(self.path, self.manifest)
 
 
-def _timeless(finding: Finding | None) -> Finding | None:
-    """A finding without how many runs it took to make it smaller."""
-    return None if finding is None else msgspec.structs.replace(finding, reduction=None)
+def _identity(finding: Finding | None) -> object:
+    """What tells a finding from others, without how it was written, and how many runs it took to make it smaller."""
+    if finding is None:
+        return None
+    found = finding.found.content_hash if finding.found is not None else ""
+    return finding.case.content_hash, found, finding.counts, finding.listed, finding.driver
 
 
 def load(path: Path) -> Run:

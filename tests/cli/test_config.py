@@ -11,7 +11,7 @@ import pytest
 
 from cts.cli.configured import parameter
 from cts.cli.run import run
-from cts.config import Settings, find
+from cts.config import Table, find
 from cts.errors import BadInput
 from tests.cli.command_line import Cts
 
@@ -122,12 +122,12 @@ def test_a_resumed_run_keeps_its_settings(cts: Cts, fakes: ModuleType) -> None:
 
 def test_every_setting_is_an_option() -> None:
     options = set(run.__annotations__)
-    for key in Settings.__struct_encode_fields__:
+    for key in Table.__struct_encode_fields__:
         assert parameter(key) in options
 
 
 def test_the_schema_has_every_setting(cts: Cts) -> None:
     document = json.loads(cts("schema", "config").out)
     settings = document["$defs"]["Settings"]
-    assert set(settings["properties"]) == set(Settings.__struct_encode_fields__)
+    assert set(settings["properties"]) == set(Table.__struct_encode_fields__)
     assert settings["additionalProperties"] is False

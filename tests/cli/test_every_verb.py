@@ -166,12 +166,23 @@ def sweep(world: World) -> None:
 def campaign(world: World) -> None:
     """Cases of every area, and a campaign that was ended after its first answers."""
     cases = ("--cases", "40", "--chunk", "2", "--seed", "1", "--reduce-seconds", "0", "--save-dir", "campaigns")
-    assert "40 pass; 40 distinct cases" in world.cts("campaign", "-d", MODULES, *cases).out
+    assert "40 distinct cases of" in world.cts("campaign", "-d", MODULES, *cases).out
     folder = world.folder / "campaigns/001"
-    answers = folder / "answers.jsonl"
-    answers.write_bytes(b"".join(answers.read_bytes().splitlines(keepends=True)[:5]))
-    assert "40 pass; 40 distinct cases" in world.cts("campaign", "--resume", "campaigns/001").out
+    journal = folder / "results.jsonl"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:12]))
+    assert "40 distinct cases of" in world.cts("campaign", "--resume", "campaigns/001").out
     assert all(area in (folder / "report.html").read_text() for area in registry.names("cts.areas"))
+
+
+@exercise
+def merge(world: World) -> None:
+    """Shards with cases of every area."""
+    some = ("--max-examples", "1", "--seed", "0", "-d", "emulator", "--save-dir", "shards", "--reruns", "0")
+    for shard in ("1/2", "2/2"):
+        world.cts("run", *some, "--no-corpus", "--generate", "--shard", shard)
+    assert "2 runs merged in merged/001" in world.cts("merge", "shards/001", "shards/002", "--save-dir", "merged").out
+    results = (world.folder / "merged/001/results.jsonl").read_text()
+    assert all(f'"name":"generated.{area}"' in results for area in registry.names("cts.areas"))
 
 
 @exercise

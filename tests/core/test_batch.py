@@ -11,8 +11,8 @@ from cts.judging.events import Event, Result
 from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
-from cts.running.exploring import run_area
 from cts.running.drawing import drawn
+from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run

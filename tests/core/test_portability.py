@@ -14,7 +14,7 @@ import pytest
 
 from cts.errors import BadInput
 from cts.judging.events import CasesStarted
-from cts.report.failure import file_name
+from cts.store.files import file_name
 from cts.store.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,8 @@ from cts.judging.events import Event, Result, encode
 from cts.known.quarantine import Quarantine, loads_rules
 from cts.running import corpus
 from cts.running.checks import check_jobs, processors
-from cts.running.processes import ProcessConfig, Processes
 from cts.running.policy import FIRST_FINDING
+from cts.running.processes import ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.tasks import Cases, Task
@@ -47,7 +47,7 @@ def comparable(events: list[Event]) -> list[dict[str, Any]]:
             for case in (holder.get("case"), holder.get("found")):
                 if case is not None:
                     case.pop("dispatch", None)  # a default, which is left out or not
-    return [event for event in raw if event["event"] not in ("cases-started", "progress")]
+    return [event for event in raw if event["event"] not in ("cases-started", "examples-judged")]
 
 
 def in_one_order(events: list[dict[str, Any]]) -> list[str]:
@@ -109,7 +109,9 @@ def test_processes_that_die(fakes: ModuleType) -> None:
 
 
 def test_a_process_that_cannot_work_ends_the_run(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    setting = ProcessConfig(("fake:does-not-start",), PROFILE, FIRST_FINDING, Quarantine(), Plan((), PROFILE).baseline, 1, {})
+    setting = ProcessConfig(
+        ("fake:does-not-start",), PROFILE, FIRST_FINDING, Quarantine(), Plan((), PROFILE).baseline, 1, {}
+    )
     with Processes(2, setting) as processes, pytest.raises(HarnessTrouble, match="does not start"):
         list(processes.perform([Cases(((NAMES[0], ("fake:does-not-start",)),))]))
 

@@ -21,7 +21,6 @@ from cts.judging.events import Result
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
 from cts.plugins import registry
-from cts.report.failure import file_name
 from cts.report.html import page, page_of_case, page_of_failure, page_of_history
 from cts.report.triage import triage
 from cts.running import corpus
@@ -31,6 +30,7 @@ from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, create, load
 from cts.store.explanations import complete, read
+from cts.store.files import file_name
 from cts.store.history import history
 from tests.browser import DARK, Browse, measured
 from tests.case_builder import corpus_case

@@ -409,3 +409,14 @@ def test_the_latest_run_of_a_folder(one: Path) -> None:
     folder.close()
     assert folder.path.name == "003"
     assert latest(runs) == folder.path and latest(runs, before=folder.path) == one
+
+
+def test_a_campaign_of_an_older_suite_can_be_read() -> None:
+    """It had a folder of its own kind, and no other verb read it."""
+    run = load(Path(__file__).with_name("older_campaign"))
+    assert run.manifest.keep == 3 and run.manifest.seed == 3 and not run.incomplete
+    assert {r.cause.partition(":")[0] for r in run.results} == {"fail"} and len(run.results) == 3
+    assert sum(one.drawn for one in run.examples) == 60 and sum(map(len, run.failing().values())) == 3
+    assert all(r.finding is not None and r.finding.case.name.startswith("generated.") for r in run.results)
+    with pytest.raises(BadInput, match="can be read, and not resumed"):
+        resume(run.path)

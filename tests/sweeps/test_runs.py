@@ -12,7 +12,6 @@ from cts.deadline import NO_DEADLINE
 from cts.judging.events import Event, Result, SetsJudged, UniverseSwept, ignore
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
-from cts.plugins import registry
 from cts.running import runner, sweeping
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
@@ -235,7 +234,7 @@ def test_tasks_follow_one_another_and_end_with_parts(
     """The universe has three parts of 160 sets."""
     monkeypatch.setattr(sweeping, "TASK_SETS", task_sets)
     entry = SweepEntry("small", written(tmp_path), max_sets)
-    run = SweepRun(entry, [open_driver(RIGHT)], registry.oracle(), profile("default", seed=1), ignore, 0, NO_DEADLINE)
+    run = SweepRun(entry, [open_driver(RIGHT)], profile("default", seed=1), ignore, NO_DEADLINE)
     tasks = [(task.start, task.stop) for task in run.tasks()]
     count = max_sets or 480
     assert [place for pair in tasks for place in pair] == [0, *np.repeat([stop for _, stop in tasks], 2)[:-1]]

@@ -18,8 +18,10 @@ def covered_view(examples: Sequence[ExamplesJudged], sets: Iterable[SetsJudged])
     if not examples:
         return None
     covered = Covered()
-    for event in (*examples, *sets):
-        covered(event)
+    for one in examples:
+        covered(one)
+    for some in sets:
+        covered(some)
     points = covered.curve
     curves = [
         _curve("Structures", "by cases judged", [(p.judged, p.structures) for p in points]),

@@ -12,12 +12,13 @@ from cts.judging.events import Result
 from cts.model import dumps_case
 from cts.pictures import Limits
 from cts.plugins import registry
-from cts.report.failure import file_name, reproduce
+from cts.report.failure import reproduce
 from cts.report.html.cards import Cited, Pictures, details, headline
 from cts.report.html.covered import covered_view
 from cts.report.html.testing import facts_tested
 from cts.report.triage import Failure, Group, in_common, triage
 from cts.running.tally import Tally, tally_of
+from cts.store.files import file_name
 from cts.store.run import Run
 from cts.verdict import Verdict
 
