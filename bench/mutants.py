@@ -82,7 +82,7 @@ def main() -> int:
     areas = {m.name: m.area for m in create.mutants()}
     for noun, given, known in (("mutant", args.mutant, areas.keys()), ("area", args.area, areas.values())):
         if unknown := sorted(set(given or ()) - set(known)):
-            parser.error(f"no {noun} named {', '.join(unknown)}; `cts drivers --json` lists them")
+            parser.error(f"no {noun} named {', '.join(unknown)}; `cts drivers --json -` lists them")
     wanted = [m for m, area in areas.items() if m in (args.mutant or areas) and area in (args.area or areas.values())]
     groups = [
         (area, mutants[i : i + TOGETHER])

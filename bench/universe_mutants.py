@@ -105,7 +105,7 @@ def main() -> int:
     areas = {m.name: m.area for m in create.mutants()}
     for noun, given, known in (("mutant", args.mutant, areas.keys()), ("area", args.area, areas.values())):
         if unknown := sorted(set(given or ()) - set(known)):
-            parser.error(f"no {noun} named {', '.join(unknown)}; `cts drivers --json` lists them")
+            parser.error(f"no {noun} named {', '.join(unknown)}; `cts drivers --json -` lists them")
     mutants = args.mutant or [m for m, area in areas.items() if area in args.area]
     universes = args.universe or list(packaged())
     missed = []

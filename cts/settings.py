@@ -102,9 +102,7 @@ class Settings:
     ] = None
     seed: Annotated[
         int | None,
-        Option(
-            "Seed of generation; printed by every run.", pytest="seed of generation; the header prints it", at_least=0
-        ),
+        Option("Seed of generation; printed by every run.", pytest="seed of generation; the header prints it"),
     ] = None
     keep: Annotated[
         int,

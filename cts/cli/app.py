@@ -34,7 +34,7 @@ class Verb(NamedTuple):
 VERBS = {
     "demo": Verb("demo:demo", EXIT_STATUS),
     "run": Verb("run:run", EXIT_STATUS, "configured:Configured"),
-    "sweep": Verb("sweep:sweep", EXIT_STATUS, "sweep:Sweep"),
+    "sweep": Verb("sweep:sweep", EXIT_STATUS),
     "campaign": Verb("campaign:campaign", EXIT_STATUS),
     "validation": Verb("validation:validation", EXIT_STATUS),
     "merge": Verb("merge:merge", EXIT_STATUS),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +31,9 @@ def coverage(
         ),
     ] = None,
     examples: Annotated[
-        int, typer.Option("--examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)
+        int, typer.Option("--max-examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)
     ] = EXAMPLES,
-    json: Annotated[bool, typer.Option("--json", help="Everything as JSON, cases by name.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """Print facts against corpus cases, rules for validators, generators and drivers, and name what is untested.
 
@@ -44,6 +46,7 @@ def coverage(
     from cts.running.opening import open_driver
     from cts.validation.rules import rules_of_facts
 
+    check_json(json)
     specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
     check_drivers(specs)
     cases = [load_case(entry.path) for entry in corpus.entries()]
@@ -55,9 +58,8 @@ def coverage(
         opened.close()
     rows = table(cases, samples, drivers, rules_of_facts())
     gaps = untested(rows, list(drivers), generated=bool(samples))
-    if json:
-        _print_json(rows, gaps, cases, samples, drivers)
-    else:
+    write_json(json, _document(rows, gaps, cases, samples, drivers))
+    if not is_stdout(json):
         _print(rows, gaps, cases, samples, drivers)
 
 
@@ -106,16 +108,15 @@ def _per_area(samples: Mapping[str, Sequence[Case]]) -> str:
     return ", ".join(f"{area} {len(drawn)}" for area, drawn in samples.items()) or "none"
 
 
-def _print_json(
+def _document(
     rows: Sequence[Row],
     gaps: Mapping[str, Sequence[str]],
     cases: Sequence[Case],
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
-) -> None:
-    import msgspec
-
-    document: dict[str, Any] = {
+) -> dict[str, Any]:
+    """Everything as plain data, cases by name."""
+    return {
         "facts": [
             {"fact": r.fact, "cases": r.cases, "rules": r.rules, "areas": r.areas, "drivers": r.drivers} for r in rows
         ],
@@ -126,4 +127,3 @@ def _print_json(
         },
         "untested": gaps,
     }
-    typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

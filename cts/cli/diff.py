@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from cts.store.diff import Difference
@@ -21,27 +23,23 @@ def diff(
     after: Annotated[
         Path, typer.Argument(help="The folder of another run.", metavar="AFTER", autocompletion=completion.paths)
     ],
-    json: Annotated[bool, typer.Option("--json", help="As JSON lines, with both results.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """Compare two runs: failures that are new, changed, the same, fixed, or gone because their case did not run.
 
     Exit status 1 where failures are new or changed.
     """
-    import msgspec
-
     from cts.cli.stored import stored
     from cts.store.diff import Change
     from cts.store.diff import diff as compare
 
+    check_json(json)
     differences = compare(stored(before), stored(after))
-    for difference in differences:
-        if json:
-            line = {"change": difference.change, "before": difference.before, "after": difference.after}
-            typer.echo(msgspec.json.encode(line).decode())
-        else:
-            typer.echo(_line(difference))
+    write_json(json, [{"change": d.change, "before": d.before, "after": d.after} for d in differences])
     counts = Counter(d.change for d in differences)
-    if not json:
+    if not is_stdout(json):
+        for difference in differences:
+            typer.echo(_line(difference))
         typer.echo(", ".join(f"{counts[c]} {c.value}" for c in Change))
     raise typer.Exit(1 if counts[Change.NEW] or counts[Change.CHANGED] else 0)
 

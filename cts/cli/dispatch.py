@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.options import JsonFile
 from cts.cli.paths import written
 from cts.errors import BadInput
 
@@ -93,7 +94,7 @@ def dispatch(
             metavar="WHAT",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """Run a SPIR-V compute module on drivers; compare them with each other and with what is expected.
 

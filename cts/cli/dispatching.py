@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 #: Options of the verb that take any text, and its switches, with the argument of `run` that each one gives.
 TEXTS = {"--driver": "driver", "-d": "driver", "--case": "case", "--transform": "transform", "--check": "check"}
-TRACE = "--trace"
-SWITCHES = {"--json": "json", "--robust": "robust"}
+#: Those that take one text.
+ONCE = {"--trace": "trace", "--json": "json"}
+SWITCHES = {"--robust": "robust"}
 
 #: What typer replaces on Windows, where shells do not: patterns, home folders and variables.
 _EXPANDED = frozenset("*?[~$%")
@@ -32,7 +33,7 @@ class Asked(NamedTuple):
     max_steps: int | None = None
     max_memory: int | None = None
     robust: bool = False
-    json: bool = False
+    json: Path | None = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -52,7 +53,7 @@ def plain(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
 
     That is so wherever something is left out, unknown or not written apart, so that typer says what is wrong.
 
-    >>> plain(["dispatch", "a.yaml", "-d", "vulkan", "--json"])._asdict()["driver"]
+    >>> plain(["dispatch", "a.yaml", "-d", "vulkan", "--robust"])._asdict()["driver"]
     ['vulkan']
     >>> plain(["dispatch", "a.yaml", "--driver=vulkan"]) is None
     True
@@ -66,12 +67,12 @@ def plain(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     for argument in rest:
         if argument in SWITCHES:
             given[SWITCHES[argument]] = True
-        elif argument in TEXTS or argument == TRACE:
-            text = next(rest, "-")
-            if text.startswith("-"):
+        elif argument in TEXTS or argument in ONCE:
+            text = next(rest, "--")
+            if text.startswith("-") and (argument, text) != ("--json", "-"):
                 return None
-            if argument == TRACE:
-                given["trace"] = text
+            if argument in ONCE:
+                given[ONCE[argument]] = Path(text) if argument == "--json" else text
             else:
                 given.setdefault(TEXTS[argument], []).append(text)
         elif argument.startswith("-") or not argument or "file" in given:
@@ -83,11 +84,13 @@ def plain(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
 
 def run(asked: Asked) -> int:
     """Run the file and print what became of it. The exit status. Raises BadInput and HarnessTrouble."""
+    from cts.cli.documents import check_json, is_stdout, write_json
     from cts.dispatch import run_cases, worst
     from cts.dispatch.report import document, lines
     from cts.running.outputs import check_folder
 
     check_folder(asked.out, "--out")
+    check_json(asked.json)
     results = []
     for result in run_cases(
         asked.file,
@@ -98,10 +101,7 @@ def run(asked: Asked) -> int:
         transforms=asked.transform,
     ):
         results.append(result)
-        for line in [] if asked.json else lines(result):
+        for line in [] if is_stdout(asked.json) else lines(result):
             print(line, flush=True)
-    if asked.json:
-        import msgspec
-
-        print(msgspec.json.format(msgspec.json.encode(document(results)), indent=2).decode())
+    write_json(asked.json, document(results) if asked.json is not None else None)
     return worst(results)

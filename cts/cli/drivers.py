@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
@@ -20,16 +22,16 @@ def drivers(
             "--driver", "-d", help="Only this driver, with its options. Repeatable.", autocompletion=completion.drivers
         ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Everything as JSON: also variants (must pass) and mutants (must fail).")
-    ] = False,
+    json: JsonFile = None,
 ) -> None:
-    """List drivers with their capabilities."""
-    import msgspec
+    """List drivers with their capabilities.
 
+    --json has their variants, which must pass, and mutants, which must fail, too.
+    """
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry
 
+    check_json(json)
     entries: list[dict[str, Any]] = []
     status = 0
     for spec in driver or registry.names("cts.drivers"):
@@ -39,9 +41,8 @@ def drivers(
             entries.append({"name": spec, "error": str(e)})
             if driver:
                 status = max(status, 2 if isinstance(e, BadInput) else 3)
-    if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(entries), indent=2).decode())
-    else:
+    write_json(json, entries)
+    if not is_stdout(json):
         _table(entries)
     raise typer.Exit(status)
 

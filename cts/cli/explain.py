@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cts.cli.options import CaseHtmlFile
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import CaseHtmlFile, JsonFile
 from cts.cli.target import Driver, Target
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def explain(
         list[str] | None,
         typer.Option("--element", help="Explain this element of the result. Repeatable.", metavar="ROW,COL"),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    json: JsonFile = None,
     html: CaseHtmlFile = None,
 ) -> None:
     """Find the first instruction whose result differs, and show how its elements should come about.
@@ -31,12 +32,14 @@ def explain(
     """
     from cts.cli.target import read, tell_if_not_validated
     from cts.explain import explain as explained
+    from cts.judging.sentences import to_json
     from cts.plugins import registry
     from cts.reduction.narrowing import narrowed_for
     from cts.running.opening import open_driver
     from cts.running.outputs import check_file
 
     check_file(html, "--html")
+    check_json(json)
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
     case = read(target, oracle)
@@ -44,13 +47,8 @@ def explain(
     opened = open_driver(driver)
     with closing(opened):
         explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements)
-    if json:
-        import msgspec
-
-        from cts.judging.sentences import to_json
-
-        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(explanation)), indent=2).decode())
-    else:
+    write_json(json, to_json(explanation))
+    if not is_stdout(json):
         _print(explanation)
     if html is not None:
         from cts.cli.report import write

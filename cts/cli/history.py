@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from cts.store import Run
@@ -22,7 +24,7 @@ def history(
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page of it.", metavar="FILE")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
+    json: JsonFile = None,
     badge: Annotated[
         Path | None, typer.Option("--badge", help="Write an SVG badge of the latest run.", metavar="FILE")
     ] = None,
@@ -34,13 +36,12 @@ def history(
 
     Exit status 1 where something fails in the latest run of some driver.
     """
-    import msgspec
-
     from cts.cli.report import write
     from cts.errors import BadInput
     from cts.store.history import badge as drawn
     from cts.store.history import history as side_by_side
 
+    check_json(json)
     found = side_by_side(_runs(runs or [Path("cts-run")]))
     if driver is not None:
         found = _of_driver(found, driver)
@@ -54,9 +55,8 @@ def history(
         from cts.report.html import page_of_history
 
         write(html, page_of_history(found).encode())
-    if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(_plain(found)), indent=2).decode())
-    else:
+    write_json(json, _plain(found))
+    if not is_stdout(json):
         _print(found)
     raise typer.Exit(1 if any(c.failures for c in latest) else 0)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cts.cli import completion
-from cts.cli.options import BaselineFile, QuarantineFile
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import BaselineFile, JsonFile, QuarantineFile
 from cts.cli.paths import written
 from cts.cli.target import Driver, Target
 
@@ -34,12 +35,14 @@ def minimize(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Stop after this time.", metavar="S", min=0)
+        float | None, typer.Option("--reduce-seconds", help="Stop after this time.", metavar="S", min=0)
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Stop after this many runs.", metavar="N", min=0)] = None,
+    steps: Annotated[
+        int | None, typer.Option("--max-runs", help="Stop after this many runs.", metavar="N", min=0)
+    ] = None,
     quarantine: QuarantineFile = None,
     baseline: BaselineFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the case and every step as JSON.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.
 
@@ -58,21 +61,21 @@ def minimize(
     from cts.running.outputs import check_file
 
     check_file(out, "--out")
+    check_json(json)
     oracle = registry.oracle()
     case = read(target, oracle)
     tell_if_not_validated()
     opened = open_driver(driver, *load_known(quarantine, baseline))
     with closing(opened):
-        minimized, spec = _watched(case, opened, Budget(seconds, runs=steps))
+        minimized, spec = _watched(case, opened, Budget(seconds, runs=max_runs))
     text = dumps_case(renamed(minimized))
     if out is not None:
         try:
             out.write_text(text, encoding="utf-8", newline="\n")
         except OSError as e:
             raise BadInput("out-file", e.strerror or str(e), str(out), "a file that can be written") from e
-    if json:
-        typer.echo(_json(minimized, text, spec))
-    else:
+    write_json(json, _document(minimized, text, spec))
+    if not is_stdout(json):
         if out is None:
             typer.echo(text, nl=False)
         typer.echo(report(minimized), err=True)
@@ -82,17 +85,15 @@ def minimize(
         typer.echo(f"reproduce: cts run {out} --driver '{spec}'", err=True)
 
 
-def _json(minimized: Minimized, text: str, spec: str) -> str:
-    import msgspec
-
-    document = {
+def _document(minimized: Minimized, text: str, spec: str) -> dict[str, Any]:
+    """The case and every step as plain data."""
+    return {
         "case": text,
         "driver": spec,
         "verdict": minimized.verdict,
         "seconds": round(minimized.seconds, 6),
         "reduction": minimized.reduction,
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
 def _watched(case: Case, driver: OpenDriver, budget: Budget) -> tuple[Minimized, str]:

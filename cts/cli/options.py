@@ -39,6 +39,17 @@ CaseHtmlFile = Annotated[
     ),
 ]
 
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        help="Write everything as JSON to this file; - for standard output.",
+        metavar="FILE",
+        callback=written,
+        autocompletion=completion.paths,
+    ),
+]
+
 ResumedFolder = Annotated[
     Path | None,
     typer.Option(

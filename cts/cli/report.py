@@ -59,7 +59,8 @@ def report(
         typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them."),
     ] = True,
     examples: Annotated[
-        int, typer.Option("--examples", help="Generated cases per area for that table; 0 for none.", metavar="N", min=0)
+        int,
+        typer.Option("--max-examples", help="Generated cases per area for that table; 0 for none.", metavar="N", min=0),
     ] = EXAMPLES,
     bundle_dir: Annotated[
         Path | None,

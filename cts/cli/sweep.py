@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from cts.cli import completion
 from cts.cli.options import ResumedFolder, with_settings
 from cts.settings import SWEEP, Settings
-
-
-class Sweep(TyperCommand):
-    """`--list --json` needs no file."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, where `--json` without a file means standard output beside `--list`."""
-        if "--list" in args and "--json" in args:
-            place = args.index("--json") + 1
-            if place == len(args) or args[place].startswith("--"):
-                args.insert(place, "-")
-        return super().parse_args(ctx, args)
 
 
 @with_settings(SWEEP)
@@ -39,7 +26,8 @@ def sweep(
         ),
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="List the universes and their sizes; with --json as a list of objects.")
+        bool,
+        typer.Option("--list", help="List the universes and their sizes, with --json as a list of objects."),
     ] = False,
     resume: ResumedFolder = None,
 ) -> None:
@@ -60,8 +48,7 @@ def sweep(
 
 def _list(targets: list[str], json: Path | None) -> None:
     """Name, size and description of universes."""
-    import msgspec
-
+    from cts.cli.documents import is_stdout, write_json
     from cts.errors import Checks
     from cts.sweeps.selection import opened, select
 
@@ -70,9 +57,6 @@ def _list(targets: list[str], json: Path | None) -> None:
     checks.errors += errors
     checks.finish()
     universes = [opened(entry.path) for entry in entries]
-    if json is not None:
-        rows = [{"name": u.name, "size": u.size, "description": u.description} for u in universes]
-        typer.echo(msgspec.json.encode(rows).decode())
-        return
-    for universe in universes:
+    write_json(json, [{"name": u.name, "size": u.size, "description": u.description} for u in universes])
+    for universe in universes if not is_stdout(json) else ():
         typer.echo(f"{universe.name}  {universe.size:,} parameter sets\n    {universe.description}")

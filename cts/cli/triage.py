@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from cts.explain import Explanation
@@ -37,7 +39,7 @@ def triage(
     explain: Annotated[
         bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
+    json: JsonFile = None,
 ) -> None:
     """Group failures by what their cases have in common and passing ones have not, and separate new ones from known and
     fixed ones.
@@ -45,16 +47,14 @@ def triage(
     Each group is named by the instruction and the fact that most of it speaks for, which --explain knows better. Exit
     status 1 where a failure is new.
     """
-    import msgspec
-
     from cts.judging.sentences import to_json
     from cts.report.triage import triage as grouped
 
+    check_json(json)
     this, earlier = runs(run, against)
     triaged = grouped(this, earlier, explained(this, explain=explain))
-    if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(to_json(triaged)), indent=2).decode())
-    else:
+    write_json(json, to_json(triaged))
+    if not is_stdout(json):
         _print(triaged, this, earlier)
     raise typer.Exit(1 if any(g.new for g in triaged.groups) else 0)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,9 +46,7 @@ def validation(
     messages: Annotated[
         bool, typer.Option("--messages", help="Print what each tool says when it rejects a module.")
     ] = False,
-    json: Annotated[
-        Path | None, typer.Option("--json", help="Write everything as JSON; - for standard output.", metavar="FILE")
-    ] = None,
+    json: JsonFile = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", help="Write the table and the findings as Markdown.", metavar="FILE")
     ] = None,
@@ -68,9 +68,8 @@ def validation(
     from cts.running.outputs import check_file, check_folder
     from cts.validation.known import load_known
 
-    to_stdout = json is not None and str(json) == "-"
-    for path, option in ((None if to_stdout else json, "--json"), (markdown, "--markdown")):
-        check_file(path, option)
+    check_json(json)
+    check_file(markdown, "--markdown")
     check_folder(write, "--write")
     before = load_known(known) if known is not None else {}
     rules = _selected(targets or [])
@@ -83,7 +82,7 @@ def validation(
     if not driver:
         raise BadInput("no-driver", "no tool to try", "cts validation", "--driver spirv-val")
     table = _judged(rules, driver)
-    _report(table, before, json, markdown, to_stdout=to_stdout, messages=messages)
+    _report(table, before, json, markdown, messages=messages)
     raise typer.Exit(_status(table, before))
 
 
@@ -170,14 +169,12 @@ def _report(
     json: Path | None,
     markdown: Path | None,
     *,
-    to_stdout: bool,
     messages: bool,
 ) -> None:
-    import msgspec
-
     from cts.validation import report
     from cts.validation.known import is_known, no_longer
 
+    to_stdout = is_stdout(json)
     for line in report.table_lines(table):
         typer.echo(line, err=to_stdout)
     for label, judged in table.items():
@@ -192,11 +189,6 @@ def _report(
         typer.echo(f"\n{sum(is_known(j, known) for j in every)} findings are known", err=to_stdout)
         for name in no_longer(every, known):
             typer.echo(f"no longer a finding: {name}", err=to_stdout)
-    if json is not None:
-        text = msgspec.json.format(msgspec.json.encode(report.document(table)), indent=2).decode() + "\n"
-        if to_stdout:
-            typer.echo(text, nl=False)
-        else:
-            json.write_text(text, encoding="utf-8")
+    write_json(json, report.document(table) if json is not None else None)
     if markdown is not None:
         markdown.write_text("\n".join(report.markdown(table)) + "\n", encoding="utf-8")

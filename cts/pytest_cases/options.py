@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
     assert settings is not None, "it is only missing with an error"
     return Plan(
         drivers,
-        settings,
+        replace(settings, reduce_seconds=values["reduce-seconds"]),
         areas=tuple(registry.names("cts.areas")),
         quarantine=quarantine,
         baseline=baseline,

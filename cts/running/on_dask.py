@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RESOURCE = "cts"
 
 #: Seconds that a scheduler has to answer.
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 #: Seconds between two looks at the clock.
 TICK = 0.5

@@ -46,6 +46,10 @@ def diff(before: Run, after: Run) -> list[Difference]:
     first, second = _by_key(before), _by_key(after)
     if len(drivers := _drivers(before)) == len(others := _drivers(after)) == 1 and drivers != others:
         first, second = _without_driver(first), _without_driver(second)
+    for key, result in first.items():
+        area = second.get((key[0], f"generated.{result.area}"))
+        if result.cause and key not in second and area is not None and not area.known_examples:
+            second[key] = area  # its cases ran, and none failed by any cause
     differences = [
         Difference(change, first.get(key), second.get(key))
         for key in dict.fromkeys((*second, *first))

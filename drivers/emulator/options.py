@@ -230,4 +230,4 @@ def _nearest(word: str, known: list[str]) -> str:
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
-    return f"one of: {', '.join(known)}" if len(known) < 12 else f"one of the {len(known)} in `cts drivers --json`"
+    return f"one of: {', '.join(known)}" if len(known) < 12 else f"one of the {len(known)} in `cts drivers --json -`"

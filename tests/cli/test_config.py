@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -121,7 +122,7 @@ def test_a_resumed_run_keeps_its_settings(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_every_setting_is_an_option() -> None:
-    options = set(run.__annotations__)
+    options = set(inspect.signature(run).parameters)
     for key in Table.__struct_encode_fields__:
         assert parameter(key) in options
 

@@ -153,7 +153,7 @@ def sweep(world: World) -> None:
     wrong = ("-d", "emulator:mutant=edge-high-to-size", "--save-dir", "swept", "--bundle-dir", "swept-bundles")
     assert "ClampToEdge" in world.cts("sweep", names[0], "--max-sets", "300", "--seed", "1", *wrong, status=1).out
     assert len(list((world.folder / "swept-bundles").iterdir())) == 1
-    assert json.loads(world.cts("triage", "swept", "--json", status=1).out)["groups"]
+    assert json.loads(world.cts("triage", "swept", "--json", "-", status=1).out)["groups"]
     world.cts("report", "swept", "--no-coverage", "--html", "swept.html")
     assert "sweep.tensor_loads_2d" in (world.folder / "swept.html").read_text()
     (world.folder / "swept.yaml").write_text(world.cts("baseline", "swept", "--reason", "edges").out)
@@ -189,7 +189,9 @@ def merge(world: World) -> None:
 def explain(world: World) -> None:
     for name, case in world.cases.items():
         assert world.cts("explain", name, "-d", "emulator").out
-        told = json.loads(world.cts("explain", name, "-d", WRONG, "--json", "--html", "failure.html", status=1).out)
+        told = json.loads(
+            world.cts("explain", name, "-d", WRONG, "--json", "-", "--html", "failure.html", status=1).out
+        )
         assert case.name.partition(".")[2] in (world.folder / "failure.html").read_text().replace("<wbr>", "")
         assert (told["case"], told["content_hash"], told["verdict"]) == (case.name, case.content_hash, "fail")
 
@@ -197,7 +199,7 @@ def explain(world: World) -> None:
 @exercise
 def minimize(world: World) -> None:
     for name, case in world.cases.items():
-        out = world.cts("minimize", name, "-d", WRONG, "--steps", "6")
+        out = world.cts("minimize", name, "-d", WRONG, "--max-runs", "6")
         smaller = loads_case(out.out)
         assert len(smaller.program) <= len(case.program) and "runs in" in out.err
 
@@ -245,7 +247,7 @@ def report(world: World) -> None:
 
 @exercise
 def triage(world: World) -> None:
-    found = json.loads(world.cts("triage", world.wrong, "--explain", "--json", status=1).out)
+    found = json.loads(world.cts("triage", world.wrong, "--explain", "--json", "-", status=1).out)
     failures = [f["result"]["name"] for group in found["groups"] for f in group["failures"]]
     assert sorted(failures) == sorted(world.cases)
     assert world.cts("triage", world.wrong, status=1).out
@@ -262,7 +264,8 @@ def baseline(world: World) -> None:
 def diff(world: World) -> None:
     assert f"0 changed, {len(world.cases)} same" in world.cts("diff", world.wrong, world.wrong).out
     changes = [
-        json.loads(line) for line in world.cts("diff", world.right, world.wrong, "--json", status=1).out.splitlines()
+        json.loads(line)
+        for line in world.cts("diff", world.right, world.wrong, "--json", "-", status=1).out.splitlines()
     ]
     assert {c["after"]["name"] for c in changes if c["change"] == "new"} == set(world.cases)
 
@@ -271,14 +274,16 @@ def diff(world: World) -> None:
 def history(world: World) -> None:
     assert set(world.cases) <= {
         row["name"]
-        for row in json.loads(world.cts("history", world.right, world.wrong, "--json", status=1).out)["cases"]
+        for row in json.loads(world.cts("history", world.right, world.wrong, "--json", "-", status=1).out)["cases"]
     }
     assert "nothing fails" in world.cts("history", world.right).out
 
 
 @exercise
 def coverage(world: World) -> None:
-    rows = {row["fact"]: row for row in json.loads(world.cts("coverage", "--json", "--examples", "0").out)["facts"]}
+    rows = {
+        row["fact"]: row for row in json.loads(world.cts("coverage", "--json", "-", "--max-examples", "0").out)["facts"]
+    }
     for name, case in world.cases.items():
         assert all(name in rows[fact]["cases"] for fact in case.covers)
 
@@ -292,7 +297,7 @@ def validation(world: World) -> None:
 
 @exercise
 def drivers(world: World) -> None:
-    assert {d["name"] for d in json.loads(world.cts("drivers", "--json").out)} >= {"emulator", "interpreter"}
+    assert {d["name"] for d in json.loads(world.cts("drivers", "--json", "-").out)} >= {"emulator", "interpreter"}
     assert WRONG in world.cts("drivers", "-d", WRONG).out
 
 

@@ -40,14 +40,14 @@ def test_minimize_writes_a_case_that_fails(cts: Cts) -> None:
 
 
 def test_minimize_within_a_budget(cts: Cts) -> None:
-    ran = cts("minimize", CASE, "--driver", DRIVER, "--steps", "5")
+    ran = cts("minimize", CASE, "--driver", DRIVER, "--max-runs", "5")
     assert ran.status == 0
     assert "the budget is used up: this is the best so far" in ran.err
     loads_case(ran.out)
 
 
 def test_minimize_as_json(cts: Cts) -> None:
-    ran = cts("minimize", CASE, "--driver", DRIVER, "--json", "--out", "small.yaml")
+    ran = cts("minimize", CASE, "--driver", DRIVER, "--json", "-", "--out", "small.yaml")
     assert ran.status == 0
     told = json.loads(ran.out)
     assert told["case"] == (cts.folder / "small.yaml").read_text(encoding="utf-8")
@@ -95,7 +95,7 @@ def test_explain_a_pass(cts: Cts) -> None:
 
 
 def test_explain_as_json(cts: Cts) -> None:
-    ran = cts("explain", CASE, "--driver", DRIVER, "--json")
+    ran = cts("explain", CASE, "--driver", DRIVER, "--json", "-")
     assert ran.status == 1
     assert json.loads(ran.out)["facts"][0] == "TA-035"
     assert msgspec.json.decode(ran.out, type=Explanation).op == "MatrixLoadTensor"
@@ -106,8 +106,8 @@ def test_explain_as_json(cts: Cts) -> None:
     ("explain", CASE, "--driver", DRIVER, "--element", "0,16"),
     ("explain", CASE, "--driver", "emulator:mutant=no-such"),
     ("minimize", CASE, "--driver", "emulator"),
-    ("minimize", CASE, "--driver", DRIVER, "--steps", "-1"),
-    ("minimize", CASE, "--driver", DRIVER, "--steps", "3", "--out", "no/such/folder.yaml"),
+    ("minimize", CASE, "--driver", DRIVER, "--max-runs", "-1"),
+    ("minimize", CASE, "--driver", DRIVER, "--max-runs", "3", "--out", "no/such/folder.yaml"),
     ("minimize", CASE),
 ])  # fmt: skip
 def test_what_is_refused(cts: Cts, arguments: tuple[str, ...]) -> None:

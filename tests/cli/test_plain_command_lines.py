@@ -11,13 +11,13 @@ import typer.main
 
 from cts.cli import dispatching
 from cts.cli.app import app
-from cts.cli.dispatching import SWITCHES, TEXTS, TRACE, Asked, plain
+from cts.cli.dispatching import ONCE, SWITCHES, TEXTS, Asked, plain
 from tests.cli.command_line import Cts
 
 READ = [
     ["a.yaml"],
-    ["a.yaml", "--json"],
-    ["--json", "a.yaml", "--robust"],
+    ["a.yaml", "--json", "-"],
+    ["--json", "out.json", "a.yaml", "--robust"],
     ["a.yaml", "-d", "interpreter", "--driver", "vulkan:0"],
     ["-d", "vulkan:worker=chroot DIR python3,timeout=5", "./a.yaml"],
     ["a.yaml", "--case", "one", "--case", "two", "--check", "races", "--check", "uninitialised"],
@@ -34,6 +34,7 @@ LEFT = [
     ["a.yaml", "--help"],
     ["a.yaml", "--driver"],
     ["a.yaml", "--driver", "--json"],
+    ["a.yaml", "--json", "--robust"],
     ["a.yaml", "--driver=vulkan"],
     ["a.yaml", "-dvulkan"],
     ["a.yaml", "--max-steps", "7"],
@@ -81,7 +82,7 @@ def test_other_verbs_completion_and_patterns_are_left_to_typer(monkeypatch: pyte
 def test_the_options_are_those_of_the_verb() -> None:
     verb = typer.main.get_command(app).get_command(None, "dispatch")  # type: ignore[attr-defined]
     options = {option: parameter for parameter in verb.params for option in parameter.opts}
-    for option, argument in (TEXTS | SWITCHES | {TRACE: "trace"}).items():
+    for option, argument in (TEXTS | SWITCHES | ONCE).items():
         assert options[option].name == argument
         assert options[option].multiple == (option in TEXTS)
         assert options[option].is_flag == (option in SWITCHES)

@@ -225,7 +225,7 @@ def test_diff(cts: Cts, fakes: ModuleType) -> None:
     assert cts("diff", wrong, wrong).out.splitlines()[-1] == "0 new, 0 changed, 2 same, 0 fixed, 0 gone"
     assert cts("diff", wrong, crash).out.splitlines()[-1] == "0 new, 1 changed, 0 same, 0 fixed, 1 gone"
     assert cts("diff", wrong, nothing).out.splitlines()[-1] == "0 new, 2 changed, 0 same, 0 fixed, 0 gone"
-    lines = [json.loads(line) for line in cts("diff", wrong, crash, "--json").out.splitlines()]
+    lines = json.loads(cts("diff", wrong, crash, "--json", "-").out)
     assert [(d["change"], d["before"]["verdict"]) for d in lines] == [("changed", "fail"), ("gone", "fail")]
     assert (ran := cts("diff", "nowhere", right)).status == 2 and "error[no-run]" in ran.err
 

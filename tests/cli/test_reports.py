@@ -140,14 +140,14 @@ def test_every_report_says_what_rests_on_policy(cts: Cts) -> None:
     assert types == ["fail by policy", "fail"]
     triage = cts("triage").out
     assert f"{names[0]} (by policy)\n" in triage and f"{names[1]}\n" in triage
-    assert cts("report", "--examples", "0").status == 0
+    assert cts("report", "--max-examples", "0").status == 0
     (page,) = cts.folder.glob("cts-run/*/report.html")
     assert page.read_text(encoding="utf-8").count("By this suite's policy") == 1
 
 
 def test_triage_groups_by_cause(cts: Cts) -> None:
     assert cts("run", WIDTH, EDGE, "--driver", MUTANT).status == 1
-    ran = cts("triage", "--json")
+    ran = cts("triage", "--json", "-")
     assert ran.status == 1
     (group,) = json.loads(ran.out)["groups"]
     cause = group["cause"]

@@ -107,3 +107,20 @@ def test_a_bug_keeps_its_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("cts.cli.dispatching.plain", fails)
     ran = cts("list")
     assert ran.status == 3 and "Traceback" in ran.err and "planted" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("triage", "--json"), "--json FILE, or --json - for standard output"),
+        (("triage", "--json", "--against", "x"), "--json without a file"),
+        (("explain", CASE, "-d", "emulator", "--json"), "--json without a file"),
+        (("minimize", CASE, "-d", "emulator", "--seconds", "3"), "--reduce-seconds"),
+        (("minimize", CASE, "-d", "emulator", "--steps=3"), "--max-runs"),
+        (("coverage", "--examples", "3"), "--max-examples"),
+        (("report", "--examples", "3"), "--max-examples"),
+    ],
+)
+def test_what_an_option_was_called_is_refused_by_name(cts: Cts, arguments: tuple[str, ...], said: str) -> None:
+    ran = cts(*arguments)
+    assert (ran.status, ran.out) == (2, "") and said in ran.err

@@ -88,7 +88,7 @@ def test_drivers_that_fail(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_drivers_as_json(cts: Cts, fakes: ModuleType) -> None:
-    ran = cts("drivers", "--json")
+    ran = cts("drivers", "--json", "-")
     listed = {d["name"]: d for d in json.loads(ran.out)}
     assert {"emulator", "interpreter", "fake"} <= set(listed)
     emulator = listed["emulator"]
@@ -102,7 +102,7 @@ def test_drivers_as_json(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
-    ran = cts("coverage", "--json", "--examples", "3", "-d", "fake:right", "-d", "fake:no-features")
+    ran = cts("coverage", "--json", "-", "--max-examples", "3", "-d", "fake:right", "-d", "fake:no-features")
     assert ran.status == 0
     found = json.loads(ran.out)
     rows = {row["fact"]: row for row in found["facts"]}
@@ -117,7 +117,7 @@ def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_coverage_as_table(cts: Cts, fakes: ModuleType) -> None:
-    ran = cts("coverage", "--examples", "0", "-d", "fake:no-features")
+    ran = cts("coverage", "--max-examples", "0", "-d", "fake:no-features")
     lines = ran.out.splitlines()
     assert lines[0].split() == ["fact", "cases", "rules", "fake:no-features"]
     assert any(line.split()[0] == "TA-035" and line.split()[3] == "0" for line in lines[1:] if line)
@@ -127,7 +127,7 @@ def test_coverage_as_table(cts: Cts, fakes: ModuleType) -> None:
 
 
 def test_coverage_of_a_driver_that_is_none(cts: Cts) -> None:
-    assert cts("coverage", "--examples", "0", "-d", "emulatr").status == 2
+    assert cts("coverage", "--max-examples", "0", "-d", "emulatr").status == 2
 
 
 def test_schema(cts: Cts) -> None:

@@ -64,7 +64,7 @@ def test_command_says_which_case(tmp_path: Path) -> None:
         "fail: scaled: interpreter",
         "  b: 16 of 16 differ from expected",
     ]
-    document = json.loads(ran_in(tmp_path, "dispatch", "test.yaml", "--json").out)
+    document = json.loads(ran_in(tmp_path, "dispatch", "test.yaml", "--json", "-").out)
     assert document["status"] == 1
     assert [(c["case"], c["status"]) for c in document["cases"]] == [
         ("plain", 0),

@@ -148,7 +148,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_command_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, expected="expected: {b: {type: uint32, shape: [16], iota: {}}}")
-    assert cts(monkeypatch, str(path), "--json") == 1
+    assert cts(monkeypatch, str(path), "--json", "-") == 1
     document = json.loads(capsys.readouterr().out)
     assert document["status"] == 1
     (driver,) = document["drivers"]

@@ -113,7 +113,7 @@ def test_command(tmp_path: Path) -> None:
         (("--template", "text.spvasm"), "module-assembly"),
         (("--template", "vertex.spv"), "no GLCompute entry point"),
         (("--template", "vertex.spv", "file.yaml"), "--template runs nothing"),
-        (("--template", "vertex.spv", "--json"), "--template runs nothing"),
+        (("--template", "vertex.spv", "--json", "-"), "--template runs nothing"),
         (("file.yaml", "-o", "x.yaml"), "--output is for --template"),
         ((), "no dispatch file"),
     ],

@@ -16,7 +16,7 @@ from cts.plugins import registry
     ("spec", "words"),
     [
         ("emulator:mutant=perm-invers", ["mutant", "'perm-invers'", "did you mean 'perm-inverse'?"]),
-        ("emulator:mutant=zzz", ["'zzz'", "cts drivers --json"]),
+        ("emulator:mutant=zzz", ["'zzz'", "cts drivers --json -"]),
         ("emulator:subgroup_size=33", ["subgroup_size", "'33'", "1, 4, 8, 16, 32, 64, 128"]),
         ("emulator:tile=9x9", ["tile", "'9x9'"]),
         ("emulator:order=backward", ["order", "'backward'"]),

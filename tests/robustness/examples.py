@@ -54,7 +54,7 @@ CASES = (
 )
 READ_RUN = (
     ("triage", FOLDER),
-    ("triage", FOLDER, "--json"),
+    ("triage", FOLDER, "--json", "-"),
     ("report", FOLDER, "--no-coverage", "--html", "page.html", "--junit", "page.xml"),
     ("history", FOLDER),
     ("baseline", FOLDER),

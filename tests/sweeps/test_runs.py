@@ -193,17 +193,13 @@ def test_a_failing_sweep_names_the_case_file_that_shows_it(cts: Cts, universe: P
 def test_the_list(cts: Cts, universe: Path) -> None:
     ran = cts("sweep", "--list", str(universe))
     assert ran.status == 0 and ran.out.startswith("small  480 parameter sets\n    Loads of 4x4")
-    (row,) = (
-        json.loads(cts("sweep", "--list", "--json", str(universe)).out)
-        if False
-        else json.loads(cts("sweep", str(universe), "--list", "--json").out)
-    )
+    (row,) = json.loads(cts("sweep", str(universe), "--list", "--json", "-").out)
     assert row == {
         "name": "small",
         "size": 480,
         "description": "Loads of 4x4 matrices through layouts of a few elements.",
     }
-    assert len(json.loads(cts("sweep", "--list", "--json").out)) >= 1
+    assert len(json.loads(cts("sweep", "--list", "--json", "-").out)) >= 1
 
 
 @pytest.mark.parametrize(

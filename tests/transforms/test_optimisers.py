@@ -264,7 +264,7 @@ def test_minimize_names_the_pass(fake: str, cts: Cts) -> None:
     assert "with less in its transforms: interpreter|spirv-opt:--add-one" in ran.err
     assert "reproduce: cts run small.yaml --driver 'interpreter|spirv-opt:--add-one'" in ran.err
     assert len(load_case(cts.folder / "small.yaml").program) == 2
-    told = json.loads(cts("minimize", "planted.yaml", "-d", _drawing(fake), "--json").out)
+    told = json.loads(cts("minimize", "planted.yaml", "-d", _drawing(fake), "--json", "-").out)
     assert told["driver"] == "interpreter|spirv-opt:--add-one"
 
 
