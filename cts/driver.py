@@ -121,11 +121,7 @@ class Described:
 
 
 class Driver(Protocol):
-    """Runs cases. Constructed by the factory registered under entry point group `cts.drivers`.
-
-    Where what runs them is in a process of its own, it may say so by an attribute `own_process`, which is true, and
-    count in `restarts` how often that was started again.
-    """
+    """Runs cases. Constructed by the factory registered under entry point group `cts.drivers`."""
 
     name: str
 
@@ -145,6 +141,21 @@ class BatchDriver(Driver, Protocol):
 
     def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
         """The outcome of each job, in order, several in flight. As `run`, it must not raise."""
+        ...
+
+
+@runtime_checkable
+class SeparateDriver(Driver, Protocol):
+    """Optional: a driver whose cases run in a process of its own, the end of which it sees."""
+
+    @property
+    def own_process(self) -> bool:
+        """Whether they do; a driver that transforms modules for another one has what that one has."""
+        ...
+
+    @property
+    def restarts(self) -> int:
+        """How often that process was started again."""
         ...
 
 

@@ -37,7 +37,7 @@ def minimize(
     seconds: Annotated[
         float | None, typer.Option("--reduce-seconds", help="Stop after this time.", metavar="S", min=0)
     ] = None,
-    steps: Annotated[
+    max_runs: Annotated[
         int | None, typer.Option("--max-runs", help="Stop after this many runs.", metavar="N", min=0)
     ] = None,
     quarantine: QuarantineFile = None,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cts.capabilities import Capabilities
-from cts.driver import Driver, Job, Outcome, Status
+from cts.driver import Driver, Job, Outcome, SeparateDriver, Status
 from cts.errors import CtsError, HarnessTrouble, OutputClosed, described
 from cts.judging.compare import Divergence, compare
 from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
@@ -80,7 +80,12 @@ class OpenDriver:
     @property
     def own_process(self) -> bool:
         """Whether the driver is in a process of its own, whose end is seen: that of the run says nothing of it."""
-        return bool(getattr(self.driver, "own_process", False))
+        return isinstance(self.driver, SeparateDriver) and self.driver.own_process
+
+    @property
+    def restarts(self) -> int:
+        """How often the driver's own process was started again."""
+        return self.driver.restarts if isinstance(self.driver, SeparateDriver) else 0
 
     def close(self) -> None:
         """Close the driver. That it cannot be closed is a notice, and ends nothing."""

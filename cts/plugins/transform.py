@@ -22,6 +22,7 @@ from cts.driver import (
     NamedDriver,
     Outcome,
     PipelineDriver,
+    SeparateDriver,
     Status,
 )
 from cts.errors import BadInput
@@ -207,12 +208,12 @@ class Transformed:
     @property
     def own_process(self) -> bool:
         """Whether the driver is in a process of its own."""
-        return bool(getattr(self._driver, "own_process", False))
+        return isinstance(self._driver, SeparateDriver) and self._driver.own_process
 
     @property
     def restarts(self) -> int:
         """How often that process was started again."""
-        return int(getattr(self._driver, "restarts", 0))
+        return self._driver.restarts if isinstance(self._driver, SeparateDriver) else 0
 
     @property
     def suffix(self) -> str:

@@ -86,7 +86,7 @@ class Explorer:
         """
         wanted = set(specs)
         counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
-        restarts = [_restarts(one.driver) for one in counts]
+        restarts = [one.driver.restarts for one in counts]
         if self._policy.keep:
             self._hashes.clear()  # what an answer says does not depend on what the process had before
         size = block_size([one.driver for one in counts])
@@ -95,7 +95,7 @@ class Explorer:
             if not going:
                 break
             self._block(numbers[start : start + size], going, last=last)
-        since = [_restarts(one.driver) - before for one, before in zip(counts, restarts, strict=True)]
+        since = [one.driver.restarts - before for one, before in zip(counts, restarts, strict=True)]
         return [one.event(_PROCESS, more) for one, more in zip(counts, since, strict=True)]
 
     def _block(self, numbers: Sequence[int], going: Sequence[Counts], *, last: bool) -> None:
@@ -261,11 +261,6 @@ class Explorer:
 
 def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
     return driver.baseline.known(case, attempt.verdict)
-
-
-def _restarts(driver: OpenDriver) -> int:
-    """How often a process of the driver's device was started again."""
-    return int(getattr(driver.driver, "restarts", 0))
 
 
 def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:

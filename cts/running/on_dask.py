@@ -139,6 +139,7 @@ class Elsewhere:
     def __init__(self, driver: OpenDriver) -> None:
         self._capabilities = driver.capabilities
         self.own_process = driver.own_process
+        self.restarts = 0
 
     def capabilities(self) -> Any:
         return self._capabilities

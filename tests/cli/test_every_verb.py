@@ -263,10 +263,7 @@ def baseline(world: World) -> None:
 @exercise
 def diff(world: World) -> None:
     assert f"0 changed, {len(world.cases)} same" in world.cts("diff", world.wrong, world.wrong).out
-    changes = [
-        json.loads(line)
-        for line in world.cts("diff", world.right, world.wrong, "--json", "-", status=1).out.splitlines()
-    ]
+    changes = json.loads(world.cts("diff", world.right, world.wrong, "--json", "-", status=1).out)
     assert {c["after"]["name"] for c in changes if c["change"] == "new"} == set(world.cases)
 
 

@@ -89,13 +89,13 @@ def test_a_factory_has_the_options_that_it_should(name: str) -> None:
 def test_every_option_is_in_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "your-own-driver.md").read_text()
     options = [n for n in vars(interface) if n.endswith(("Driver", "Factory")) and n not in ("Driver", "DriverFactory")]
-    assert len(options) == 18
+    assert len(options) == 19
     assert [name for name in options if f"`{name}`" not in page] == []
 
 
 def test_a_driver_without_options_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(typer.Exit) as ended:
-        list_drivers(["plain"], json=False)
+        list_drivers(["plain"], json=None)
     assert ended.value.exit_code == 0
     assert capsys.readouterr().out.startswith("plain\n  subgroup size")
 
