@@ -318,7 +318,7 @@ def test_a_wrong_quarantine_file(cts: Cts) -> None:
     assert "missing required field `reason`" in ran.err
 
 
-@pytest.mark.parametrize("option", ["--html", "--junit", "--json", "--bundle-dir", "--save-dir"])
+@pytest.mark.parametrize("option", ["--html", "--junit", "--bundle-dir", "--save-dir"])
 def test_a_forgotten_path_is_not_the_next_option(cts: Cts, option: str) -> None:
     ran = cts("run", option, "--no-generate", "--driver", "fake:right")
     assert ran.status == 2
