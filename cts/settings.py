@@ -127,9 +127,13 @@ class Settings:
     chunk: Annotated[
         int,
         Option(
-            "Generated cases that a process gets at a time.", metavar="N", verbs=(RUN, CAMPAIGN), key="", at_least=1
+            "Generated cases that a process gets at a time; 0: as many as fit.",
+            metavar="N",
+            verbs=(RUN, CAMPAIGN),
+            key="",
+            at_least=0,
         ),
-    ] = 10
+    ] = 0
     sets: Annotated[
         int,
         Option(

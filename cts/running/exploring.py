@@ -13,7 +13,7 @@ from cts.judging.reruns import RERUNS
 from cts.oracle.expectation import Oracle
 from cts.running.areas import AreaRun, Ran
 from cts.running.planning import Planner
-from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.policy import FIRST_FINDING, Policy, chunk_size
 from cts.running.profiles import Profile
 from cts.running.survey import Explored
 from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
@@ -212,14 +212,9 @@ def run_area(
     run = AreaRun(area, drivers, oracle, profile, policy, emit, known)
     executor = TaskRunner(drivers, oracle, profile, policy, emit, reruns, time_is_up)
     ran: list[Ran] = []
-    size = chunk_size(policy, drivers, 1)
+    size = chunk_size(policy, profile.max_examples, 1, block_size(drivers))
     exploration = Exploration([run], profile, policy, size, 1, lambda run: ran.append(run.ran()), time_is_up)
     for task, answer in executor.perform(exploration.tasks(), exploration.is_stale):
         exploration.take(task, answer)
     (found,) = ran
     return found
-
-
-def chunk_size(policy: Policy, drivers: Sequence[OpenDriver], processes: int) -> int:
-    """How many examples a process gets at a time: in one process as many as drivers gain by."""
-    return max(policy.chunk, block_size(drivers)) if processes == 1 and not policy.keep else policy.chunk

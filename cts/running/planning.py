@@ -48,6 +48,8 @@ class Planner:
         #: By stream and first number: how many examples an answer was about, and what came of them.
         self._done: dict[tuple[str, int], tuple[int, ExamplesJudged | None]] = {}
         self._covered = Counter[str]()
+        #: First numbers of what was done before it was planned: by an interrupted run.
+        self._ahead: dict[str, list[int]] = {stream: [] for stream in streams}
         self._estimates = {stream: NoveltyEstimate() for stream in streams}
         #: The chances of something new by stream, after each round that is whole.
         self._after: list[list[float]] = []
@@ -71,6 +73,8 @@ class Planner:
         """Note that examples are done, with what came of them if that is known."""
         self._done[stream, start] = count, judged if self._by_novelty else None
         self._covered[stream] += count
+        if start >= self._next[stream]:
+            self._ahead[stream].append(start)
         self._count()
 
     def has_more(self, stream: str) -> bool:
@@ -125,11 +129,30 @@ class Planner:
             if total > 0:
                 weights = [ALIKE / len(streams) + (1 - ALIKE) * chances[stream] / total for stream in streams]
         for stream in interleaved(streams, weights, ROUND):
-            count = int(min(self._size, self.budget_left, self._each - self._next[stream] + 1))
+            start = self._next[stream]
+            if not self._by_novelty:
+                start = self._after_done(stream, start)
+            count = int(min(self._size, self.budget_left, self._each - start + 1, self._until_done(stream, start)))
             if count > 0:
-                yield Chunk(stream, self._next[stream], count)
-                self._next[stream] += count
+                yield Chunk(stream, start, count)
                 self.budget_left -= count
+            self._next[stream] = start + max(count, 0)
+
+    def _after_done(self, stream: str, start: int) -> int:
+        """The first number from `start` on that is not done: a run that goes on may have chunks of another size."""
+        while (stream, start) in self._done:
+            count = self._done[stream, start][0]
+            self.budget_left -= count
+            start += count
+        return start
+
+    def _until_done(self, stream: str, start: int) -> float:
+        """How many examples there are until the next ones that are done already.
+
+        By novelty chunks are always the same.
+        """
+        later = [] if self._by_novelty else [s for s in self._ahead[stream] if s > start]
+        return min(later, default=float("inf")) - start
 
 
 class NoveltyEstimate:

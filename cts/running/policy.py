@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Examples that a process gets at a time.
-CHUNK = 10
+#: The fewest and the most examples that a process gets at a time, and how often each of several processes gets some.
+FEWEST, MOST, SHARES = 5, 25, 4
 
 
 @dataclass(frozen=True)
@@ -14,13 +14,22 @@ class Policy:
 
     With `keep` all examples are judged, and of each suspected cause so many of the shortest cases are kept. `budget`
     examples are drawn of all areas together; 0: as many of each area as the profile says. `by_novelty` gives more of
-    them to areas that still bring something new. A process gets `chunk` examples at a time.
+    them to areas that still bring something new. A process
+    gets `chunk` examples at a time; 0: as many as fit their number and that of the processes.
     """
 
     keep: int = 0
     budget: int = 0
     by_novelty: bool = False
-    chunk: int = CHUNK
+    chunk: int = 0
 
 
 FIRST_FINDING = Policy()
+
+
+def chunk_size(policy: Policy, examples: int, processes: int, together: int) -> int:
+    """How many examples a process gets at a time, of so many in all; drivers are given so many of them together."""
+    if policy.chunk:
+        return policy.chunk
+    share = examples // (SHARES * processes) if examples and processes > 1 else MOST
+    return max(FEWEST, min(MOST, share), together if processes == 1 else 1)

@@ -55,9 +55,9 @@ from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
-from cts.running.exploring import Exploration, chunk_size
+from cts.running.exploring import Exploration
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.policy import FIRST_FINDING, Policy
+from cts.running.policy import FIRST_FINDING, Policy, chunk_size
 from cts.running.processes import DEVICE, ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
@@ -283,10 +283,11 @@ class _Run:
     def _explore(self, runs: Sequence[AreaRun], drivers: Sequence[OpenDriver]) -> None:
         """Areas, explored together."""
         plan, processes = self.plan, self.executor.size
+        examples = plan.policy.budget or plan.profile.max_examples * len(runs)
+        size = chunk_size(plan.policy, examples, processes, block_size(drivers))
         exploration = Exploration(
-            runs, plan.profile, plan.policy, chunk_size(plan.policy, drivers, processes), processes, self._finish,
-            self.time_is_up, lambda: self.stopped,
-        )  # fmt: skip
+            runs, plan.profile, plan.policy, size, processes, self._finish, self.time_is_up, lambda: self.stopped
+        )
         for run in runs:
             for result in plan.resumed.results if plan.policy.keep else ():
                 if result.area == run.area and result.driver in run.specs:

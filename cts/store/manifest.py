@@ -21,7 +21,7 @@ from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
 from cts.model.identity import HASHES
 from cts.running.corpus import Entry
-from cts.running.policy import CHUNK, Policy
+from cts.running.policy import Policy
 from cts.running.profiles import Profile, profile
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE
@@ -79,7 +79,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     keep: int = 0
     budget: int = 0
     by_novelty: bool = False
-    chunk: int = CHUNK
+    chunk: int = 0
     files: str = ""
     devices: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()

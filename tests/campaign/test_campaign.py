@@ -276,7 +276,7 @@ def test_an_area_that_the_driver_cannot_run_gets_little() -> None:
 
 
 def test_what_was_cut_is_planned_again() -> None:
-    planner = Planner(("a",), 10, 30, 0, by_novelty=False)
+    planner = Planner(("a",), 10, 30, 0, by_novelty=True)
     planner.done("a", 1, 4)
     assert [planner.next(), planner.next()] == [Chunk("a", 5, 6), Chunk("a", 11, 10)]
     planner.done("a", 5, 6)
@@ -284,6 +284,18 @@ def test_what_was_cut_is_planned_again() -> None:
     assert planner.has_more("a") and planner.next() == Chunk("a", 21, 10)
     planner.done("a", 21, 10)
     assert not planner.has_more("a") and planner.next() is None
+
+
+def test_chunks_of_another_size_fit_between_those_that_are_done() -> None:
+    planner = Planner(("a",), 25, 100, 0, by_novelty=False)
+    for start in (1, 21, 31):
+        planner.done("a", start, 10)
+    chunks = []
+    while (chunk := planner.next()) is not None:
+        chunks.append(chunk)
+        planner.done(*chunk)
+    assert chunks == [Chunk("a", 11, 10), Chunk("a", 41, 25), Chunk("a", 66, 25), Chunk("a", 91, 10)]
+    assert not planner.has_more("a")
 
 
 def test_areas_are_spread_by_weight() -> None:

@@ -19,7 +19,7 @@ from cts.plugins import registry
 from cts.report.failure import fault_text
 from cts.report.save import Saver
 from cts.running.drawing import MOST_FAULTS, Undrawn, checked_expectation, drawn, examine, examples
-from cts.running.policy import CHUNK
+from cts.running.policy import MOST
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.verdict import Verdict
@@ -152,7 +152,7 @@ def test_too_many_end_the_area(fakes: ModuleType, monkeypatch: pytest.MonkeyPatc
     _, events = ran("fake:right", profile=profile)
     (fault,) = faults_of(events)
     (result,) = results_of(events)
-    assert MOST_FAULTS <= fault.count < MOST_FAULTS + CHUNK
+    assert MOST_FAULTS <= fault.count < MOST_FAULTS + MOST
     assert result.verdict is Verdict.PASS
     (why,) = result.not_run
     drawn = result.examples + fault.count
