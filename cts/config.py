@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.input_files import Kind, is_file, utf8_text
+from cts.located import explained
 from cts.settings import Declared, declared
 
 FILE = "pyproject.toml"
@@ -63,10 +64,11 @@ class Config:
     path: Path
     settings: dict[str, Any]
     errors: tuple[BadInput, ...] = ()
+    text: str = ""
 
     def place(self, key: str) -> str:
         """Where a setting stands, for messages."""
-        return f"{self.path}: {TABLE}.{key}"
+        return _place(str(self.path), self.text, key)
 
 
 def find(start: Path) -> Config | None:
@@ -77,46 +79,55 @@ def find(start: Path) -> Config | None:
     for folder in (start, *start.parents):
         path = folder / FILE
         if is_file(path):
-            table = _table(path)
+            words = utf8_text(path, _KIND, _seen(path))
+            table = _table(path, words)
             if table is not None:
-                return _config(path, table)
+                return _config(path, table, words)
     return None
 
 
-def _table(path: Path) -> Any:
-    where = _seen(path)
-    words = utf8_text(path, _KIND, where)
+def _table(path: Path, words: str) -> Any:
     try:
         document = tomllib.loads(words)
     except (ValueError, RecursionError) as e:  # also numbers of thousands of digits
-        raise BadInput("config-toml", str(e), where, _KIND.remedy) from e
+        what, _, at = str(e).partition(" (at line ")
+        line = at.partition(",")[0]
+        raise BadInput("config-toml", what, f"{_seen(path)}:{line}" if line else _seen(path), _KIND.remedy) from e
     tools = document.get("tool", {})
     return tools.get("cts") if isinstance(tools, dict) else None
 
 
-def _config(path: Path, table: Any) -> Config:
+def _place(where: str, words: str, key: str) -> str:
+    """`file:line: tool.cts.key`; without a line if the key is not written in the plain way."""
+    lines = words.splitlines()
+    start = next((n for n, line in enumerate(lines) if re.match(rf"\s*\[\s*{re.escape(TABLE)}\s*\]", line)), 0)
+    named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+    line = next((n + 1 for n, line in enumerate(lines) if n > start and named.match(line)), None)
+    return f"{where}:{line}: {TABLE}.{key}" if line else f"{where}: {TABLE}.{key}"
+
+
+def _config(path: Path, table: Any, words: str) -> Config:
     where = _seen(path)
     if not isinstance(table, dict):
         raise BadInput("config-value", f"{TABLE} is not a table", where, f"[{TABLE}] and settings below it")
     settings: dict[str, Any] = {}
     errors = []
     for key, value in table.items():
-        place = f"{where}: {TABLE}.{key}"
+        place = _place(where, words, key)
         if key not in _TYPES:
-            close = difflib.get_close_matches(key, _TYPES, n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(_TYPES)}"
+            remedy = did_you_mean(key, _TYPES)
             errors.append(BadInput("config-key", f"there is no setting {key!r}", place, remedy))
             continue
         try:
             converted = msgspec.convert(value, _TYPES[key])
         except msgspec.ValidationError as e:
-            remedy = "what the message asks for: `cts schema config` prints the schema"
-            errors.append(BadInput("config-value", str(e).partition(" - at ")[0], place, remedy))
+            what, steps, remedy = explained(str(e), value, _TYPES[key], "`cts schema config`")
+            errors.append(BadInput("config-value", what, place + "".join(f"[{step}]" for step in steps), remedy))
             continue
         if key in _PATHS and converted != "-":
             converted = _seen(path.parent / converted)
         settings[key] = converted
-    return Config(Path(where), settings, tuple(errors))
+    return Config(Path(where), settings, tuple(errors), words)
 
 
 def _seen(path: Path) -> str:

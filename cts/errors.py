@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -98,3 +98,16 @@ def described(error: BaseException) -> str:
         return str(error)
     lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
     return "\n".join(lines[-TRACEBACK_LINES:])
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The remedy for a word that is none of the known ones: the one most like it, else `otherwise`, else all of them.
+
+    >>> did_you_mean("fial", ["pass", "fail"])
+    "did you mean 'fail'?"
+    """
+    import difflib  # for errors alone: it takes longer to import than a short command to start
+
+    names = list(known)
+    close = difflib.get_close_matches(word, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else otherwise or f"one of: {', '.join(names)}"

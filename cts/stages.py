@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from enum import Enum
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 
 
 class Stage(Enum):
@@ -87,8 +86,7 @@ def named(name: str, where: str) -> Stage:
     """The stage of a name. Raises BadInput."""
     names = [stage.value for stage in Stage]
     if name not in names:
-        close = difflib.get_close_matches(name, names, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"one of {', '.join(names)}"
+        remedy = did_you_mean(name, names)
         raise BadInput("unknown-stage", f"{name!r} is not a shader stage", where, remedy)
     return Stage(name)
 

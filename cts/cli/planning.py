@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cts import store
-from cts.errors import BadInput, Checks
+from cts.errors import BadInput, Checks, did_you_mean
 from cts.known.baseline import NO_BASELINE
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
@@ -310,5 +309,4 @@ def _near(word: str, names: Sequence[str]) -> str:
     if {"and", "or", "not"} & set(word.split()):
         return "-k takes text, and no expression; of several -k all must match"
     parts = dict.fromkeys(part for name in names for part in (name, *name.split(".")))
-    close = difflib.get_close_matches(word.lower(), parts, n=1)
-    return f"did you mean {close[0]!r}?" if close else "text that is part of a name, as `cts list` prints them"
+    return did_you_mean(word.lower(), parts, "text that is part of a name, as `cts list` prints them")

@@ -133,12 +133,12 @@ def _selected(targets: Sequence[str]) -> list[Rule]:
 
 
 def _unknown(target: str, known: Sequence[str]) -> BadInput:
-    import difflib
 
-    from cts.errors import BadInput
+    from cts.errors import BadInput, did_you_mean
 
-    close = difflib.get_close_matches(target, [*known, *{name.partition(".")[0] for name in known}], n=1)
-    remedy = f"did you mean {close[0]!r}?" if close else "`cts validation --list` prints them"
+    remedy = did_you_mean(
+        target, [*known, *{name.partition(".")[0] for name in known}], "`cts validation --list` prints them"
+    )
     return BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
 
 

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from cts.errors import BadInput
-from cts.input_files import Kind, decoded, read_bytes
+from cts.input_files import Kind, decoded, decoded_text, read_bytes
+from cts.located import Origin, convert
 
 #: The format that is read here.
 FORMAT = 1
@@ -131,14 +132,14 @@ class Answers(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(listing for listing in self.lists if listing.command.endswith(command))
 
 
-def from_plain(data: Any, where: str) -> Answers:
-    """Answers from plain data. Raises BadInput for anything else, another format included."""
+def from_plain(data: Any, where: str, text: str = "") -> Answers:
+    """Answers from plain data, those of a text if it is given. Raises BadInput for anything else.
+
+    So it does for another format.
+    """
     if isinstance(data, dict) and data.get("format", FORMAT) != FORMAT:
         raise BadInput("answers-format", f"format {data['format']!r} is not {FORMAT}", where, _FILE.remedy)
-    try:
-        answers = msgspec.convert(data, Answers)
-    except msgspec.ValidationError as e:
-        raise BadInput("answers", str(e), where, _FILE.remedy) from e
+    answers: Answers = convert(data, Answers, Origin(text, where, "answers", "", remedy=_FILE.remedy))
     for number, listing in enumerate(answers.lists):
         for what in _wrong(listing, answers.behind):
             raise BadInput("answers", what, f"{where}: lists[{number}]", _FILE.remedy)
@@ -166,4 +167,6 @@ def _wrong(listing: Listing, behind: int) -> Iterator[str]:
 
 def read(path: Path) -> Answers:
     """Answers from a file of JSON. Raises BadInput."""
-    return from_plain(decoded(read_bytes(path, _FILE), msgspec.json.decode, _FILE, str(path)), str(path))
+    data = read_bytes(path, _FILE)
+    plain = decoded(data, msgspec.json.decode, _FILE, str(path))
+    return from_plain(plain, str(path), decoded_text(data, _FILE, str(path)))

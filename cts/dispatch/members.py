@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from cts.dispatch.elements import Array as Numbers
 from cts.dispatch.elements import ElementType, encode
 from cts.dispatch.types import Array, Member, Pointer, Scalar, Struct, Type, runtime_array
+from cts.errors import did_you_mean
 
 #: Where in nested values something is: names of members and indices.
 Path: TypeAlias = "tuple[str | int, ...]"
@@ -168,8 +168,7 @@ class _Writer:
 
 
 def _no_member(type_: Struct, key: str | int, known: dict[str, Member], path: Path) -> BadMember:
-    close = difflib.get_close_matches(str(key), known, n=1)
-    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+    remedy = did_you_mean(str(key), known)
     return BadMember(f"the {type_} has no member {str(key)!r}", (*path, key), remedy)
 
 

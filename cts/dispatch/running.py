@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -17,7 +16,7 @@ from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
 from cts.dispatch.words import Words
 from cts.driver import UNDEFINED, ModuleDriver, Outcome, Status
-from cts.errors import BadInput, HarnessTrouble
+from cts.errors import BadInput, HarnessTrouble, did_you_mean
 from cts.plugins import registry
 from cts.verdict import Verdict, exit_status
 
@@ -198,10 +197,7 @@ def _untraceable(words: Words, name: str) -> BadInput | None:
     if number in known.names or name in known.entry_points:
         return None
     if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
-        close = difflib.get_close_matches(number, known.names, n=1)
-        remedy = (
-            f"did you mean {close[0]!r}?" if close else "the name that OpName gives to a function or a result, or %ID"
-        )
+        remedy = did_you_mean(number, known.names, "the name that OpName gives to a function or a result, or %ID")
         return BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
     return None
 

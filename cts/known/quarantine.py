@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
@@ -22,10 +21,10 @@ from cts.input_files import Kind, utf8_text
 from cts.known import conditions
 from cts.known.conditions import Answers
 from cts.known.versions import comparisons, holds
+from cts.located import Origin, convert, locate
 from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import Sweep
-from cts.model.yaml import locate
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.stages import Stage, named
 
@@ -205,12 +204,7 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
         raise BadInput(
             "quarantine-invalid", "no mapping with `schema` and `entries`", where, f"a quarantine file, see {PAGE}"
         )
-    try:
-        file = msgspec.convert(data, _File)
-    except msgspec.ValidationError as e:
-        message, _, path = str(e).partition(" - at `$")
-        place = locate(where, text, path.rstrip("`").lstrip("."))
-        raise BadInput("quarantine-invalid", message, place, f"what the message asks for, see {PAGE}") from e
+    file: _File = convert(data, _File, Origin(text, where, "quarantine-invalid", PAGE))
     for i, rule in enumerate(file.entries):
         if rule.match.by_hash and file.hashes != HASHES:
             raise BadInput(

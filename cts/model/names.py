@@ -5,10 +5,10 @@ An instruction's typing rule asks here for the results that it refers to, and ad
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from cts.errors import did_you_mean
 from cts.model.component import ComponentType
 from cts.model.functions import AnyFunction, Combine, Component, Function, PerElement
 from cts.model.operand import Scope, Use, constant_of
@@ -217,8 +217,5 @@ _NOUNS: dict[type[ResultType], str] = {
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """What would be right instead of an unknown name."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"one of {', '.join(sorted(known))}" if known else "define it first"
+    known = sorted(known)
+    return did_you_mean(name, known) if known else "define it first"

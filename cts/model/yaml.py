@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from cts.errors import BadInput
 from cts.input_files import Kind, utf8_text
-from cts.model.buffer import Buffer
+from cts.located import Origin, convert, locate
 from cts.model.case import SCHEMA_VERSION, Case
-from cts.model.functions import AnyFunction
 from cts.model.plain import plain
 from cts.model.resolve import resolve
-from cts.plain_yaml import MAX_FILE_BYTES, flow, line_of, parse
+from cts.plain_yaml import MAX_FILE_BYTES, flow, parse
 
 #: Files of cases.
 FILE = Kind("case", "the path of a case, a YAML file in UTF-8", MAX_FILE_BYTES)
@@ -53,12 +49,7 @@ def case_of(data: dict[str, Any], where: str, text: str, within: str = "") -> Ca
 
     Raises BadInput.
     """
-    try:
-        case = msgspec.convert(data, Case)
-    except msgspec.ValidationError as e:
-        message, _, path = str(e).replace(" - at `key` in `$", " - at `$").partition(" - at `$")
-        path = _named(path.rstrip("`").lstrip("."), data)
-        raise BadInput("case-invalid", message, locate(where, text, within + path), _remedy(message)) from e
+    case: Case = convert(data, Case, Origin(text, where, "case-invalid", "`cts schema case`", within))
     _, problems = resolve(case)
     if problems:
         first = problems[0]
@@ -97,48 +88,3 @@ def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
     yield f"  {flow(name)}:"
     yield from (f"    {key}: {flow(value)}" for key, value in function.items() if key != "body")
     yield from ("    body: |-", *(f"      {line}" for line in body.split("\n")))
-
-
-def _named(path: str, data: dict[str, Any]) -> str:
-    """The path with the name of the buffer or function, which msgspec leaves out of a mapping's path."""
-    kinds: dict[str, Any] = {"buffers": Buffer, "functions": AnyFunction}
-    for field, kind in kinds.items():
-        prefix = f"{field}[...]"
-        if path.startswith(prefix) and isinstance(data[field], dict):
-            for name, item in data[field].items():
-                try:
-                    msgspec.convert(item, kind)
-                except msgspec.ValidationError:
-                    return f"{field}.{name}" + path.removeprefix(prefix)
-    return path
-
-
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
-def locate(where: str, text: str, path: str) -> str:
-    """`file:line: path`, with the line of the deepest part of `path` that exists."""
-    steps = [m[1] if m[2] is None else int(m[2]) for m in _STEP.finditer(path)]
-    return f"{where}:{line_of(text, steps)}: {path or 'top level'}"
-
-
-def _remedy(message: str) -> str:
-    if "tag" in message or "Invalid value" in message:
-        return "an operation or value of the schema: `cts schema` prints it"
-    if "unknown field" in message:
-        return "remove the field or correct its name: `cts schema` lists the fields"
-    if "missing required field" in message:
-        return "add the field"
-    if named := _ENUMERANT.fullmatch(message):
-        close = difflib.get_close_matches(named[1], _enumerants() - {named[1]}, n=1)
-        return f"did you mean {close[0]!r}?" if close else "a value of the schema: `cts schema` prints them"
-    return "what the message asks for; `cts schema` prints the whole schema"
-
-
-_ENUMERANT = re.compile("Invalid enum value '(.*)'")
-
-
-def _enumerants() -> set[str]:
-    """What stands for itself anywhere in a case."""
-    kinds = msgspec.json.schema(Case)["$defs"].values()
-    return {name for kind in kinds for name in kind.get("enum", ()) if isinstance(name, str)}

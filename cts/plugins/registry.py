@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from cts.driver import (
     TunableFactory,
     ValidatingFactory,
 )
-from cts.errors import BadInput, HarnessTrouble
+from cts.errors import BadInput, HarnessTrouble, did_you_mean
 from cts.stages import Stage
 
 if TYPE_CHECKING:
@@ -123,8 +122,7 @@ def _load(group: str, name: str, noun: str) -> Any:
         what = f"no {noun} named {name!r}: nothing is run on tools that accept or reject modules"
         raise BadInput(f"unknown-{noun}", what, f"--{noun} {name}", _ELSEWHERE[noun, name])
     known = names(group)
-    close = difflib.get_close_matches(name, known, n=1)
-    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+    remedy = did_you_mean(name, known)
     raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", f"--{noun} {name}", remedy)
 
 

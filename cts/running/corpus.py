@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.input_files import is_file, is_folder, utf8_text
+from cts.located import locate
 from cts.model import Case, loads_case
-from cts.model.yaml import FILE, locate
+from cts.model.yaml import FILE
 from cts.oracle.expectation import Oracle
 from cts.running import archive
 from cts.running.names import named_files, root
@@ -123,6 +123,9 @@ def load(path: Path) -> Loaded:
 
 def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     path = Path(target)
+    named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
+    if named:
+        return named  # also where a file or folder has the name, which ./NAME means
     if is_folder(path):
         paths = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
         if not paths:
@@ -130,16 +133,12 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
         return [of_path(p) for p in paths]
     if is_file(path):
         return [of_path(path)]
-    named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
-    if named:
-        return named
     if "/" in target or path.suffix in (".yaml", ".yml", archive.SUFFIX):
         raise BadInput("case-unreadable", "no such file", target, "the path of a case file")
     if target.startswith("generated."):
         remedy = f"cts run --area {target.split('.')[1]} generates cases; what it finds is a file in the run's folder"
         raise BadInput("unknown-case", "generated cases are not kept by name", target, remedy)
-    close = difflib.get_close_matches(target, [e.name for e in corpus], n=1)
-    remedy = f"did you mean {close[0]!r}?" if close else "a path, or a name that `cts list` prints"
+    remedy = did_you_mean(target, [e.name for e in corpus], "a path, or a name that `cts list` prints")
     raise BadInput("unknown-case", "neither a file nor a case of the corpus", target, remedy)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import secrets
 from dataclasses import dataclass
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.running.shard import WHOLE, Shard
 
 #: How long a finding is made smaller, where nobody says, in seconds.
@@ -50,8 +49,7 @@ def profile(
     Raises BadInput for an unknown name, a number of examples below 1 or a negative seed.
     """
     if name not in PROFILES:
-        close = difflib.get_close_matches(name, PROFILES, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(PROFILES)}"
+        remedy = did_you_mean(name, PROFILES)
         raise BadInput("unknown-profile", f"no profile named {name!r}", "--profile", remedy)
     if max_examples is not None and max_examples < 1:
         raise BadInput("max-examples", f"{max_examples} examples", "--max-examples", "at least 1")

@@ -19,6 +19,7 @@ from cts.judging.events import DriverOpened
 from cts.judging.reruns import RERUNS
 from cts.known.baseline import Baseline
 from cts.known.quarantine import Quarantine, Rule
+from cts.located import Origin, convert
 from cts.model.identity import HASHES
 from cts.running.corpus import Entry
 from cts.running.policy import Policy
@@ -155,8 +156,6 @@ def record(entry: Entry) -> EntryRecord:
 
 FILE = Kind("run", "a file that `cts run` wrote")
 
-_decoder = msgspec.json.Decoder(Manifest)
-
 
 def encode(manifest: Manifest) -> bytes:
     """The text of `manifest.json`."""
@@ -166,7 +165,9 @@ def encode(manifest: Manifest) -> bytes:
 def decode(text: bytes, where: str) -> Manifest:
     """A manifest from its text. Raises BadInput for anything else, a newer format included."""
     require_format(text, FORMAT, FILE, where)
-    return decoded(text, _decoder.decode, FILE, where)
+    plain = decoded(text, msgspec.json.decode, FILE, where)
+    manifest: Manifest = convert(plain, Manifest, Origin(text.decode(), where, "run-malformed", "", remedy=FILE.remedy))
+    return manifest
 
 
 def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:

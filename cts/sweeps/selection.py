@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.input_files import digest, is_file
 from cts.memory import splitmix64
 from cts.plugins.universes import packaged
@@ -46,8 +45,7 @@ def select(targets: Sequence[str], max_sets: int | None = None) -> tuple[list[Sw
         path = known.get(target, Path(target))
         try:
             if target not in known and not is_file(path):
-                close = difflib.get_close_matches(target, known, n=1)
-                remedy = f"did you mean {close[0]!r}?" if close else "`cts sweep --list` prints the names; or a file"
+                remedy = did_you_mean(target, known, "`cts sweep --list` prints the names; or a file")
                 raise BadInput("no-such-universe", f"no universe and no file {target!r}", target, remedy)
             name = opened(path).name
             if name in entries and entries[name].path != path:

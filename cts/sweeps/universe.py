@@ -16,18 +16,18 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
 from cts.errors import BadInput
 from cts.input_files import Kind, utf8_text
+from cts.located import Origin, convert, locate
 from cts.model import Case, Scalar, dynamic_words, dynamics
 from cts.model.component import ComponentType, encode
 from cts.model.delivery import component_of
 from cts.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
-from cts.model.yaml import case_of, locate
+from cts.model.yaml import case_of
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.sweeps.contents import Contents, Numbers, problem_of
 
@@ -208,14 +208,7 @@ def loads(text: str, path: Path) -> Universe:
     if not isinstance(data, dict) or "template" not in data:
         what = "not a universe: no mapping with `schema`, `name`, `description`, `template` and `axes`"
         raise BadInput("not-a-universe", what, where, f"see {PAGE}")
-    try:
-        file = msgspec.convert(data, UniverseFile)
-    except msgspec.ValidationError as e:
-        message, _, at = str(e).partition(" - at `$")
-        at = at.rstrip("`").lstrip(".")
-        raise BadInput(
-            "universe-invalid", message, locate(where, text, at), f"what the message asks for; {PAGE}"
-        ) from e
+    file: UniverseFile = convert(data, UniverseFile, Origin(text, where, "universe-invalid", "`cts schema universe`"))
     return _Reader(file, text, path).universe()
 
 

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from cts.coverage.facts import facts
 from cts.errors import BadInput
 from cts.input_files import Kind, utf8_text
+from cts.located import Origin, convert, locate
 from cts.model import load_case
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.spirv.assembly import Words, lines_of, words_of
@@ -103,13 +103,12 @@ def rules() -> tuple[Rule, ...]:
 
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file, called FILE.NAME. Raises BadInput with the place in the file."""
-    try:
-        parsed = msgspec.convert(parse(utf8_text(path, FILE), str(path), PAGE), RuleFile)
-    except msgspec.ValidationError as e:
-        raise BadInput("rule-invalid", str(e), str(path), f"the fields of {PAGE}") from e
+    text = utf8_text(path, FILE)
+    origin = Origin(text, str(path), "rule-invalid", "`cts schema rules`")
+    parsed: RuleFile = convert(parse(text, str(path), PAGE), RuleFile, origin)
     found = []
     for name, entry in parsed.rules.items():
-        where = f"{path}: rules.{name}"
+        where = locate(str(path), text, f"rules.{name}")
         if entry.base not in bases():
             raise BadInput("rule-base", f"no case {entry.base!r} in bases/", f"{where}.base", ", ".join(bases()))
         if unknown := [fact for fact in entry.facts if fact not in facts()]:

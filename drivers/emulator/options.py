@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 
 from cts.driver import Described
 from cts.drivers.emulator.mutants import catalogue
 from cts.drivers.emulator.mutants import matrices as m
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32, 64, 128)
 
@@ -227,7 +226,5 @@ def _keys(value: str, known: dict[str, list[str]]) -> str:
 
 
 def _nearest(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"one of: {', '.join(known)}" if len(known) < 12 else f"one of the {len(known)} in `cts drivers --json -`"
+    many = f"one of the {len(known)} in `cts drivers --json -`" if len(known) >= 12 else ""
+    return did_you_mean(word, known, many)

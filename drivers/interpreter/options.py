@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.stages import Stage, named
 
 DEFAULT_SUBGROUP_SIZE = 32
@@ -104,8 +103,7 @@ def _mutant(options: Mapping[str, str], stage: Stage) -> str:
     given = options.get("mutant", "")
     known = [m.name for m in mutants()]
     if given and given not in known:
-        close = difflib.get_close_matches(given, known, n=1)
-        raise _bad(f"mutant is {given!r}", f"did you mean {close[0]!r}?" if close else f"one of {', '.join(known)}")
+        raise _bad(f"mutant is {given!r}", did_you_mean(given, known))
     if given and stage is not Stage.FRAGMENT:
         raise _bad(f"mutant {given} in the stage {stage.value}", f"stage=fragment,mutant={given}")
     return given

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from cts.driver import IN_PROCESSES
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.stages import Stage
 
 #: Seconds that a dispatch may take where nobody says otherwise.
@@ -56,8 +55,7 @@ def parse(options: dict[str, str]) -> Options:
     known = Options.__dataclass_fields__
     for key in given:
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(known)}"
+            remedy = did_you_mean(key, known)
             raise BadInput("driver-option", f"no option {key!r}", "driver vulkan", remedy)
     validation = _truth("validation", given.get("validation", "no"))
     return Options(
@@ -102,8 +100,7 @@ def _stage(value: str) -> Stage:
     names = [stage.value for stage in Stage]
     if value in names:
         return Stage(value)
-    close = difflib.get_close_matches(value, names, n=1)
-    remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(names)}"
+    remedy = did_you_mean(value, names)
     raise BadInput("driver-option", f"stage={value!r}", "driver vulkan", remedy)
 
 

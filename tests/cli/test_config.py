@@ -92,7 +92,7 @@ def test_every_mistake_is_named_with_its_place(cts: Cts) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[tool.cts\n", "at line 1, column 10"),
+        ("[tool.cts\n", "pyproject.toml:1"),
         ("[tool]\ncts = 5\n", "tool.cts is not a table"),
         ("\udcff", "not UTF-8"),
     ],

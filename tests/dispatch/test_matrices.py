@@ -67,7 +67,7 @@ def test_everything_of_a_side_can_be_said(tmp_path: Path) -> None:
         ({"conversions": "conversions: [{source: rows, destination: {of: weights, stride: 64}}]"},
          "says itself what stride", "10: conversions[0].destination.stride", "the name alone"),
         ({"conversions": "conversions: [{source: rows, destination: {buffer: weights}}]"}, "unknown field `buffer`",
-         "10: conversions[0].destination", "one of: of, component"),
+         "10: conversions[0].destination.buffer", "one of: component, layout"),
         ({"conversions": "conversions: [{source: rows, destinaton: weights}]"}, "unknown field `destinaton`",
          "10: conversions[0]", "'destination'"),
         ({"conversions": "conversions: [{source: rows, destination: weights, rows: 0}]"}, ">= 1",

@@ -94,8 +94,8 @@ def test_in_files(tmp_path: Path, tolerance: str, count: int) -> None:
         ("ulp: {shape: [3], fill: 1}", "shape [3] for a buffer of shape [2, 8]", "expected.b.ulp"),
         ("rtol: {shape: [2, 8], fill: -1}", "negative", "expected.b.rtol"),
         ("magnitudes: {file: none.npy}", "No such file", "expected.b.magnitudes.file"),
-        ("magnitude: {file: none.npy}", "unknown field `magnitude`", "expected.b"),
-        ("ulp: {fil: 1}", "unknown field `fil`", "expected.b.ulp"),
+        ("magnitude: {file: none.npy}", "unknown field `magnitude`", "expected.b.magnitude"),
+        ("ulp: {fil: 1}", "unknown field `fil`", "expected.b.ulp.fil"),
         ("ulp: {}", "exactly one of file", "expected.b.ulp"),
     ],
 )

@@ -32,8 +32,8 @@ def test_round_trip() -> None:
         ("{float32: [DenormPreserve, DenormPreserve]}", "NoContraction", "twice", "float_modes.float32[1]"),
         ("{float16: []}", "NoContraction", "no mode", "float_modes.float16"),
         ("{float16: [SignedZeroInfNanPreserve]}", "FastMathNone", "implies it", "float_modes.float16"),
-        ("{bfloat16: [RoundingModeRTE]}", "NoContraction", "bfloat16", "float_modes"),
-        ("{float16: [RoundUp]}", "NoContraction", "RoundUp", "float_modes[...][0]"),
+        ("{bfloat16: [RoundingModeRTE]}", "NoContraction", "bfloat16", "float_modes.bfloat16"),
+        ("{float16: [RoundUp]}", "NoContraction", "RoundUp", "float_modes.float16[0]"),
     ],
 )
 def test_refused(modes: str, controls: str, what: str, path: str) -> None:

@@ -165,7 +165,7 @@ BAD = {
     "unclear block": (replaced("lanes: 2, block: [{name: d, type: float16}]", "lanes: 2, block: [{name: d, type: float16}, {name: q, type: int8}]"), r"functions\.two\.block", "AM-09", "alignment"),
     "name of a function": (replaced("half: {kind", "2half: {kind"), r"functions\.2half", "", "letters, digits"),
     "three lanes": (replaced("lanes: 2", "lanes: 3"), r"functions\.two\.lanes", "", "schema"),
-    "unknown kind": (replaced("kind: Component", "kind: Compound"), r"functions\.half\.kind", "", "schema"),
+    "unknown kind": (replaced("kind: Component", "kind: Compound"), r"functions\.half\.kind", "", "did you mean 'Component'?"),
     "extra of no kind": (replaced("{name: o, matrix: true}", "{name: o}"), r"functions\.bias\.extras\[1\]", "", "matrix: true"),
 }  # fmt: skip
 

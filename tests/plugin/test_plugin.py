@@ -264,7 +264,7 @@ def test_wrong_defaults_of_pyproject_are_a_usage_error(session: pytest.Pytester)
         file.write("\n[tool.cts]\nbase-line = 'x'\nprofile = 'smok'\n")
     result = run(session, "--cts-driver", "fake:right")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["  where: pyproject.toml: tool.cts.base-line", "  fix:   did you mean 'baseline'?"])
+    result.stderr.fnmatch_lines(["  where: pyproject.toml:4: tool.cts.base-line", "  fix:   did you mean 'baseline'?"])
     result.stderr.fnmatch_lines(["  where: --profile (pyproject.toml: tool.cts.profile)"])
 
 

@@ -179,4 +179,4 @@ def test_an_edit_that_is_wrong_is_named(tmp_path: Path, edit: str, code: str, wh
     (rule,) = load_rules(path)
     with pytest.raises(BadInput, match=what) as e:
         rule.modules()
-    assert e.value.code == code and e.value.where.startswith(f"{path}: rules.name")
+    assert e.value.code == code and e.value.where.startswith(f"{path}:4: rules.name")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.model import Case, dynamics
 from cts.model.sweep import Sweep
 
@@ -85,7 +84,6 @@ def condition(
 def find(name: str, where: str = "") -> Condition:
     """The condition of that name. Raises BadInput."""
     if name not in CONDITIONS:
-        close = difflib.get_close_matches(name, CONDITIONS, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"one of: {', '.join(sorted(CONDITIONS))}"
+        remedy = did_you_mean(name, CONDITIONS)
         raise BadInput("unknown-condition", f"no condition named {name!r}", where, remedy)
     return CONDITIONS[name]
