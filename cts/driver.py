@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from msgspec import Struct
 
     from cts.capabilities import Capabilities
     from cts.job import Making, ModuleJob, Submitting
@@ -271,6 +272,19 @@ class DriverFactory(Protocol):
     """
 
     def __call__(self, options: dict[str, str]) -> Driver: ...
+
+
+@runtime_checkable
+class OptionsFactory(DriverFactory, Protocol):
+    """Optional: a factory whose options are those of a struct, see `cts.driver_options`.
+
+    They are parsed before a run begins, completed by shells, and listed by `cts drivers`.
+    """
+
+    @property
+    def option_struct(self) -> type[Struct]:
+        """The struct."""
+        ...
 
 
 @runtime_checkable

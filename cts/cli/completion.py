@@ -52,25 +52,26 @@ def formats(incomplete: str) -> list[str]:
 
 
 def drivers(incomplete: str) -> list[str]:
-    """Names of drivers; after the colon, their variants, and after `mutant=` their mutants.
+    """Names of drivers; after the colon, names of their options, and after these and = their values.
 
     What a driver can be is known by its module alone, which is imported once the colon is typed.
     """
-    from cts.driver import MutantFactory, VariantFactory
+    from cts.driver import OptionsFactory
+    from cts.driver_options import options_of
     from cts.plugins import registry
 
-    name, colon, options = incomplete.partition(":")
+    name, colon, given = incomplete.partition(":")
     known = registry.names("cts.drivers")
     if not colon or name not in known:
         return _beginning(incomplete, known)
     factory = registry.driver_factory(name)
-    before = options.rpartition(",")[0]
+    before = given.rpartition(",")[0]
     head = f"{name}:{before}," if before else f"{name}:"
     last = incomplete.removeprefix(head)
-    choices = [d.name for d in factory.variants()] if isinstance(factory, VariantFactory) else []
-    if isinstance(factory, MutantFactory):
-        wants_mutant = last.startswith("mutant=")
-        choices += [f"mutant={d.name}" for d in factory.mutants()] if wants_mutant else ["mutant="]
+    options = options_of(factory.option_struct) if isinstance(factory, OptionsFactory) else ()
+    meant = [o for o in options if f"{o.name}=".startswith(last) or last.startswith(f"{o.name}=")]
+    (only,) = meant if len(meant) == 1 else (None,)
+    choices = [f"{only.name}={v}" for v in only.values] if only and only.values else [f"{o.name}=" for o in meant]
     return [head + choice for choice in _beginning(last, choices)]
 
 

@@ -10,7 +10,12 @@ from cts.cli import completion
 from cts.cli.documents import check_json, is_stdout, write_json
 from cts.cli.options import JsonFile
 
+#: Values of an option are listed in so many characters.
+LONGEST = 80
+
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from cts.capabilities import Capabilities
     from cts.driver import Described
 
@@ -24,7 +29,7 @@ def drivers(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """List drivers with their capabilities.
+    """List drivers with their options and capabilities.
 
     --json has their variants, which must pass, and mutants, which must fail, too.
     """
@@ -48,7 +53,7 @@ def drivers(
 
 
 def _described(spec: str) -> dict[str, Any]:
-    from cts.driver import MutantFactory, ReportingDriver, VariantFactory
+    from cts.driver import MutantFactory, OptionsFactory, ReportingDriver, VariantFactory
     from cts.plugins import registry
     from cts.running.opening import open_driver
 
@@ -58,11 +63,27 @@ def _described(spec: str) -> dict[str, Any]:
         described["report"] = [list(row) for row in opened.driver.report()]
     opened.close()
     factory = registry.driver_factory(spec.partition(":")[0])
+    if isinstance(factory, OptionsFactory):
+        described["options"] = _options(factory.option_struct)
     if isinstance(factory, VariantFactory):
         described["variants"] = _listed(factory.variants())
     if isinstance(factory, MutantFactory):
         described["mutants"] = _listed(factory.mutants())
     return described
+
+
+def _options(declared: type[Struct]) -> list[dict[str, Any]]:
+    from cts.driver_options import options_of
+
+    return [
+        {
+            "name": option.name,
+            "values": list(option.values) or option.takes,
+            "default": option.default,
+            "description": option.description,
+        }
+        for option in options_of(declared)
+    ]
 
 
 def _listed(choices: list[Described]) -> list[dict[str, str]]:
@@ -106,6 +127,12 @@ def _table(entries: list[dict[str, Any]]) -> None:
             typer.echo(f"  {label:<15} {text}")
 
 
+def _option(option: dict[str, Any]) -> str:
+    values = option["values"] if isinstance(option["values"], str) else "|".join(option["values"])
+    default = f" (default: {option['default']})" if option["default"] else ""
+    return f"{option['name']}={values if len(values) <= LONGEST else 'NAME'}: {option['description']}{default}"
+
+
 def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
     from cts.model import Feature
 
@@ -128,6 +155,7 @@ def _rows(entry: dict[str, Any]) -> list[tuple[str, str]]:
         memory -= capabilities["workgroup_scope_reserved"]
         rows.append(("limits", f"with Workgroup scope up to {subgroups} subgroups, with {memory} bytes (VK-025)"))
     rows += [(name, value) for name, value in entry.get("report", ())]
+    rows += [("option", _option(option)) for option in entry.get("options", ())]
     for kind, meaning in (("variants", "legal choices"), ("mutants", "planted bugs")):
         if kind in entry:
             rows.append((kind, f"{len(entry[kind])} {meaning} (listed by --json)"))

@@ -13,11 +13,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from cts.child_process import ChildProcess, Ended
 from cts.driver import Job, Outcome, Status, SweepJob
-from cts.errors import BadInput, CtsError, HarnessTrouble
+from cts.driver_options import among, parse, seconds
+from cts.errors import CtsError, HarnessTrouble
 from cts.plugins.served import CALLS, STREAMS, Call, Gave, Given, Open, Opened, Raised, Returned, Stream, Wants, read
 from cts.spirv.lowering import Made, OfCase, OfSweep
 
@@ -39,21 +42,27 @@ _NOUN = "the driver's process"
 _REMEDY = "what the message asks for; with process=shared the driver runs in the suite's own process"
 
 
-def check(options: dict[str, str], spec: str) -> float | None:
+class Options(msgspec.Struct, frozen=True):
+    """Options that every driver has."""
+
+    process: Annotated[
+        str,
+        among(
+            "where the driver runs",
+            {"own": "in a process of its own, which may end as it likes", "shared": "in the suite's, for debuggers"},
+            absent="own for drivers of other packages",
+        ),
+    ] = "own"
+    process_timeout: Annotated[float, seconds("for an answer of that process, after which it is ended")] = PATIENCE
+
+
+def patience_of(given: dict[str, str], driver: str) -> float | None:
     """How long the process of a driver may take to answer; None where it is to share that of the suite.
 
-    `options` are those of a spec that are for its process. Raises BadInput.
+    `given` are those options of a spec that are for its process. Raises BadInput.
     """
-    kind, seconds = options.get("process", "own"), options.get("process_timeout", str(PATIENCE))
-    if kind not in ("own", "shared"):
-        raise BadInput("driver-option", f"process={kind}", spec, "process=own or process=shared")
-    try:
-        limit = float(seconds)
-    except ValueError:
-        limit = 0.0
-    if not 0 < limit < float("inf"):
-        raise BadInput("driver-option", f"process_timeout={seconds}", spec, "a number of seconds above 0")
-    return limit if kind == "own" else None
+    options = parse(Options, given, driver)
+    return options.process_timeout if options.process == "own" else None
 
 
 class _Gone(Exception):

@@ -12,11 +12,13 @@ from cts.driver import (
     DeclaringFactory,
     Driver,
     DriverFactory,
+    OptionsFactory,
     PipelineFactory,
     StagedFactory,
     TunableFactory,
     ValidatingFactory,
 )
+from cts.driver_options import parse as parse_options
 from cts.errors import BadInput, HarnessTrouble, did_you_mean
 from cts.stages import Stage
 
@@ -203,12 +205,15 @@ def _makes_pipelines(factory: DriverFactory) -> bool:
 def check_driver(spec: str) -> None:
     """Raise BadInput for a spec string with which no driver can be built, as far as that is known without starting it.
 
-    Options are checked where the driver's factory can do that, see `CheckingFactory`. HarnessTrouble where a transform
+    Options are checked where the driver's factory declares them or can do that, see `OptionsFactory` and
+    `CheckingFactory`. HarnessTrouble where a transform
     needs a program that is not there.
     """
     plain, *transforms = spec.split("|")
     _own_process(plain)
     factory, options = _parsed(plain)
+    if isinstance(factory, OptionsFactory):
+        parse_options(factory.option_struct, options, plain.partition(":")[0])
     if isinstance(factory, CheckingFactory):
         factory.check(options)
     if transforms:
@@ -252,7 +257,7 @@ def _plain_driver(spec: str) -> Driver:
 
 def _shared(spec: str) -> str:
     """The same driver without a process of its own."""
-    name, options = _options(spec)
+    name, options = options_of(spec)
     kept = (f"{key}={value}" if key else value for key, value in options.items() if key not in _OF_PROCESS)
     return f"{name}:{','.join((*kept, 'process=shared'))}"
 
@@ -262,22 +267,22 @@ def _own_process(spec: str) -> float | None:
 
     Drivers of other packages have one unless the spec says otherwise. Raises BadInput.
     """
-    name, options = _options(spec)
+    name, options = options_of(spec)
     given = {key: value for key, value in options.items() if key in _OF_PROCESS}
     if not given and name in _EMBEDDED["cts.drivers"]:
         return None
-    from cts.plugins.own_process import check
+    from cts.plugins.own_process import patience_of
 
-    return check(given, spec)
+    return patience_of(given, name)
 
 
 def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
     """The factory of a spec string without transforms, and its options, of which some are for the process alone."""
-    name, options = _options(spec)
+    name, options = options_of(spec)
     return driver_factory(name), {k: v for k, v in options.items() if k not in _OF_PROCESS}
 
 
-def _options(spec: str) -> tuple[str, dict[str, str]]:
+def options_of(spec: str) -> tuple[str, dict[str, str]]:
     """The name and the options of a spec string without transforms."""
     name, _, rest = spec.partition(":")
     options: dict[str, str] = {}

@@ -11,10 +11,13 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
+
+import msgspec
 
 from cts.child_process import crash
 from cts.driver import ModuleJudge, Status
+from cts.driver_options import parse, says, seconds
 from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins import registry
@@ -23,10 +26,18 @@ from cts.spirv.module import ModuleBuilder
 from cts.spirv.subprocess_tools import TARGET, packaged_program, program
 
 #: Seconds that a tool may take for a module.
-PATIENCE = 30
+PATIENCE = 30.0
 
-#: Options of spirv-val.
-_OPTIONS = ("command", "target", "timeout")
+
+class Options(msgspec.Struct, frozen=True):
+    """What stands after `spirv-val:`."""
+
+    command: (
+        Annotated[str, says("the program, or a command that runs it", metavar="COMMAND", absent="the installed one")]
+        | None
+    ) = None
+    target: Annotated[str, says("its --target-env", metavar="NAME")] = TARGET
+    timeout: Annotated[float, seconds("for a module")] = PATIENCE
 
 
 class Kind(enum.Enum):
@@ -190,23 +201,17 @@ def open_tool(spec: str) -> Tool:
 
     Raises BadInput for a spec that names none, HarnessTrouble where it cannot be run.
     """
-    name, _, rest = spec.partition(":")
+    name = spec.partition(":")[0]
     if name != "spirv-val":
         if name not in registry.names("cts.drivers"):
             remedy = "spirv-val, spirv-val:command=PATH, or a driver with a validation layer: vulkan"
             raise BadInput("unknown-driver", f"no tool named {name!r}", f"--driver {spec}", remedy)
         (validated,) = registry.validated([spec])
         return OfDriver(validated)
-    options = dict(item.partition("=")[::2] for item in filter(None, rest.split(",")))
-    if wrong := [key for key in options if key not in _OPTIONS]:
-        remedy = f"one of: {', '.join(f'{o}=…' for o in _OPTIONS)}"
-        raise BadInput("driver-option", f"spirv-val has no option {wrong[0]!r}", f"--driver {spec}", remedy)
+    options = parse(Options, registry.options_of(spec)[1], "spirv-val")
     own = packaged_program("spirv-val")
-    command = shlex.split(options["command"]) if "command" in options else [str(own or program("spirv-val"))]
+    command = shlex.split(options.command) if options.command is not None else [str(own or program("spirv-val"))]
     if not command or shutil.which(command[0]) is None:
         what = f"no program {command[0] if command else ''!r}"
-        raise BadInput("driver-option", what, f"--driver {spec}", "the path of a spirv-val, or a command that runs it")
-    timeout = options.get("timeout", str(PATIENCE))
-    if not re.fullmatch(r"\d+(\.\d+)?", timeout) or not float(timeout):
-        raise BadInput("driver-option", f"timeout={timeout!r}", f"--driver {spec}", "seconds, such as timeout=30")
-    return SpirvVal(command, options.get("target", TARGET), float(timeout))
+        raise BadInput("driver-option", what, spec, "the path of a spirv-val, or a command that runs it")
+    return SpirvVal(command, options.target, options.timeout)

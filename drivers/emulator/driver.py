@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from cts.driver import Described, Job, Outcome, Status, SweepJob
+from cts.driver_options import parse
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
 from cts.errors import BadInput
@@ -97,15 +98,16 @@ class Factory:
     """
 
     runs_modules = False
+    option_struct = opt.Options
 
     def __call__(self, options: dict[str, str]) -> Emulator:
-        """An emulator. Raises BadInput as `check` does."""
+        """An emulator. Raises BadInput."""
+        parsed = parse(opt.Options, options, "emulator")
         self.check(options)
-        return Emulator(opt.parse(options))
+        return Emulator(parsed)
 
     def check(self, options: dict[str, str]) -> None:
-        """Raise BadInput for an option that is wrong, and where what the emulator needs is not installed."""
-        opt.parse(options)
+        """Raise BadInput where what the emulator needs is not installed."""
         missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
         if missing:
             raise BadInput(

@@ -41,7 +41,7 @@ class Licences(Generic[V]):
 
     def __init__(self, case: Case, options: Options) -> None:
         self._case = case
-        self._bug = options.mutant
+        self._bug = options.bug
         self._producers = {name: i for i in case.program for name in i.defines}
         self._kept: dict[str, V] = {}
         given = [getattr(i, "fast_math", None) or () for i in case.program]

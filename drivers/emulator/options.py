@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import Annotated
+
+import msgspec
 
 from cts.driver import Described
+from cts.driver_options import among, options_of
 from cts.drivers.emulator.mutants import catalogue
 from cts.drivers.emulator.mutants import matrices as m
-from cts.errors import BadInput, did_you_mean
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32, 64, 128)
 
 #: Rows and columns of a tile; 0 is the whole matrix.
 TILES = {"4x4": (4, 4), "8x8": (8, 8), "16x8": (16, 8), "row": (1, 0), "col": (0, 1)}
+_LINES = {"row": "one row", "col": "one column"}
+
+SIZES = {str(n): f"subgroups of {n} invocations" for n in SUBGROUP_SIZES}
+TILINGS = {t: f"matrices in tiles of {_LINES.get(t, t)}" for t in TILES}
 
 ORDERS = {
     "forward": "each invocation works on its elements in the order of its registers",
@@ -121,110 +127,69 @@ ROBUST = {
     "block": "with robustness, loads are checked by 16 bytes; with robustBufferAccess they give the last element",
 }
 
-#: Options with values by name: (area, values).
-CHOICES = {
-    "order": (AREA, ORDERS),
-    "stores": (AREA, STORES),
-    "accumulate": ("matrix_arithmetic", ACCUMULATE),
-    "precision": ("matrix_arithmetic", PRECISION),
-    "reduce": ("reductions", REDUCE),
-    "arguments": ("reductions", ARGUMENTS),
-    "both": ("reductions", BOTH),
-    "decode": ("block_loads", DECODE),
-    "rounding": ("conversions", ROUNDING),
-    "denormals": ("conversions", DENORMALS),
-    "zeros": ("matrix_arithmetic", ZEROS),
-    "contract": ("matrix_programs", CONTRACT),
-    "fma": ("vector_arithmetic", FMA),
-    "fp8_input": ("vector_multiply", FP8_INPUT),
-    "opaque": ("vector_conversions", OPAQUE),
-    "gaps": ("vector_conversions", GAPS),
-    "atomics": ("vector_training", ATOMICS),
-    "robust": ("matrix_memory", ROBUST),
-}
+
+def mutant_names() -> list[str]:
+    """The names of the planted bugs."""
+    return [mutant.name for mutant in catalogue.mutants()]
 
 
-@dataclass(frozen=True)
-class Options:
-    """A parsed spec string. `tile` is (rows, columns), 0 for the whole matrix; `mutant` is 0 for none."""
+class Options(msgspec.Struct, frozen=True):
+    """What stands after `emulator:`: every value but a mutant is a legal choice, alone and with the others."""
 
-    subgroup_size: int = 32
-    tile: tuple[int, int] = TILES["8x8"]
-    order: str = "forward"
-    stores: str = "forward"
-    accumulate: str = "forward"
-    precision: str = "exact"
-    reduce: str = "pairwise"
-    arguments: str = "forward"
-    both: str = "rows"
-    decode: str = "vector"
-    rounding: str = "rne"
-    denormals: str = "keep"
-    zeros: str = "ieee"
-    contract: str = "off"
-    fma: str = "fused"
-    fp8_input: str = "rounded"
-    opaque: str = "tiles"
-    gaps: str = "kept"
-    atomics: str = "forward"
-    robust: str = "element"
-    mutant: int = m.NONE
+    subgroup_size: Annotated[
+        int,
+        among("the size of subgroups", SIZES, area=AREA),
+    ] = 32
+    tile: Annotated[
+        str,
+        among(
+            "the tiles of matrices",
+            TILINGS,
+            area=AREA,
+        ),
+    ] = "8x8"
+    order: Annotated[str, among("the order of an invocation's elements", ORDERS, area=AREA)] = "forward"
+    stores: Annotated[str, among("who stores first", STORES, area=AREA)] = "forward"
+    accumulate: Annotated[str, among("the order of a MulAdd's sums", ACCUMULATE, area="matrix_arithmetic")] = "forward"
+    precision: Annotated[
+        str, among("the precision of a MulAdd's partial sums", PRECISION, area="matrix_arithmetic")
+    ] = "exact"
+    reduce: Annotated[str, among("what reductions combine first", REDUCE, area="reductions")] = "pairwise"
+    arguments: Annotated[str, among("the order of a combine function's arguments", ARGUMENTS, area="reductions")] = (
+        "forward"
+    )
+    both: Annotated[str, among("what reductions of rows and columns combine first", BOTH, area="reductions")] = "rows"
+    decode: Annotated[str, among("which decode functions loads call", DECODE, area="block_loads")] = "vector"
+    rounding: Annotated[str, among("what becomes of results that are not exact", ROUNDING, area="conversions")] = "rne"
+    denormals: Annotated[str, among("what becomes of denormals", DENORMALS, area="conversions")] = "keep"
+    zeros: Annotated[str, among("the sign of zeros", ZEROS, area="matrix_arithmetic")] = "ieee"
+    contract: Annotated[str, among("roundings between operations", CONTRACT, area="matrix_programs")] = "off"
+    fma: Annotated[str, among("the roundings of a vector's Fma", FMA, area="vector_arithmetic")] = "fused"
+    fp8_input: Annotated[
+        str, among("float inputs of a multiplication with float8 interpretation", FP8_INPUT, area="vector_multiply")
+    ] = "rounded"
+    opaque: Annotated[str, among("how optimal layouts are laid out", OPAQUE, area="vector_conversions")] = "tiles"
+    gaps: Annotated[str, among("what conversions leave between lines", GAPS, area="vector_conversions")] = "kept"
+    atomics: Annotated[str, among("the order of accumulations", ATOMICS, area="vector_training")] = "forward"
+    robust: Annotated[str, among("how accesses outside a buffer are checked", ROBUST, area="matrix_memory")] = "element"
+    mutant: Annotated[str, among("have this planted bug", mutant_names)] = ""
+
+    @property
+    def tile_shape(self) -> tuple[int, int]:
+        """Rows and columns of a tile; 0 is the whole matrix."""
+        return TILES[self.tile]
+
+    @property
+    def bug(self) -> int:
+        """The number of the planted bug, that of none where there is none."""
+        return catalogue.number_of(self.mutant) if self.mutant else m.NONE
 
 
 def variants() -> list[Described]:
     """Every legal choice, named by its option text. All of them must pass, alone and combined."""
-    tiles = {"row": "one row", "col": "one column"}
     return [
-        *(Described(f"subgroup_size={n}", AREA, f"subgroups of {n} invocations") for n in SUBGROUP_SIZES),
-        *(Described(f"tile={t}", AREA, f"matrices in tiles of {tiles.get(t, t)}") for t in TILES),
-        *(
-            Described(f"{key}={name}", area, text)
-            for key, (area, values) in CHOICES.items()
-            for name, text in values.items()
-        ),
+        Described(f"{option.name}={value}", option.area, meaning)
+        for option in options_of(Options)
+        if option.area
+        for value, meaning in option.values.items()
     ]
-
-
-def parse(given: dict[str, str]) -> Options:
-    """Options from the `key=value` pairs of a spec string. Raises BadInput for an unknown key or value."""
-    known = {
-        "subgroup_size": [str(n) for n in SUBGROUP_SIZES],
-        "tile": list(TILES),
-        **{key: list(values) for key, (_, values) in CHOICES.items()},
-        "mutant": [d.name for d in catalogue.mutants()],
-    }
-    for key, value in given.items():
-        if key == "":
-            raise BadInput(
-                "driver-option",
-                f"the emulator takes options as KEY=VALUE, not {value!r}",
-                "emulator",
-                _keys(value, known),
-            )
-        if key not in known:
-            raise BadInput(
-                "driver-option", f"the emulator has no option {key!r}", "emulator", _nearest(key, list(known))
-            )
-        if value not in known[key]:
-            raise BadInput(
-                "driver-option", f"{key} cannot be {value!r}", f"emulator:{key}={value}", _nearest(value, known[key])
-            )
-    defaults = Options()
-    return replace(
-        defaults,
-        subgroup_size=int(given.get("subgroup_size", defaults.subgroup_size)),
-        tile=TILES[given["tile"]] if "tile" in given else defaults.tile,
-        mutant=catalogue.number_of(given["mutant"]) if "mutant" in given else m.NONE,
-        **{key: value for key, value in given.items() if key in CHOICES},
-    )
-
-
-def _keys(value: str, known: dict[str, list[str]]) -> str:
-    """The option that has such a value, or all options."""
-    owners = [key for key, values in known.items() if value in values]
-    return f"did you mean '{owners[0]}={value}'?" if owners else f"options: {', '.join(known)}"
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    many = f"one of the {len(known)} in `cts drivers --json -`" if len(known) >= 12 else ""
-    return did_you_mean(word, known, many)

@@ -61,22 +61,20 @@ def numbered(case: Case) -> Case:
 
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
     """Run a case under some parameter sets; returns the machine as it is at the end."""
-    opaque = {name: allocate(matrix, options.opaque, options.mutant) for name, matrix in case.opaque.items()}
+    opaque = {name: allocate(matrix, options.opaque, options.bug) for name, matrix in case.opaque.items()}
     everything = {**memory, **opaque}
-    alike = options.mutant == v.DISPATCHES_BEGIN_ALIKE
+    alike = options.bug == v.DISPATCHES_BEGIN_ALIKE
     before = {name: data.copy() for name, data in everything.items()} if alike else {}
     times = case.dispatch.times
-    for dispatch in range(times - 1 if options.mutant == v.LAST_DISPATCH_LOST and times > 1 else times):
+    for dispatch in range(times - 1 if options.bug == v.LAST_DISPATCH_LOST and times > 1 else times):
         instances = Instances(case, sets)
-        instances.active = np.tile(
-            launched(case.dispatch, options.mutant), instances.count // members_of(case.dispatch)
-        )
+        instances.active = np.tile(launched(case.dispatch, options.bug), instances.count // members_of(case.dispatch))
         spaces = Memory(case, everything, instances)
         for name, data in before.items():
             everything[name][:] = data
         conversions = Conversions(case, spaces, options)
         with np.errstate(all="ignore"):
-            if dispatch == 0 or options.mutant == v.CONVERSIONS_REPEATED:
+            if dispatch == 0 or options.bug == v.CONVERSIONS_REPEATED:
                 conversions.run(after=False)
             machine = _machine(case, sets, spaces, instances, options)
             machine.run()
@@ -87,7 +85,7 @@ def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> 
 
 def _machine(case: Case, sets: Sets, spaces: Memory, instances: Instances, options: Options) -> Machine | VectorMachine:
     """A machine for one dispatch."""
-    operands = Operands(case, instances, sets, options.mutant)
+    operands = Operands(case, instances, sets, options.bug)
     if case.dispatch.invocations is None:
         return Machine(case, spaces.spaces, instances, operands, options)
     return VectorMachine(case, spaces, instances, operands, options)

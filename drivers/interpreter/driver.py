@@ -7,12 +7,14 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
+from cts import driver_options
 from cts.driver import Described, Fault, Job, Outcome, Status, SweepJob
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
 from cts.drivers.interpreter.mutants import mutants
 from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
-from cts.drivers.interpreter.options import parse as parse_options
 from cts.drivers.interpreter.parse import Module, parse
 from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
@@ -33,11 +35,9 @@ T = TypeVar("T")
 
 
 class Interpreter:
-    """Executes SPIR-V words. See `Factory` for its options."""
+    """Executes SPIR-V words, with `Options` by name."""
 
-    def __init__(self, subgroup_size: int | None = None, **options: Any) -> None:
-        if subgroup_size is not None:
-            options["subgroup_size"] = subgroup_size
+    def __init__(self, **options: Any) -> None:
         self.name = "interpreter"
         self.options = Options(**options)
         self.subgroup_size = self.options.subgroup_size
@@ -127,35 +127,18 @@ def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[],
 
 
 class Factory:
-    """Builds the interpreter from its options, of which `cts dispatch` has some as well.
+    """Builds interpreters from their options, of which `cts dispatch` has some as well."""
 
-    - `subgroup_size=N`: 1 to 128, 32 when absent
-    - `decode=vector|scalar`: whether a load that has a DecodeVectorFunc calls it, as it does when
-      absent, or only its DecodeFunc
-    - `fp8_input=rounded|kept`: whether a float16 vector that a multiplication reads as fp8 is rounded
-      to it, as it is when absent, or keeps its values (CV-033)
-    - `max_steps=N`, `max_memory=BYTES`: end a dispatch that executes more instructions or needs more
-      memory
-    - `robust=yes`: reads outside a buffer give zeros, writes outside one do nothing
-    - `check=races+uninitialised`: end a dispatch that does one of these
-    - `trace=NAME`: record what a function executes, or what an id is each time
-    - `stage=NAME`: run cases of cooperative vectors in another shader stage than compute (docs/stages.md)
-    - `mutant=NAME`: have this bug, of fragment shaders
-    """
-
+    option_struct = Options
     runs_stages = True
     takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})
 
     def __call__(self, options: dict[str, str]) -> Interpreter:
         """The interpreter. Raises BadInput."""
-        return Interpreter(**vars(parse_options(options)))
+        return Interpreter(**msgspec.structs.asdict(driver_options.parse(Options, options, "interpreter")))
 
     def mutants(self) -> list[Described]:
         return mutants()
-
-    def check(self, options: dict[str, str]) -> None:
-        """Raise BadInput for options that are wrong."""
-        parse_options(options)
 
 
 create = Factory()

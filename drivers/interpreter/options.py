@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
+import msgspec
+
+from cts.driver_options import among, number, says
 from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
-from cts.errors import BadInput, did_you_mean
-from cts.stages import Stage, named
+from cts.errors import BadInput
+from cts.stages import Stage
 
-DEFAULT_SUBGROUP_SIZE = 32
 MAX_SUBGROUP_SIZE = 128
 
 #: Instructions that a dispatch may execute, those of each batch of workgroups counted once.
@@ -23,98 +24,53 @@ DEFAULT_MAX_MEMORY = 4 << 30
 RACES, UNINITIALISED = "races", "uninitialised"
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of the factory."""
-
-    subgroup_size: int = DEFAULT_SUBGROUP_SIZE
-    vector_decode: bool = True
-    rounds_fp8_input: bool = True
-    max_steps: int = DEFAULT_MAX_STEPS
-    max_memory: int = DEFAULT_MAX_MEMORY
-    robust: bool = False
-    check: frozenset[str] = frozenset()
-    trace: str = ""
-    stage: Stage = Stage.COMPUTE
-    mutant: str = ""
+def mutant_names() -> list[str]:
+    """The names of the planted bugs."""
+    return [mutant.name for mutant in mutants()]
 
 
-#: Options with two values, the one of an absent option first.
-_CHOICES = {"decode": ("vector", "scalar"), "fp8_input": ("rounded", "kept"), "robust": ("no", "yes")}
+class Options(msgspec.Struct, frozen=True):
+    """What stands after `interpreter:`. `cts dispatch` has some of these options as well."""
 
-#: Options that are numbers: the smallest and the largest.
-_NUMBERS = {
-    "subgroup_size": (1, MAX_SUBGROUP_SIZE),
-    "max_steps": (1, 10**15),
-    "max_memory": (1 << 20, 1 << 50),
-}
-
-_REMEDY = "; ".join(
-    [
-        *(f"{name}={low} to {high}" for name, (low, high) in _NUMBERS.items()),
-        *(f"{name}={a} or {name}={b}" for name, (a, b) in _CHOICES.items()),
-        f"check={RACES}, check={UNINITIALISED} or check={RACES}+{UNINITIALISED}",
-        "trace= and the name or id of a function or result",
-        "stage= and the name of a shader stage",
-        "mutant= and the name of a planted bug, with stage=fragment",
-    ]
-)
-
-
-def parse(options: Mapping[str, str]) -> Options:
-    """Options of a spec string. Raises BadInput."""
-    unknown = sorted(options.keys() - {*_CHOICES, *_NUMBERS, "check", "trace", "stage", "mutant"})
-    if unknown:
-        raise _bad(f"the interpreter has no option {unknown[0]!r}", _REMEDY)
-    numbers = {name: _number(name, options[name]) for name in _NUMBERS if name in options}
-    first = {}
-    for name, choices in _CHOICES.items():
-        chosen = options.get(name, choices[0])
-        if chosen not in choices:
-            raise _bad(f"{name} is {chosen!r}", " or ".join(choices))
-        first[name] = chosen == choices[0]
-    check = frozenset(filter(None, options.get("check", "").split("+")))
-    if check - {RACES, UNINITIALISED}:
-        raise _bad(f"check is {options['check']!r}", f"{RACES}, {UNINITIALISED} or {RACES}+{UNINITIALISED}")
-    stage = _stage(options, numbers.get("subgroup_size", DEFAULT_SUBGROUP_SIZE))
-    if check and stage is not Stage.COMPUTE:
-        raise _bad(f"check is {options['check']!r} in the stage {stage.value}", "check= for compute shaders alone")
-    return Options(
-        vector_decode=first["decode"],
-        rounds_fp8_input=first["fp8_input"],
-        robust=not first["robust"],
-        check=check,
-        trace=options.get("trace", ""),
-        stage=stage,
-        mutant=_mutant(options, stage),
-        **numbers,
+    subgroup_size: Annotated[int, number("invocations of a subgroup", least=1, most=MAX_SUBGROUP_SIZE)] = 32
+    decode: Annotated[
+        str,
+        among(
+            "what a load calls that has a DecodeVectorFunc (DV-010)",
+            {"vector": "that function", "scalar": "its DecodeFunc"},
+        ),
+    ] = "vector"
+    fp8_input: Annotated[
+        str,
+        among(
+            "a float16 vector that a multiplication reads as float8 (CV-033)",
+            {"rounded": "is rounded to it", "kept": "keeps its values"},
+        ),
+    ] = "rounded"
+    max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**15)] = (
+        DEFAULT_MAX_STEPS
     )
+    max_memory: Annotated[int, number("end a dispatch that needs more bytes", least=1 << 20, most=1 << 50)] = (
+        DEFAULT_MAX_MEMORY
+    )
+    robust: Annotated[bool, says("reads outside a buffer give zeros, and writes outside one do nothing")] = False
+    check: Annotated[frozenset[Literal["races", "uninitialised"]], says("end a dispatch that does one of these")] = (
+        frozenset()
+    )
+    trace: Annotated[str, says("record what a function executes, or what an id is each time", metavar="NAME or ID")] = (
+        ""
+    )
+    stage: Annotated[Stage, says("run cases of cooperative vectors in shaders of this stage")] = Stage.COMPUTE
+    mutant: Annotated[str, among("have this bug, of fragment shaders", mutant_names)] = ""
 
-
-def _stage(options: Mapping[str, str], subgroup_size: int) -> Stage:
-    stage = named(options.get("stage", Stage.COMPUTE.value), "interpreter")
-    if stage is Stage.FRAGMENT and subgroup_size % QUAD:
-        what = f"subgroups of {subgroup_size} invocations cannot hold the quads of a fragment shader"
-        raise _bad(what, f"a multiple of {QUAD} (ST-005)")
-    return stage
-
-
-def _mutant(options: Mapping[str, str], stage: Stage) -> str:
-    given = options.get("mutant", "")
-    known = [m.name for m in mutants()]
-    if given and given not in known:
-        raise _bad(f"mutant is {given!r}", did_you_mean(given, known))
-    if given and stage is not Stage.FRAGMENT:
-        raise _bad(f"mutant {given} in the stage {stage.value}", f"stage=fragment,mutant={given}")
-    return given
-
-
-def _number(name: str, text: str) -> int:
-    low, high = _NUMBERS[name]
-    if not text.isascii() or not text.isdigit() or not low <= int(text[:20]) <= high:
-        raise _bad(f"{name} is {text!r}", f"a number from {low} to {high}")
-    return int(text)
-
-
-def _bad(what: str, remedy: str) -> BadInput:
-    return BadInput("driver-option", what, "interpreter", remedy)
+    def __post_init__(self) -> None:
+        """Raise BadInput for options that do not go together."""
+        if self.stage is Stage.FRAGMENT and self.subgroup_size % QUAD:
+            what = f"subgroups of {self.subgroup_size} invocations cannot hold the quads of a fragment shader"
+            raise BadInput("driver-option", what, remedy=f"a multiple of {QUAD} (ST-005)")
+        if self.check and self.stage is not Stage.COMPUTE:
+            what = f"check={'+'.join(sorted(self.check))} in the stage {self.stage.value}"
+            raise BadInput("driver-option", what, remedy="check= for compute shaders alone")
+        if self.mutant and self.stage is not Stage.FRAGMENT:
+            what = f"mutant {self.mutant} in the stage {self.stage.value}"
+            raise BadInput("driver-option", what, remedy=f"stage=fragment,mutant={self.mutant}")

@@ -36,7 +36,8 @@ class Target(Struct, frozen=True):
     def from_options(cls, options: Options, subgroup_size: int) -> Target:
         """What of the options a compiled module depends on."""
         o = options
-        return cls(subgroup_size, o.vector_decode, o.rounds_fp8_input, o.max_memory, o.check, o.trace, o.stage)
+        vector, rounded = o.decode == "vector", o.fp8_input == "rounded"
+        return cls(subgroup_size, vector, rounded, o.max_memory, o.check, o.trace, o.stage)
 
 
 def workgroup_size(module: Module) -> list[int]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cts.driver import Driver
+
+if TYPE_CHECKING:
+    from cts.drivers.vulkan.options import Options
 
 
 class _Factory:
@@ -19,16 +24,17 @@ class _Factory:
 
         Raises BadInput for wrong options and for a device that is not there, HarnessTrouble without any device.
         """
+        from cts.driver_options import parse
         from cts.drivers.vulkan.driver import VulkanDriver
-        from cts.drivers.vulkan.options import parse
 
-        return VulkanDriver(parse(options))
+        return VulkanDriver(parse(self.option_struct, options, "vulkan"))
 
-    def check(self, options: dict[str, str]) -> None:
-        """Raise BadInput for options that are wrong; whether there is such a device is not asked."""
-        from cts.drivers.vulkan.options import parse
+    @property
+    def option_struct(self) -> type[Options]:
+        """The options of the driver."""
+        from cts.drivers.vulkan.options import Options
 
-        parse(options)
+        return Options
 
     def worker(self) -> bytes:
         """The worker as one file, for `cts worker`."""

@@ -93,14 +93,14 @@ class VulkanDriver:
             options.worker,
             options.device,
             options.validation,
-            options.threads,
+            options.threads_of_worker,
             options.memory,
             options.start_timeout,
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
-        window = 1 if options.validation else 2 * options.threads
+        window = 1 if options.validation else 2 * options.threads_of_worker
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
-        self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.workers)
+        self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.processes)
         self._journal = Journal(options.journal)
         self._batches: dict[int, list[_Item]] = {}
         self._closed = False
@@ -120,7 +120,7 @@ class VulkanDriver:
         return capabilities.capabilities(
             self.description,
             options.subgroup_size,
-            unlisted=options.unlisted,
+            unlisted=options.tries,
             large_buffers=options.large_buffers,
             stage=options.stage,
         )
@@ -266,9 +266,9 @@ class VulkanDriver:
             what = f"the module cannot be matched with the device: {e}"
             return Outcome(Status.ERROR, detail=what, fault=Fault("malformed", what))
         found = item.support = support.examine(self.description, facts, item.job)
-        if found.stops and self._options.unlisted:
+        if found.stops and self._options.tries:
             return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(found.stops))
-        if found.missing and not self._options.unlisted:
+        if found.missing and not self._options.tries:
             return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
         if found.misuse:
             return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
@@ -288,7 +288,7 @@ class VulkanDriver:
             limits = self.description.properties["VkPhysicalDeviceLimits"]
             dynamic = descriptors.dynamic(first.support.descriptors, limits)
         run = _request(first.number, batch, first.support, self._timeout(first.job), dynamic)
-        if self._options.features == "all":
+        if self._options.all_features:
             enabled = widened(frozenset(run.features), self.description.features)
             run = msgspec.structs.replace(run, features=tuple(sorted(enabled)))
         self._batches[first.number] = batch

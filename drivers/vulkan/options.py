@@ -3,138 +3,135 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
 
 from cts.driver import IN_PROCESSES
-from cts.errors import BadInput, did_you_mean
+from cts.driver_options import among, number, says, seconds
 from cts.stages import Stage
 
-#: Seconds that a dispatch may take where nobody says otherwise.
+#: Seconds that the dispatches of a run may take where nobody says otherwise.
 DEFAULT_TIMEOUT = 10.0
 
 
-@dataclass(frozen=True)
-class Options:
-    """What stands after `vulkan:`; a bare word is `device`.
+class Options(msgspec.Struct, frozen=True):
+    """What stands after `vulkan:`."""
 
-    `device`: index, UUID or part of a name. `worker`: the command that starts the worker, see
-    `package.command`. `memory`: where buffers lie. `timeout`, `pipeline_timeout` and `start_timeout`
-    in seconds, the first None for that of the job or DEFAULT_TIMEOUT. `threads`: pipelines created at
-    a time. `workers`: processes, see `pool.Pool`.
-    `validation`: load the validation layer. `journal`: the folder of `journal.Journal`.
-    `offsets`: those of buffers are in their descriptors, or given when these are bound, as far as the device's limits
-    allow. `features`: enable all that modules may need, as `features.widened` does, or what a module needs alone.
-    `subgroup_size`: use this one of several. `unlisted`: also run what the device does not list.
-    `large_buffers`: also run cases whose buffers reach beyond 256 MiB, which take gigabytes on the device.
-    `stage`: run cases in shaders of this stage.
-    """
-
-    device: str = ""
-    worker: str = ""
-    memory: Literal["auto", "host", "staged"] = "auto"
-    offsets: Literal["fixed", "dynamic"] = "fixed"
-    features: Literal["all", "needed"] = "all"
-    timeout: float | None = None
-    pipeline_timeout: float = 60.0
-    start_timeout: float = 60.0
-    threads: int = 0
-    workers: int | None = None
-    validation: bool = False
-    journal: Path = Path("cts-run/vulkan")
-    subgroup_size: int | None = None
-    unlisted: bool = False
-    large_buffers: bool = False
-    stage: Stage = Stage.COMPUTE
-
-
-def parse(options: dict[str, str]) -> Options:
-    """Options from `key=value` pairs. Raises BadInput."""
-    given = {"device" if key == "" else key: value for key, value in options.items()}
-    known = Options.__dataclass_fields__
-    for key in given:
-        if key not in known:
-            remedy = did_you_mean(key, known)
-            raise BadInput("driver-option", f"no option {key!r}", "driver vulkan", remedy)
-    validation = _truth("validation", given.get("validation", "no"))
-    return Options(
-        device=given.get("device", ""),
-        worker=given.get("worker", ""),
-        memory=_memory(given.get("memory", "auto")),
-        offsets=_offsets(given.get("offsets", "fixed")),
-        features=_features(given.get("features", "needed" if validation else "all")),
-        timeout=_seconds(given, "timeout", DEFAULT_TIMEOUT) if "timeout" in given else None,
-        pipeline_timeout=_seconds(given, "pipeline_timeout", 60.0),
-        start_timeout=_seconds(given, "start_timeout", 60.0),
-        threads=_integer(given, "threads") or min(8, os.cpu_count() or 1),
-        workers=_workers(given),
-        validation=validation,
-        journal=Path(given.get("journal", "cts-run/vulkan")),
-        subgroup_size=_integer(given, "subgroup_size"),
-        unlisted=_unlisted(given.get("unlisted", "refuse")),
-        large_buffers=_truth("large_buffers", given.get("large_buffers", "no")),
-        stage=_stage(given.get("stage", Stage.COMPUTE.value)),
+    device: Annotated[
+        str, says("index, UUID or part of the name of the device", bare=True, absent="best type of device")
+    ] = ""
+    worker: Annotated[str, says("the command that starts the worker", metavar="COMMAND", absent="this Python")] = ""
+    timeout: (
+        Annotated[
+            float,
+            seconds(
+                "for all dispatches of a run together. Lavapipe compiles at the first dispatch and needs about 120",
+                absent=f"{DEFAULT_TIMEOUT:g}",
+            ),
+        ]
+        | None
+    ) = None
+    pipeline_timeout: Annotated[float, seconds("to create a pipeline")] = 60.0
+    start_timeout: Annotated[float, seconds("for the worker's greeting, and again for opening the device")] = 60.0
+    threads: Annotated[int, number("pipelines created at a time, in each worker", least=1, absent="up to 8")] | None = (
+        None
     )
+    workers: (
+        Annotated[
+            int,
+            number(
+                "processes on the device",
+                least=1,
+                absent="as many as its compiler needs; 1 in each process of a run or of pytest-xdist",
+            ),
+        ]
+        | None
+    ) = None
+    memory: Annotated[
+        Literal["auto", "host", "staged"],
+        among(
+            "where buffers lie",
+            {
+                "auto": "host-visible only where that is device-local and cached as well",
+                "host": "host-visible",
+                "staged": "device-local, copied in and out",
+            },
+        ),
+    ] = "auto"
+    offsets: Annotated[
+        str,
+        among(
+            "where the offsets of buffers are; nothing else may differ",
+            {
+                "fixed": "in their descriptors",
+                "dynamic": "given when these are bound, as far as maxDescriptorSetStorageBuffersDynamic and "
+                "maxDescriptorSetUniformBuffersDynamic reach",
+            },
+        ),
+    ] = "fixed"
+    features: (
+        Annotated[
+            str,
+            among(
+                "what is enabled on the device",
+                {
+                    "all": "every feature that some module may need and the device lists, but robust accesses, so that "
+                    "one logical device serves most modules",
+                    "needed": "what a module needs alone",
+                },
+                absent="all; with validation needed",
+            ),
+        ]
+        | None
+    ) = None
+    validation: Annotated[
+        bool,
+        says(
+            "load the Khronos validation layer; a case that it rejects is an error and is not run, and its other "
+            "messages become part of the verdict. `cts run --validation` and `pytest --cts-validation` add it"
+        ),
+    ] = False
+    subgroup_size: (
+        Annotated[int, number("another size that the device supports", least=1, absent="the device's")] | None
+    ) = None
+    stage: Annotated[
+        Stage,
+        says(
+            "run cases in shaders of this stage; `cts doctor` says which of them a device lists for cooperative "
+            "vectors. Bundles and other exports stay compute shaders, and say so"
+        ),
+    ] = Stage.COMPUTE
+    unlisted: Annotated[Literal["try", "refuse"], says("whether to run, marked, what the device does not list")] = (
+        "refuse"
+    )
+    large_buffers: Annotated[
+        bool,
+        says(
+            "also run cases whose buffers reach beyond 256 MiB, up to maxStorageBufferRange, maxBufferSize and "
+            "maxMemoryAllocationSize; each takes gigabytes on the device, and with staged memory as much on the host"
+        ),
+    ] = False
+    journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/vulkan")
 
+    @property
+    def threads_of_worker(self) -> int:
+        """Pipelines that a worker creates at a time."""
+        return self.threads or min(8, os.cpu_count() or 1)
 
-def _memory(value: str) -> Literal["auto", "host", "staged"]:
-    if value in ("auto", "host", "staged"):
-        return value  # type: ignore[return-value]
-    raise BadInput("driver-option", f"memory={value!r}", "driver vulkan", "auto, host or staged")
+    @property
+    def processes(self) -> int | None:
+        """Workers of the device, None for as many as suit it: where a run has several processes, each has one."""
+        several = "PYTEST_XDIST_WORKER" in os.environ or IN_PROCESSES in os.environ
+        return self.workers or (1 if several else None)
 
+    @property
+    def all_features(self) -> bool:
+        """Whether all features that modules may need are enabled, as `features.widened` does."""
+        return self.features != "needed" if self.features else not self.validation
 
-def _offsets(value: str) -> Literal["fixed", "dynamic"]:
-    if value in ("fixed", "dynamic"):
-        return value  # type: ignore[return-value]
-    raise BadInput("driver-option", f"offsets={value!r}", "driver vulkan", "fixed or dynamic")
-
-
-def _features(value: str) -> Literal["all", "needed"]:
-    if value in ("all", "needed"):
-        return value  # type: ignore[return-value]
-    raise BadInput("driver-option", f"features={value!r}", "driver vulkan", "all or needed")
-
-
-def _stage(value: str) -> Stage:
-    names = [stage.value for stage in Stage]
-    if value in names:
-        return Stage(value)
-    remedy = did_you_mean(value, names)
-    raise BadInput("driver-option", f"stage={value!r}", "driver vulkan", remedy)
-
-
-def _unlisted(value: str) -> bool:
-    if value in ("try", "refuse"):
-        return value == "try"
-    raise BadInput("driver-option", f"unlisted={value!r}", "driver vulkan", "try or refuse")
-
-
-def _seconds(given: dict[str, str], key: str, default: float) -> float:
-    try:
-        value = float(given.get(key, default))
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise BadInput("driver-option", f"{key}={given[key]!r}", "driver vulkan", "a positive number of seconds")
-    return value
-
-
-def _integer(given: dict[str, str], key: str) -> int | None:
-    if key not in given:
-        return None
-    if not given[key].isdigit() or int(given[key]) < 1:
-        raise BadInput("driver-option", f"{key}={given[key]!r}", "driver vulkan", "a positive integer")
-    return int(given[key])
-
-
-def _workers(given: dict[str, str]) -> int | None:
-    """Each process of a run, or of pytest-xdist, has one worker unless more are asked for."""
-    several = "PYTEST_XDIST_WORKER" in os.environ or IN_PROCESSES in os.environ
-    return _integer(given, "workers") or (1 if several else None)
-
-
-def _truth(key: str, value: str) -> bool:
-    if value in ("yes", "no", "1", "0", "true", "false"):
-        return value in ("yes", "1", "true")
-    raise BadInput("driver-option", f"{key}={value!r}", "driver vulkan", "yes or no")
+    @property
+    def tries(self) -> bool:
+        """Whether what the device does not list is run."""
+        return self.unlisted == "try"

@@ -166,7 +166,7 @@ def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("emulator:tile=9x9", "tile cannot be '9x9'"),
         ("interpreter:subgroup_size=0", "subgroup_size"),
         ("vulkan:wokers=2", "did you mean 'workers'?"),
-        ("vulkan:memory=fast", "memory='fast'"),
+        ("vulkan:memory=fast", "memory cannot be 'fast'"),
         ("interpreter:robust=yes,robust=no", "given twice"),
         ("interpreter|spirv-opt", "is not a transform"),
         ("fake:nope", "no fake 'nope'"),

@@ -90,10 +90,11 @@ def test_options_of_drivers(tmp_path: Path) -> None:
     assert offered("cts run -d emulator:sub", tmp_path) == [
         f"emulator:subgroup_size={n}" for n in (1, 4, 8, 16, 32, 64, 128)
     ]
-    assert offered("cts run -d emulator:tile=row,mut", tmp_path) == ["emulator:tile=row,mutant="]
+    assert len(offered("cts run -d emulator:tile=row,mut", tmp_path)) == len(mutants())
     names = [f"emulator:tile=row,mutant={m.name}" for m in mutants() if m.name.startswith("clip-")]
     assert names and offered("cts run -d emulator:tile=row,mutant=clip-", tmp_path) == names
-    assert offered("cts run -d interpreter:", tmp_path, may_be_slow=True) == ["interpreter:mutant="]
+    given = offered("cts run -d interpreter:", tmp_path, may_be_slow=True)
+    assert given[0] == "interpreter:subgroup_size=" and "interpreter:mutant=" in given
     assert offered("cts run -d nope:", tmp_path) == []
 
 

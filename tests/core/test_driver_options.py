@@ -16,6 +16,7 @@ from cts.driver import (
     DriverFactory,
     Job,
     MutantFactory,
+    OptionsFactory,
     Outcome,
     StagedFactory,
     Status,
@@ -29,19 +30,32 @@ from cts.errors import BadInput
 from cts.plugins import registry
 
 #: The type checker compares whole signatures, which `isinstance` does not.
-TYPED: tuple[VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory, StagedFactory] = (
+TYPED: tuple[
+    VariantFactory,
+    MutantFactory,
+    TunableFactory,
+    ValidatingFactory,
+    WorkerFactory,
+    StagedFactory,
+    OptionsFactory,
+    OptionsFactory,
+    OptionsFactory,
+] = (
     emulator.create,
     emulator.create,
     interpreter.create,
     vulkan.create,
     vulkan.create,
     interpreter.create,
+    emulator.create,
+    interpreter.create,
+    vulkan.create,
 )
 
 OPTIONS: dict[str, set[type]] = {
-    "emulator": {VariantFactory, MutantFactory},
-    "interpreter": {TunableFactory, MutantFactory, StagedFactory},
-    "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory},
+    "emulator": {VariantFactory, MutantFactory, OptionsFactory},
+    "interpreter": {TunableFactory, MutantFactory, StagedFactory, OptionsFactory},
+    "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory, OptionsFactory},
     "plain": set(),
 }
 
@@ -82,14 +96,14 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_factory_has_the_options_that_it_should(name: str) -> None:
     factory: DriverFactory = registry.driver_factory(name)
-    every: set[type] = {VariantFactory, MutantFactory, TunableFactory, ValidatingFactory, WorkerFactory, StagedFactory}
+    every = {kind for kinds in OPTIONS.values() for kind in kinds}
     assert {kind for kind in every if isinstance(factory, kind)} == OPTIONS[name]
 
 
 def test_every_option_is_in_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "your-own-driver.md").read_text()
     options = [n for n in vars(interface) if n.endswith(("Driver", "Factory")) and n not in ("Driver", "DriverFactory")]
-    assert len(options) == 19
+    assert len(options) == 20
     assert [name for name in options if f"`{name}`" not in page] == []
 
 

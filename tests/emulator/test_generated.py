@@ -12,19 +12,16 @@ from hypothesis import strategies as st
 from cts.capabilities import everything
 from cts.choices import strategy
 from cts.driver import Job, Outcome, Status
+from cts.driver_options import options_of
 from cts.drivers.emulator import create
-from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
+from cts.drivers.emulator.options import Options
 from cts.judging.compare import compare
 from cts.model import Case, If, Loop, initial_memory
 from cts.oracle.expectation import Expectation
 from cts.plugins import registry
 
 OPTIONS = st.fixed_dictionaries(
-    {
-        "subgroup_size": st.sampled_from(SUBGROUP_SIZES).map(str),
-        "tile": st.sampled_from(list(TILES)),
-        **{key: st.sampled_from(list(values)) for key, (_, values) in CHOICES.items()},
-    }
+    {option.name: st.sampled_from(list(option.values)) for option in options_of(Options) if option.area}
 )
 
 

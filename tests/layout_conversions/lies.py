@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.drivers.emulator.options import parse
+from cts.driver_options import parse
+from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
 from cts.drivers.emulator.vectors.trials import run_trial
 from cts.layout_conversions.abilities import COMPONENTS
@@ -42,13 +43,13 @@ class Device:
 
 def honest(**options: str) -> Device:
     """The emulator, with options."""
-    return Device(Converter(parse(options)))
+    return Device(Converter(parse(Options, options, "emulator")))
 
 
 def lying(fact: str) -> Device:
     """The device that breaks a statement."""
     options = {"mutant": "conversion-truncates"} if fact == "LC-013" else {}
-    return Device(LIES[fact](parse(options)))
+    return Device(LIES[fact](parse(Options, options, "emulator")))
 
 
 def element_size(form: Form) -> int:

@@ -194,14 +194,15 @@ def converted(request: Try) -> Tried | Failed:
     elif fault == "no conversions":
         return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV")
     # Other faults need no Numba.
-    from cts.drivers.emulator.options import parse
+    from cts.driver_options import parse
+    from cts.drivers.emulator.options import Options
     from cts.drivers.emulator.vectors.converter import Converter
     from cts.drivers.emulator.vectors.trials import run_trial
     from cts.layout_conversions.calls import Trial
 
     bug = {"mutant": "conversion-ties-away"} if fault == "wrong conversions" else {}
     trial = msgspec.convert(request.trial, Trial, builtin_types=(bytes,), strict=False)
-    found = run_trial(Converter(parse(bug)), trial)
+    found = run_trial(Converter(parse(Options, bug, "emulator")), trial)
     return Tried(msgspec.to_builtins(found, builtin_types=(bytes,)))
 
 

@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from cts.driver_options import parse
 from cts.drivers.vulkan import descriptors, module, support
 from cts.drivers.vulkan.descriptors import Descriptor
 from cts.drivers.vulkan.module_facts import Facts
-from cts.drivers.vulkan.options import parse
+from cts.drivers.vulkan.options import Options
 from cts.errors import BadInput
 from cts.job import Memory, ModuleJob
 from cts.spirv.tools import assemble
@@ -107,9 +108,12 @@ def test_dynamic_offsets_are_for_as_many_descriptors_as_the_device_takes() -> No
 
 
 def test_an_option_of_offsets_that_there_is_not() -> None:
-    with pytest.raises(BadInput, match="offsets='moving'"):
-        parse({"offsets": "moving"})
-    assert (parse({}).offsets, parse({"offsets": "dynamic"}).offsets) == ("fixed", "dynamic")
+    with pytest.raises(BadInput, match="offsets cannot be 'moving'"):
+        parse(Options, {"offsets": "moving"}, "vulkan")
+    assert (parse(Options, {}, "vulkan").offsets, parse(Options, {"offsets": "dynamic"}, "vulkan").offsets) == (
+        "fixed",
+        "dynamic",
+    )
 
 
 def test_indices_beyond_an_array() -> None:

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from cts.driver_options import parse
 from cts.drivers.vulkan import capabilities
 from cts.drivers.vulkan.driver import _Item, _shares
-from cts.drivers.vulkan.options import parse
+from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.errors import BadInput
@@ -47,9 +48,12 @@ def test_what_a_device_takes() -> None:
 
 
 def test_the_option() -> None:
-    assert (parse({}).large_buffers, parse({"large_buffers": "yes"}).large_buffers) == (False, True)
-    with pytest.raises(BadInput, match="large_buffers='2G'"):
-        parse({"large_buffers": "2G"})
+    assert (
+        parse(Options, {}, "vulkan").large_buffers,
+        parse(Options, {"large_buffers": "yes"}, "vulkan").large_buffers,
+    ) == (False, True)
+    with pytest.raises(BadInput, match="large_buffers cannot be '2G'"):
+        parse(Options, {"large_buffers": "2G"}, "vulkan")
 
 
 def test_places_of_windows_that_begin_before_their_memory(worker: SimpleNamespace) -> None:  # noqa: F811

@@ -15,11 +15,12 @@ import pytest
 
 from cts.cli.doctor import _stages
 from cts.driver import Status
+from cts.driver_options import parse
 from cts.drivers.vulkan import module, stages, support
 from cts.drivers.vulkan.companions import companions
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.features import HARMLESS
-from cts.drivers.vulkan.options import parse
+from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.worker.protocol import Description, Run, Staged, pipeline_command
 from cts.errors import BadInput
 from cts.job import ModuleJob
@@ -126,10 +127,10 @@ def test_commands_are_those_of_the_pipeline() -> None:
 
 
 def test_the_option() -> None:
-    assert parse({"stage": "any_hit"}).stage is Stage.ANY_HIT
-    assert parse({}).stage is Stage.COMPUTE
+    assert parse(Options, {"stage": "any_hit"}, "vulkan").stage is Stage.ANY_HIT
+    assert parse(Options, {}, "vulkan").stage is Stage.COMPUTE
     with pytest.raises(BadInput, match="did you mean 'fragment'"):
-        parse({"stage": "fragmnet"})
+        parse(Options, {"stage": "fragmnet"}, "vulkan")
 
 
 def test_what_the_doctor_says() -> None:

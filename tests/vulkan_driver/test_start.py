@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cts.cli.app import app
+from cts.driver_options import parse
 from cts.drivers.vulkan import package
-from cts.drivers.vulkan.options import parse
+from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.start import choose
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
@@ -93,29 +94,32 @@ def test_no_device_is_trouble(devices: tuple[DeviceSummary, ...]) -> None:
     ("options", "words"),
     [
         ({"timout": "3"}, "did you mean 'timeout'"),
-        ({"memory": "vram"}, "auto, host or staged"),
-        ({"timeout": "-1"}, "positive number of seconds"),
-        ({"timeout": "soon"}, "positive number of seconds"),
-        ({"threads": "0"}, "positive integer"),
-        ({"workers": "all"}, "positive integer"),
-        ({"validation": "maybe"}, "yes or no"),
-        ({"features": "some"}, "all or needed"),
-        ({"unlisted": "yes"}, "try or refuse"),
+        ({"memory": "vram"}, "auto, host, staged"),
+        ({"timeout": "-1"}, "timeout=SECONDS above 0"),
+        ({"timeout": "soon"}, "timeout=SECONDS above 0"),
+        ({"threads": "0"}, "threads=N from 1"),
+        ({"workers": "all"}, "workers=N from 1"),
+        ({"validation": "maybe"}, "yes, no"),
+        ({"features": "some"}, "all, needed"),
+        ({"unlisted": "yes"}, "try"),
     ],
 )
 def test_wrong_options(options: dict[str, str], words: str) -> None:
     with pytest.raises(BadInput) as caught:
-        parse(options)
+        parse(Options, options, "vulkan")
     assert words in caught.value.remedy
 
 
 def test_right_options() -> None:
-    options = parse({"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"})
+    options = parse(
+        Options, {"": "1", "worker": "ssh lab python3", "validation": "yes", "timeout": "2.5", "threads": "3"}, "vulkan"
+    )
     assert (options.device, options.worker, options.validation) == ("1", "ssh lab python3", True)
-    assert options.features == "needed"  # what is not enabled, the layers miss
-    assert parse({}).features == "all" == parse({"validation": "yes", "features": "all"}).features
+    assert not options.all_features  # what is not enabled, the layers miss
+    assert parse(Options, {}, "vulkan").all_features
+    assert parse(Options, {"validation": "yes", "features": "all"}, "vulkan").all_features
     assert (options.timeout, options.threads, options.journal) == (2.5, 3, Path("cts-run/vulkan"))
-    assert [parse(given).unlisted for given in ({}, {"unlisted": "try"}, {"unlisted": "refuse"})] == [
+    assert [parse(Options, given, "vulkan").tries for given in ({}, {"unlisted": "try"}, {"unlisted": "refuse"})] == [
         False,
         True,
         False,
@@ -124,10 +128,10 @@ def test_right_options() -> None:
 
 def test_each_xdist_worker_has_one_worker_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    assert parse({}).workers is None
+    assert parse(Options, {}, "vulkan").processes is None
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
-    assert parse({}).workers == 1
-    assert parse({"workers": "2"}).workers == 2
+    assert parse(Options, {}, "vulkan").processes == 1
+    assert parse(Options, {"workers": "2"}, "vulkan").processes == 2
 
 
 def test_the_zipapp_is_complete_and_reproducible() -> None:

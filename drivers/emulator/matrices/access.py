@@ -74,7 +74,7 @@ class Access:
         self.case = case
         self.memory = memory
         self._options = options
-        self._bug = options.mutant
+        self._bug = options.bug
         self._operands = operands
         self._pointers: dict[str, PointerValue] = {}
         self._instances = instances

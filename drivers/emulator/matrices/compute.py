@@ -74,14 +74,14 @@ class Context:
 
     @property
     def bug(self) -> int:
-        return self.options.mutant
+        return self.options.bug
 
     def zeros(self, component: ComponentType, rows: int, cols: int, use: Use, scope: Scope) -> Matrix:
         """A matrix of zeros in every scope instance."""
         per_instance = self.case.dispatch.subgroups if scope is Scope.Workgroup else 1
         options = self.options
         owned = distribute(
-            rows, cols, per_instance * options.subgroup_size, options.tile, options.order, options.stores
+            rows, cols, per_instance * options.subgroup_size, options.tile_shape, options.order, options.stores
         )
         registers = np.zeros((self.instances.count // per_instance, owned.invocations, owned.slots), np.uint32)
         return Matrix(component, rows, cols, use, scope, owned, registers)

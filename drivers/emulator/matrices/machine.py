@@ -76,7 +76,7 @@ class Machine:
     ) -> None:
         self._case = case
         self._options = options
-        self._bug = options.mutant
+        self._bug = options.bug
         self._instances = instances
         self._operands = operands
         self._access = Access(case, memory, options, instances, operands)
@@ -84,11 +84,11 @@ class Machine:
         self._views: dict[str, Ints] = {}
         self.matrices: dict[str, Matrix] = {}
         settings = settings_of(options, case)
-        scalars = ScalarMachine(settings, elides(options), options.mutant)
+        scalars = ScalarMachine(settings, elides(options), options.bug)
         self._licences: Licences[Matrix] = Licences(case, options)
-        self._unrounding = ScalarMachine(unrounding(settings), True, options.mutant)
+        self._unrounding = ScalarMachine(unrounding(settings), True, options.bug)
         self._context = Context(case, options, instances, operands, scalars, self.matrices, self._access)
-        self._flow = Flow(case.program, instances, operands, self, options.mutant)
+        self._flow = Flow(case.program, instances, operands, self, options.bug)
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""

@@ -33,7 +33,7 @@ def checked(
 
     `window` (instances,) is where the buffer begins in the bytes of addresses, which its range is counted from.
     """
-    bug = options.mutant
+    bug = options.bug
     if bug == (m.ROBUST_LOAD_UNCHECKED if is_load else m.ROBUST_STORE_UNCHECKED):
         return addresses
     first, end = window[:, None], window[:, None] + buffer.reach

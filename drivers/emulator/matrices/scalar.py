@@ -94,12 +94,10 @@ def settings_of(options: Options, case: Case) -> Settings:
     settings[numbers.SUM_ZEROS] = numbers.ZERO_SIGNS[options.zeros]
     if controls is not FloatControls.FastMathNone:
         settings[numbers.ZEROS] = numbers.ZERO_SIGNS[options.zeros]
-    elif options.mutant == n.NSZ_OF_ANY and some_signs_free(case):
+    elif options.bug == n.NSZ_OF_ANY and some_signs_free(case):
         settings[numbers.ZEROS] = numbers.ZERO_SIGNS["positive"]
     elided = options.contract == "on"
-    strict_sums, strict_conversions = (
-        options.mutant == bug for bug in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
-    )
+    strict_sums, strict_conversions = (options.bug == bug for bug in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED))
     settings[numbers.WIDE_ARITHMETIC] = strict_sums or (elided and controls is FloatControls.Undecorated)
     settings[numbers.WIDE_CONVERSIONS] = strict_conversions or (elided and controls is not FloatControls.FastMathNone)
     settings[numbers.WIDE_BFLOAT16] = elided
@@ -111,7 +109,7 @@ def settings_of(options: Options, case: Case) -> Settings:
         settings[first : first + _FLOATS] = settings[default]
     for width, listed in case.float_modes.items():
         for mode in listed:
-            _declare(settings, width, mode, options.mutant)
+            _declare(settings, width, mode, options.bug)
     return settings
 
 
@@ -146,7 +144,7 @@ def unrounding(settings: Settings) -> Settings:
 
 def elides(options: Options) -> bool:
     """Whether values are kept as they were before their rounding."""
-    return options.contract == "on" or options.mutant in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
+    return options.contract == "on" or options.bug in (m.STRICT_SUM_FOLDED, m.STRICT_ROUND_TRIP_DROPPED)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,7 @@ class Converter:
 
     def convert(self, source: Side, destination: Side) -> None:
         """One conversion, by either. Raises MemoryFault where it accesses what is no block's."""
-        bug = self._options.mutant
+        bug = self._options.bug
         have, want = (_COMPONENTS[side.form.component] for side in (source, destination))
         bits = converted(_gather(source.memory, self._places(source, is_target=False), have.size), have, want, bug)
         addresses = self._places(destination, is_target=True)
@@ -102,7 +102,7 @@ class Converter:
 
     def _places(self, side: Side, *, is_target: bool) -> Ints:
         form, size = side.form, _COMPONENTS[side.form.component].size
-        layout, bug = _LAYOUTS[form.layout], self._options.mutant
+        layout, bug = _LAYOUTS[form.layout], self._options.bug
         addresses = side.start + places(
             self._options.opaque, layout, form.rows, form.cols, size, form.stride, bug, is_target=is_target
         )

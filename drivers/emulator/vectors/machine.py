@@ -63,17 +63,17 @@ class VectorMachine:
         self._memory = memory
         self._instances = instances
         self._lanes = lanes = Lanes(instances.count, members_of(case.dispatch), options.subgroup_size)
-        self._bug = options.mutant
+        self._bug = options.bug
         self._shape = options.opaque
         self._operands = operands
         settings = settings_of(options, case)
-        self._elements = Elements(settings, elides(options), options.fma == "fused", options.mutant)
+        self._elements = Elements(settings, elides(options), options.fma == "fused", options.bug)
         self._licences: Licences[Vector] = Licences(case, options)
         self._unrounding = replace(self._elements, settings=unrounding(settings), elides=True)
         self._multiplier = Multiplier(memory, lanes, options, settings)
         self._accumulator = Accumulator(memory, instances, lanes, options, settings)
         self.matrices: dict[str, Vector] = {}
-        self._flow = _Flow(self, case, instances, operands, lanes, options.mutant)
+        self._flow = _Flow(self, case, instances, operands, lanes, options.bug)
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""

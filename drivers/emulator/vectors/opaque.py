@@ -87,7 +87,7 @@ class Conversions:
         self._memory = memory
         self._shape = options.opaque
         self._gaps = options.gaps
-        self._bug = options.mutant
+        self._bug = options.bug
 
     def run(self, after: bool) -> None:
         """All conversions before or after the dispatch. Raises MemoryFault."""

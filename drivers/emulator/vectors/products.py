@@ -77,7 +77,7 @@ class Multiplier:
         self._lanes = lanes
         self._options = options
         self._settings = settings
-        self._bug = options.mutant
+        self._bug = options.bug
 
     def run(self, i: VectorMatrixMul, source: Vector, where: Where, active: Active) -> Registers:
         """Bit patterns (invocations, M); zeros in invocations that are not active."""

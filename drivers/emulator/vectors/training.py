@@ -35,7 +35,7 @@ class Accumulator:
         self._lanes = lanes
         self._options = options
         self._settings = settings
-        self._bug = options.mutant
+        self._bug = options.bug
         #: What memory held before atomic additions of components, for the bug that goes back to it.
         self._before: dict[str, Bytes] = {}
 
