@@ -25,7 +25,7 @@ from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.settings import Settings
 from cts.stages import parse as parse_stages
-from cts.store.failed import failed
+from cts.store.failed import Failed, failed
 from cts.sweeps.selection import select
 
 if TYPE_CHECKING:
@@ -87,8 +87,10 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     """The plan of a request. Raises what `checks` has collected, and what is wrong with the request besides."""
     settings = _alone(request)
     request = replace(request, settings=settings)
+    before = None
     if settings.failed is not None:
-        request = _of_failed(request)
+        before = failed(store.load(settings.failed))
+        request = _of_failed(request, before)
         settings = request.settings
     drivers = _drivers(request, checks)
     jobs, devices = request.processes(checks)
@@ -103,6 +105,8 @@ def make_plan(request: Request, checks: Checks) -> Plan:
             )
     profile = _profile(request, checks)
     entries, areas = _selected(request, profile, checks)
+    if before is not None:
+        entries = before.of(entries, drivers)
     sweeps = _sweeps(request, checks)
     checks.finish()
     assert profile is not None, "it is only missing with an error"
@@ -138,14 +142,12 @@ def _alone(request: Request) -> Settings:
     return replace(settings, **of_file)
 
 
-def _of_failed(request: Request) -> Request:
+def _of_failed(request: Request, found: Failed) -> Request:
     """The request to run what failed in another run, by default on its drivers."""
     settings = request.settings
-    assert settings.failed is not None
     if request.targets or settings.area or settings.corpus or settings.generate or settings.listed:
         what = "--failed with CASE, --area, --corpus, --generate or --listed"
         raise BadInput("failed-alone", what, request.command, "--failed RUN alone; -k TEXT chooses some of its cases")
-    found = failed(store.load(settings.failed))
     settings = replace(settings, driver=settings.driver or found.specs, corpus=False, generate=False)
     return replace(request, settings=settings, targets=found.targets)
 

@@ -36,7 +36,7 @@ from cts.running.opening import described, not_validated, open_driver
 from cts.running.runner import Plan
 from cts.running.tally import Tally
 from cts.store import RunFolder
-from cts.store.failed import failed
+from cts.store.failed import Failed, failed
 from cts.verdict import CLEAN, Verdict
 
 #: The property of a test in pytest's own JUnit XML that names its driver.
@@ -98,8 +98,8 @@ class Session:
         self._unsent: list[ev.Event] = []
         #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
-        #: What failed in another run, where nothing else is to run: names of cases, and files.
-        self.failed: tuple[str, ...] | None = None
+        #: What failed in another run, where nothing else is to run.
+        self.failed: Failed | None = None
         self._open: dict[str, OpenDriver] = {}
         self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
@@ -114,7 +114,7 @@ class Session:
             plan = plan_of(request, worker.get("cts_seed"))
             session = cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None)
             if (before := request.path("failed")) is not None:
-                session.failed = failed(store.load(before)).targets
+                session.failed = failed(store.load(before))
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
         config.add_cleanup(session.close)
@@ -198,7 +198,7 @@ class Session:
         try:
             entry = corpus.of_path(path)
             if self.failed is not None:
-                return entry.name in self.failed
+                return bool(self.failed.of([entry], self.drivers))
             if entry.in_corpus or parent.session.isinitpath(path):
                 return True
             data = read_bytes(path, FILE)
@@ -294,8 +294,11 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         if not corpus.in_shard(self.path, self.session_of_cts.settings.shard):
             return
-        for spec in self.session_of_cts.drivers:
-            yield CaseItem.for_driver(self, self.session_of_cts, spec, spec)
+        session = self.session_of_cts
+        entries = [corpus.of_path(self.path)]
+        for entry in entries if session.failed is None else session.failed.of(entries, session.drivers):
+            for spec in filter(entry.is_for, session.drivers):
+                yield CaseItem.for_driver(self, session, spec, spec)
 
 
 class Areas(pytest.File):
@@ -305,8 +308,8 @@ class Areas(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         if self.session_of_cts.failed is not None:
-            for path in (Path(name) for name in self.session_of_cts.failed if Path(name).name.startswith("generated.")):
-                file: CaseFile = CaseFile.from_parent(self, path=path.resolve())
+            for path in self.session_of_cts.failed.own:
+                file: CaseFile = CaseFile.from_parent(self, path=path)
                 file.session_of_cts = self.session_of_cts
                 yield file
             return

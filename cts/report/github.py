@@ -13,6 +13,7 @@ from pathlib import Path
 from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, RunStarted, Trouble
 from cts.report.failure import headline, reproduce, title
 from cts.report.reasons import unsupported_lines
+from cts.running.corpus import FILES
 from cts.running.names import root
 from cts.running.tally import Tally
 from cts.verdict import Verdict
@@ -80,7 +81,7 @@ class GitHub:
         """The path of a result's case in the checkout, "" where it is not there."""
         if result.generated:
             return ""
-        path = Path(result.name) if result.area == "files" else root() / f"{result.name.replace('.', '/')}.yaml"
+        path = Path(result.name) if result.area == FILES else root() / f"{result.name.replace('.', '/')}.yaml"
         path = path.resolve()
         return str(path.relative_to(self.workspace)) if path.is_relative_to(self.workspace) and path.exists() else ""
 

@@ -17,19 +17,30 @@ from cts.running import archive
 from cts.running.names import named_files, root
 from cts.running.shard import WHOLE, Shard
 
+#: The area of files outside the corpus.
+FILES = "files"
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A case file that is not read yet. Corpus entries are named after their place."""
+    """A case file that is not read yet. Corpus entries are named after their place.
+
+    `drivers` are those of the run that it is for, none for all.
+    """
 
     name: str
     path: Path
     in_corpus: bool
+    drivers: tuple[str, ...] = ()
+
+    def is_for(self, spec: str) -> bool:
+        """Whether it is to run on a driver."""
+        return not self.drivers or spec in self.drivers
 
     @property
     def area(self) -> str:
-        """The first part of a dotted name; "files" for a file outside the corpus."""
-        return self.name.partition(".")[0] if self.in_corpus else "files"
+        """The first part of a dotted name; FILES for a file outside the corpus."""
+        return self.name.partition(".")[0] if self.in_corpus else FILES
 
 
 def entries() -> list[Entry]:

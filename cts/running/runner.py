@@ -230,9 +230,9 @@ class _Run:
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
         """The corpus, but for what a quarantine leaves for `_last`."""
         entries = [
-            (entry, tuple(d.spec for d in some))
+            (entry, some)
             for entry in self.plan.entries
-            if (some := self._open_questions(entry.name, drivers))
+            if (some := tuple(d.spec for d in self._open_questions(entry.name, drivers) if entry.is_for(d.spec)))
         ]
         size = 1 if self.plan.stop_at_first else self._cases_at_a_time(drivers, len(entries))
         tasks = [Cases(tuple(entries[i : i + size])) for i in range(0, len(entries), size)]

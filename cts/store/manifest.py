@@ -42,6 +42,7 @@ class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     in_corpus: bool
     digest: str
+    drivers: tuple[str, ...] = ()
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -151,7 +152,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
 def record(entry: Entry) -> EntryRecord:
     """What is kept of a case file."""
-    return EntryRecord(entry.name, str(entry.path), entry.in_corpus, digest(entry.path))
+    return EntryRecord(entry.name, str(entry.path), entry.in_corpus, digest(entry.path), entry.drivers)
 
 
 FILE = Kind("run", "a file that `cts run` wrote")
@@ -175,4 +176,4 @@ def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:
     path = installed.get(record.name, Path(record.path)) if record.in_corpus else Path(record.path)
     if digest(path) != record.digest:
         raise BadInput("case-changed", f"{record.name} is not what it was when the run began", str(path), "a new run")
-    return Entry(record.name, path, record.in_corpus)
+    return Entry(record.name, path, record.in_corpus, record.drivers)

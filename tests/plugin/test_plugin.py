@@ -16,7 +16,7 @@ from cts.judging.events import Unused
 from cts.plugins import registry
 from cts.pytest_cases.options import OPTIONS
 from cts.running.corpus import entries, find_one
-from cts.store import load
+from cts.store import Run, load
 from cts.store.journal import read
 
 CASE = "tensor_addressing.clamp.edge_low_load"
@@ -572,3 +572,26 @@ def test_in_a_workflow_of_github(session: pytest.Pytester, monkeypatch: pytest.M
     summary = (session.path / "summary.md").read_text()
     assert summary.startswith("## cts: 2 pass, 2 fail\n")
     assert "| fake:wrong | files | corpus | 2 | 0 | 2 fail |\n" in summary
+
+
+def _failed(run: Run) -> set[tuple[str, str]]:
+    """Drivers, and the content hashes of cases that fail on them."""
+    return {(r.driver, r.finding.case.content_hash) for r in run.findings() if r.finding is not None}
+
+
+def test_only_what_failed_in_a_run_runs(session: pytest.Pytester) -> None:
+    root, case = Path(cts.__file__).parents[1] / "cases", str(case_file(session))
+    wrong = ("--cts-driver", "fake:wrong", "--cts-driver", "fake:right", "--cts-max-examples", "3")
+    some = (str(root / "__init__.py"), str(root / "tensor_addressing" / "clip"), case)
+    run(session, *wrong, "--cts-save-dir", "before", *some)
+    failed = _failed(load(Path("before/001")))
+    assert {driver for driver, _ in failed} == {"fake:wrong"}
+    assert {r.generated for r in load(Path("before/001")).findings()} == {True, False}
+
+    run(session, *wrong, "--cts-save-dir", "after", "--cts-failed", "before/001", str(root), case)
+    after = load(Path("after/001"))
+    assert _failed(after) == failed
+    assert len(after.results) == len(failed)
+
+    refused = run(session, "--cts-driver", "fake:right", "--cts-failed", "nowhere", str(root))
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
