@@ -25,7 +25,7 @@ from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.settings import Settings
 from cts.stages import parse as parse_stages
-from cts.store.failed import Failed, failed
+from cts.store.failed import failed
 from cts.sweeps.selection import select
 
 if TYPE_CHECKING:
@@ -89,9 +89,10 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     request = replace(request, settings=settings)
     before = None
     if settings.failed is not None:
+        _check_alone(request)
         before = failed(store.load(settings.failed))
-        request = _of_failed(request, before)
-        settings = request.settings
+        settings = replace(settings, driver=settings.driver or before.specs, corpus=False, generate=False)
+        request = replace(request, settings=settings, targets=before.targets)
     drivers = _drivers(request, checks)
     jobs, devices = request.processes(checks)
     quarantine, baseline = NO_RULES, NO_BASELINE
@@ -142,14 +143,12 @@ def _alone(request: Request) -> Settings:
     return replace(settings, **of_file)
 
 
-def _of_failed(request: Request, found: Failed) -> Request:
-    """The request to run what failed in another run, by default on its drivers."""
+def _check_alone(request: Request) -> None:
+    """Raise BadInput where more is asked for than what failed in another run."""
     settings = request.settings
     if request.targets or settings.area or settings.corpus or settings.generate or settings.listed:
         what = "--failed with CASE, --area, --corpus, --generate or --listed"
         raise BadInput("failed-alone", what, request.command, "--failed RUN alone; -k TEXT chooses some of its cases")
-    settings = replace(settings, driver=settings.driver or found.specs, corpus=False, generate=False)
-    return replace(request, settings=settings, targets=found.targets)
 
 
 def _drivers(request: Request, checks: Checks) -> tuple[str, ...]:

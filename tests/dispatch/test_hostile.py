@@ -310,7 +310,7 @@ def test_recursion(tmp_path: Path) -> None:
     [
         ({"max_steps": "0"}, "1 to"),
         ({"max_memory": "1"}, "1048576 to"),
-        ({"robust": "maybe"}, "no or yes"),
+        ({"robust": "maybe"}, "one of: yes, no"),
         ({"check": "luck"}, "races"),
         ({"steps": "1"}, "max_steps"),
     ],

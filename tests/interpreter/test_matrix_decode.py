@@ -314,6 +314,6 @@ def test_wrong_signatures(old: str, new: str, says: str) -> None:
 
 
 def test_the_option_is_checked() -> None:
-    with pytest.raises(BadInput, match="decode is 'both'") as refused:
+    with pytest.raises(BadInput, match="decode cannot be 'both'") as refused:
         create({"decode": "both"})
-    assert refused.value.remedy == "vector or scalar"
+    assert refused.value.remedy == "one of: vector, scalar"

@@ -176,5 +176,5 @@ def test_types_are_checked() -> None:
 
 
 def test_options_have_two_values() -> None:
-    with pytest.raises(BadInput, match="fp8_input is 'sometimes'"):
+    with pytest.raises(BadInput, match="fp8_input cannot be 'sometimes'"):
         create({"fp8_input": "sometimes"})
