@@ -62,6 +62,7 @@ class Session:
         request: Request,
         plan: Plan,
         run: Path | None,
+        failed: Failed | None,
     ) -> None:
         self.config = config
         self.plan = plan
@@ -77,8 +78,11 @@ class Session:
         )  # fmt: skip
         #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
         self.folder: RunFolder | None = None
+        self.bundles: Bundles | None = None
+        self._open: dict[str, OpenDriver] = {}
+        config.add_cleanup(self.close)
         if run is None and not config.option.collectonly:
-            self.folder = self._new_folder()
+            self._keep()
         self.run = run or (self.folder.path if self.folder else save_dir)
         self.saver = Saver(self.run)
         self.saver(self.header)
@@ -89,7 +93,6 @@ class Session:
             self.github(self.header)
         bundle_dir, seconds = request.path("bundle-dir"), request.values["bundle-seconds"]
         self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
-        self.bundles = None
         if bundle_dir is not None:
             self.bundles = Bundles(bundle_dir, plan.quarantine, seconds, self.time_is_up)
         self.tally = Tally(plan.baseline)
@@ -99,8 +102,7 @@ class Session:
         #: Kinds of faults of generators that are told of, by area.
         self.faults: dict[str, set[str]] = {}
         #: What failed in another run, where nothing else is to run.
-        self.failed: Failed | None = None
-        self._open: dict[str, OpenDriver] = {}
+        self.failed = failed
         self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
         self._ended = False
@@ -112,13 +114,11 @@ class Session:
         try:
             request = Request.of(config)
             plan = plan_of(request, worker.get("cts_seed"))
-            session = cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None)
-            if (before := request.path("failed")) is not None:
-                session.failed = failed(store.load(before))
+            before = request.path("failed")
+            only = failed(store.load(before)) if before is not None else None
+            return cls(config, request, plan, Path(worker["cts_run"]) if "cts_run" in worker else None, only)
         except CtsError as e:
             raise pytest.UsageError(str(e)) from None
-        config.add_cleanup(session.close)
-        return session
 
     def driver(self, spec: str) -> OpenDriver:
         """The driver, opened now if it is not. Raises CtsError where that fails, which is tried once."""
@@ -164,13 +164,13 @@ class Session:
         self.bundles.troubles.clear()
         return said
 
-    def _new_folder(self) -> RunFolder:
+    def _keep(self) -> None:
         command = ["pytest", *self.config.invocation_params.args]
-        folder = store.create(self.save_dir, store.Manifest.from_plan(self.plan, "pytest", list(map(str, command))))
-        folder(self.header)
+        manifest = store.Manifest.from_plan(self.plan, "pytest", list(map(str, command)))
+        self.folder = store.create(self.save_dir, manifest)
+        self.folder(self.header)
         if missing := not_validated():
-            folder(missing)
-        return folder
+            self.folder(missing)
 
     def close(self) -> None:
         """Close the run's folder, its bundles, and every driver that was opened."""

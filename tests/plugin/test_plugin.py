@@ -595,3 +595,4 @@ def test_only_what_failed_in_a_run_runs(session: pytest.Pytester) -> None:
 
     refused = run(session, "--cts-driver", "fake:right", "--cts-failed", "nowhere", str(root))
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert not Path("cts-run").exists()  # what is refused begins no run
