@@ -225,7 +225,8 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
     body = body_of(reduction.function, reduction.helpers)
 
     def forward(x: Value, y: Value) -> Value:
-        return call(body, Arguments({"x": x, "y": y}), reduction.floats, reduction.watch).stored
+        combined = call(body, Arguments({"x": x, "y": y}), reduction.floats, reduction.watch).stored
+        return combined.broadcast(np.broadcast_shapes(x.shape, y.shape))  # the body may be a constant
 
     def backward(x: Value, y: Value) -> Value:
         return forward(y, x)
