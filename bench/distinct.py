@@ -16,7 +16,7 @@ from measuring import Figure, concluded
 from cts.known.quarantine import NO_RULES
 from cts.model import Case
 from cts.plugins import registry
-from cts.running.drawing import example
+from cts.running.drawing import Draws
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 
@@ -33,9 +33,9 @@ def main() -> int:
         source = registry.area(area)(opened.capabilities)
         with rarely_collected():
             for number in range(1, 50):
-                example(source, 0, number)
+                Draws(source, 0).example(number)
             start = time.perf_counter()
-            drawn = [example(source, options.seed, number) for number in range(1, options.examples + 1)]
+            drawn = [Draws(source, options.seed).example(number) for number in range(1, options.examples + 1)]
             seconds = time.perf_counter() - start
         distinct = len({case.content_hash for case in drawn if isinstance(case, Case)})
         rates.append(distinct / seconds)

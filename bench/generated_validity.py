@@ -31,8 +31,8 @@ from cts.judging.events import GeneratorFault
 from cts.model import Case
 from cts.plugins import registry
 from cts.report.failure import fault_text
+from cts.running.drawing import Draws, examine, within
 from cts.running.drawing import check as valid
-from cts.running.drawing import examine, within
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_fault
 from tests.generators import devices as generator_devices
@@ -98,7 +98,7 @@ def work(draw: Draw) -> Drawn:
         within(case, capabilities)
 
     try:
-        found = examine(registry.area(draw.area)(capabilities), profile, check)
+        found = examine(Draws(registry.area(draw.area)(capabilities), profile.seed), profile, check)
     except NothingToGenerate as e:
         return Drawn(draw, nothing=str(e))
     faults = [of_fault(draw.area, faulty, draw.reproduce()) for faulty in found.faults.by_kind.values()]

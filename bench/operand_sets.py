@@ -16,7 +16,7 @@ from sweeps import Timed
 from cts.known.quarantine import NO_RULES
 from cts.model import Case
 from cts.plugins import registry
-from cts.running.drawing import example
+from cts.running.drawing import Draws
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.operand_sets import judge_given, parameter_sets
@@ -37,11 +37,11 @@ def main() -> None:
         source, found = registry.area(area)(opened.capabilities), Counter[str]()
         with rarely_collected():
             for number in range(1, options.examples + 1):
-                case = example(source, options.seed, number)
+                case = Draws(source, options.seed).example(number)
                 if not isinstance(case, Case):
                     continue
                 start, before = time.perf_counter(), oracle.seconds
-                sets = parameter_sets(source, options.seed, number, case, options.sets)
+                sets = parameter_sets(Draws(source, options.seed), number, case, options.sets)
                 drawn = time.perf_counter()
                 if sets is not None:
                     judged = judge_given(sets, options.sets, opened, oracle)

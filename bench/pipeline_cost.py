@@ -25,7 +25,7 @@ from cts.known.baseline import load as load_baseline
 from cts.known.quarantine import NO_RULES
 from cts.model import Case, MatrixType, VectorMatrixMul, constant_of, dumps_case
 from cts.plugins import registry
-from cts.running.drawing import check, example, fault_of
+from cts.running.drawing import Draws, check, fault_of
 from cts.running.opening import open_driver
 
 #: Seconds of a driver from which on a row has the case itself.
@@ -83,7 +83,7 @@ def measured(
         while len(rows) < cases and number < 10 * cases and time.perf_counter() < until:
             number += 1
             laps = [time.perf_counter()]
-            case = example(source, seed, number)
+            case = Draws(source, seed).example(number)
             laps.append(time.perf_counter())
             if not isinstance(case, Case) or case.content_hash in seen:
                 continue

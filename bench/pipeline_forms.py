@@ -38,7 +38,7 @@ from cts.plugins import registry
 from cts.plugins.transform import Origin, Transform, Transformed, parse
 from cts.report.failure import summary
 from cts.running import corpus
-from cts.running.drawing import check, example, fault_of
+from cts.running.drawing import Draws, check, fault_of
 from cts.running.opening import open_driver
 from cts.spirv.forms import WAYS
 
@@ -178,7 +178,7 @@ def given(opened: OpenDriver, seed: int, number: int, of: int) -> Iterator[Case]
 
     def drawn(source: Source[Case]) -> Iterator[Case]:
         for number in count_from(1):
-            case = example(source, seed, number)
+            case = Draws(source, seed).example(number)
             if isinstance(case, Case) and may_run(case) and not fault_of(case, lambda case: check(case, oracle)):
                 yield case
 

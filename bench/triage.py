@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from cts.known.traits import traits
+from cts.features.phrases import phrases
 from cts.model import Case
 from cts.plugins import registry
 from cts.report.grouping import alike
@@ -42,7 +42,7 @@ def corpus() -> list[tuple[Entry, Case]]:
 @cache
 def has() -> dict[str, frozenset[str]]:
     """What every case of the corpus has, by name."""
-    return {entry.name: traits(case) for entry, case in corpus()}
+    return {entry.name: phrases(case) for entry, case in corpus()}
 
 
 def verdicts(mutant: str) -> tuple[list[str], list[str]]:

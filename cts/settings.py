@@ -134,6 +134,15 @@ class Settings:
             at_least=0,
         ),
     ] = 0
+    steer: Annotated[
+        bool,
+        Option(
+            "Draw cases that a condition of the baseline or quarantine matches anew, all but one in twenty.",
+            ("--steer/--no-steer",),
+            verbs=(RUN, CAMPAIGN),
+            key="",
+        ),
+    ] = True
     sets: Annotated[
         int,
         Option(

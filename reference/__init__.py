@@ -7,9 +7,9 @@ from functools import cached_property
 
 from cts.model import Case
 from cts.model.sweep import Sweep
-from cts.oracle.expectation import Expectation, Reached, Swept, Trace, Violation
+from cts.oracle.expectation import Expectation, Extent, Reached, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
-from cts.reference.coordinates import coordinates
+from cts.reference.coordinates import coordinates, extents
 from cts.reference.execution.execute import Recording, execute, run
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, evaluate
@@ -51,6 +51,10 @@ class Reference:
     def coordinates(self, sweep: Sweep) -> dict[str, I64]:
         """Where tensor loads and stores go under each parameter set, by name, (n,)."""
         return coordinates(sweep)
+
+    def extents(self, case: Case) -> dict[int, Extent]:
+        """What each tensor load and store of a well-formed case reaches, by its place in the program."""
+        return extents(case)
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import TensorLayoutSetBlockSize, types_of
+from cts.model import Case, TensorLayoutSetBlockSize, types_of
 from cts.model.sweep import Sweep
+from cts.oracle.expectation import Extent, Reach
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import tensor_coordinates
 from cts.reference.execution.program import TensorOperands, check_size, tensor_instructions
@@ -33,6 +34,39 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
         for number, access in accesses.items()
         for what, column in _columns(access, len(sweep), blocks)
     }
+
+
+def extents(case: Case) -> dict[int, Extent]:
+    """What each tensor load and store of a case reaches in the last iteration of loops, by its place.
+
+    Raises BadInput for a case too large to be judged.
+    """
+    check_size(case, types_of(case), 1)
+    return {one.instruction: _extent(one) for one in tensor_instructions(case, None)}
+
+
+def _extent(access: TensorOperands) -> Extent:
+    elements, block, inside = tensor_coordinates(
+        access.layout, access.view, access.shape.rows, access.shape.cols, access.store
+    )
+    accessed = elements.status == Status.OK
+    status = frozenset(_MEANS[Status(n)] for n in np.unique(elements.status).tolist() if Status(n) in _MEANS)
+    first: list[int] = []
+    last: list[int] = []
+    for dim in range(access.layout.dim):
+        coordinate = block[dim] * access.layout.block_size[..., dim, None, None] + inside[dim]
+        for numbers, end in zip((first, last), _ends(coordinate, accessed), strict=True):
+            numbers.append(int(end.min() if numbers is first else end.max()))
+    return Extent(tuple(first), tuple(last), status)
+
+
+_MEANS = {
+    Status.OK: Reach.MEMORY,
+    Status.SKIP: Reach.CLIPPED,
+    Status.CLAMPED: Reach.CLAMPED,
+    Status.DISCARD: Reach.CLAMPED,
+    Status.UNDEFINED: Reach.OUTSIDE,
+}
 
 
 def _columns(access: TensorOperands, sets: int, blocks: bool) -> Iterator[tuple[str, I64]]:

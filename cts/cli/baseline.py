@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import JsonFile
+
+if TYPE_CHECKING:
+    from cts.store import Run
 
 
 def baseline(
@@ -25,10 +30,18 @@ def baseline(
     timeouts: Annotated[
         bool, typer.Option("--timeouts", help="List timeouts as well, which a busy machine may have caused.")
     ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit", help="Instead: how precise the conditions are of which the run knew, and how much they hide."
+        ),
+    ] = False,
+    json: JsonFile = None,
 ) -> None:
     """Print a baseline, for `cts run --baseline`, that lists every failure of a run.
 
-    Errors of the suite or of a driver are no failures of a device, and are not listed.
+    Errors of the suite or of a driver are no failures of a device, and are not listed. With --audit, the exit status is
+    1 where an entry is too wide: less than nine of ten of its cases fail, of 30 or more.
     """
     from cts.cli.stored import stored
     from cts.errors import BadInput
@@ -36,6 +49,10 @@ def baseline(
     from cts.verdict import Verdict
 
     stored_run = stored(run)
+    if audit:
+        _audit(stored_run, json)
+    if json is not None:
+        raise BadInput("json-audit", "--json without --audit", f"--json {json}", "a baseline is YAML: > FILE")
     why = "; ".join(stored_run.incomplete)
     if why and not incomplete:
         what = "the run is incomplete, and what has no verdict would be taken for what passes"
@@ -48,3 +65,26 @@ def baseline(
     if why:
         typer.echo(f"# of a run that is incomplete: {why}")
     typer.echo(document(listed, stored_run.manifest.drivers, reason, link, stored_run.failing()), nl=False)
+
+
+def _audit(run: Run, json: Path | None) -> NoReturn:
+    """Print what the known conditions did to a run, and end."""
+    from dataclasses import asdict
+
+    from cts.errors import BadInput
+    from cts.store.audit import audited
+
+    check_json(json)
+    found = audited(run)
+    if not found.areas:
+        what = "the run has generated no cases, or none that a suite of today has counted"
+        raise BadInput("nothing-to-audit", what, str(run.path), "a run with generated cases and --baseline")
+    if not found.entries:
+        what = "the run knew no condition of its drivers"
+        raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline or --quarantine")
+    entries = [{**asdict(entry), "verdict": entry.verdict} for entry in found.entries.values()]
+    write_json(json, {"entries": entries, "areas": [asdict(area) for area in found.areas.values()]})
+    if not is_stdout(json):
+        for line in found.lines():
+            typer.echo(line)
+    raise typer.Exit(1 if found.wide else 0)

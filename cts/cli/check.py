@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from cts.cli import completion
+from cts.cli.options import BaselineFile, QuarantineFile
 
 if TYPE_CHECKING:
-    from cts.capabilities import Capabilities
+    from cts.judging.judge import OpenDriver
     from cts.model import Case
     from cts.oracle.expectation import Oracle
     from cts.running.corpus import Entry
@@ -49,10 +50,12 @@ def check(
             "--example", help="With --area: print this example, and what it was drawn from.", metavar="N", min=1
         ),
     ] = None,
+    baseline: BaselineFile = None,
+    quarantine: QuarantineFile = None,
 ) -> None:
     """Check that files are well-formed cases without undefined behaviour, in canonical form.
 
-    With --area: that the cases which `cts run` would generate with this seed are valid. None of them is run.
+    With --area: that the cases which `cts run` would generate with this seed and these files are valid, running none.
     """
     from cts.errors import BadInput
     from cts.plugins import registry
@@ -76,25 +79,30 @@ def check(
     for error in errors:
         typer.echo(str(error), err=True)
     faults = 0
+    known = Known(quarantine, baseline)
     if area and driver is None:
         raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
     if area and driver is not None and number is not None:
-        faults = _print_example(area, driver, seed, number, oracle)
+        faults = _print_example(area, driver, seed, number, known, oracle)
     elif area and driver is not None:
-        faults = _check_areas(area, driver, max_examples, seed, oracle)
+        faults = _check_areas(area, driver, max_examples, seed, known, oracle)
     raise typer.Exit(3 if faults else 2 if errors else 0)
 
 
-def _check_areas(areas: list[str], spec: str, max_examples: int | None, seed: int | None, oracle: Oracle) -> int:
+def _check_areas(
+    areas: list[str], spec: str, max_examples: int | None, seed: int | None, known: Known, oracle: Oracle
+) -> int:
     """Draw and check generated cases; returns how many are faults. Raises BadInput where that cannot be done."""
     from cts.errors import NothingToGenerate
     from cts.plugins import registry
     from cts.report.failure import fault_text
-    from cts.running.drawing import checked_expectation, examine, within
+    from cts.running.drawing import Draws, checked_expectation, examine, within
+    from cts.running.explore import avoided
     from cts.running.profiles import profile
     from cts.running.results import check_command, of_fault
 
-    capabilities = _capabilities(spec)
+    opened = _opened(spec, known)
+    capabilities = opened.capabilities
     settings = profile("default", max_examples, seed)
     assert settings.seed is not None, "profile() settles the seed"
     generators = {name: registry.area(name) for name in dict.fromkeys(areas)}
@@ -107,7 +115,8 @@ def _check_areas(areas: list[str], spec: str, max_examples: int | None, seed: in
     for name, cases in generators.items():
         what = f"{name} for {spec}, seed {settings.seed}"
         try:
-            examined = examine(cases(capabilities), settings, check)
+            draws = Draws(cases(capabilities), settings.seed, avoided([opened], settings))
+            examined = examine(draws, settings, check)
         except NothingToGenerate as e:
             typer.echo(f"{what}: nothing to generate: {e}")
             continue
@@ -120,18 +129,22 @@ def _check_areas(areas: list[str], spec: str, max_examples: int | None, seed: in
     return total
 
 
-def _print_example(areas: list[str], spec: str, seed: int | None, number: int, oracle: Oracle) -> int:
+def _print_example(areas: list[str], spec: str, seed: int | None, number: int, known: Known, oracle: Oracle) -> int:
     """Print one example of each area, and each number behind it; returns how many are faults."""
     from cts.errors import NothingToGenerate
     from cts.model import dumps_case
     from cts.plugins import registry
-    from cts.running.drawing import Undrawn, checked_expectation, fault_of, made, recorded
+    from cts.running.drawing import Draws, Undrawn, checked_expectation, fault_of, made
+    from cts.running.explore import avoided
+    from cts.running.profiles import profile
 
-    capabilities, faults = _capabilities(spec), 0
+    opened, faults = _opened(spec, known), 0
+    settings = profile("default", None, seed)
     for area in dict.fromkeys(areas):
-        draws = recorded(seed, number)
         try:
-            example = made(registry.area(area)(capabilities), draws)
+            source = registry.area(area)(opened.capabilities)
+            draws = Draws(source, seed, avoided([opened], settings)).recorded(number)
+            example = made(source, draws)
         except NothingToGenerate as e:
             typer.echo(f"{area} for {spec}: nothing to generate: {e}")
             continue
@@ -147,13 +160,21 @@ def _print_example(areas: list[str], spec: str, seed: int | None, number: int, o
     return faults
 
 
-def _capabilities(spec: str) -> Capabilities:
-    """What a driver can do."""
+class Known(NamedTuple):
+    """The files of what is known of a driver, which is drawn less often."""
+
+    quarantine: Path | None
+    baseline: Path | None
+
+
+def _opened(spec: str, known: Known) -> OpenDriver:
+    """A driver that is closed again, with what it can do and what is known of it."""
+    from cts.running.checks import load_known
     from cts.running.opening import open_driver
 
-    opened = open_driver(spec)
+    opened = open_driver(spec, *load_known(*known))
     opened.close()
-    return opened.capabilities
+    return opened
 
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:

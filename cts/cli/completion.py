@@ -75,6 +75,13 @@ def drivers(incomplete: str) -> list[str]:
     return [head + choice for choice in _beginning(last, choices)]
 
 
+def kinds(incomplete: str) -> list[str]:
+    """Kinds of sites that conditions can speak of."""
+    from cts.features import KINDS
+
+    return _beginning(incomplete, KINDS)
+
+
 def cases(incomplete: str) -> list[str]:
     """Names of corpus cases, their areas alone where nothing is typed yet; and files."""
     from cts.running.names import named_files, root

@@ -206,6 +206,7 @@ def _profile(request: Request, checks: Checks) -> Profile | None:
     if found is None or shard is None:
         return None
     ends_otherwise = settings.cases is not None or (request.command == "cts campaign" and settings.max_time is not None)
+    found = replace(found, steer=settings.steer)
     return replace(found, max_examples=0) if ends_otherwise else found
 
 

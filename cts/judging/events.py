@@ -328,13 +328,14 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
 
     Counts are those of cases: `drawn` ones, `verdicts` of those that ran, `unsupported` ones and what they lack,
     those that were `not_run` by reason, `repeated` ones, those of other shards (`elsewhere`), and `known` failures by
-    the reason of the baseline. `failing` has by suspected cause the content hashes, 8 bytes each, of the others that
-    did not pass; some of these are `kept`. Numbers in `for_last` are left for last by a quarantine; `last` says that
-    this is one of them. `sets` other parameter sets of cases were judged. `cases` and `structures` have 8 bytes for
-    each case that ran: its content hash, and a digest of the case without its numbers; `facts` and `situations` count
-    the cases that have each. `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in
-    which they came back from the process `where`, and `restarts` how often a process of the device was started again
-    in between.
+    the reason of the baseline. `matching` of those that ran match a condition of it; `entries` have, by what the entry
+    says, how many ran, how many of these failed as it lists, and how many a quarantine left out. `failing` has by
+    suspected cause the content hashes, 8 bytes each, of the others that did not pass; some of these are `kept`.
+    Numbers in `for_last` are left for last by a quarantine; `last` says that this is one of them. `sets` other
+    parameter sets of cases were judged. `cases` and `structures` have 8 bytes for each case that ran: its content
+    hash, and a digest of the case without its numbers; `facts` and `situations` count the cases that have each.
+    `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in which they came back from the
+    process `where`, and `restarts` how often a process of the device was started again in between.
     """
 
     driver: str
@@ -364,6 +365,8 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     where: str = ""
     restarts: int = 0
     part: int = 0
+    matching: int = 0
+    entries: dict[str, tuple[int, int, int]] = {}
 
 
 class Result(_Event, frozen=True, tag="result"):

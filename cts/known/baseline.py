@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cts.known.conditions import Answers
+from cts.features.sets import Answers
 from cts.known.quarantine import Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES

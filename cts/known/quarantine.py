@@ -6,20 +6,21 @@ The file has known failures, too: entries with `verdict`, which `cts.known.basel
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
+from cts.features import Condition
+from cts.features import parse as parse_condition
+from cts.features.sets import Answers, Mask, of_sets
 from cts.input_files import Kind, utf8_text
-from cts.known import conditions
-from cts.known.conditions import Answers
 from cts.known.versions import comparisons, holds
 from cts.located import Origin, convert, locate
 from cts.model import Case
@@ -33,8 +34,6 @@ PAGE = "docs/quarantine.md"
 #: Files of quarantines and baselines.
 FILE = Kind("quarantine", f"a YAML file in UTF-8, see {PAGE}", MAX_FILE_BYTES)
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
 When: TypeAlias = Literal["never", "last", "alone"]
 
 #: The strictest first: where several rules match, it counts.
@@ -46,6 +45,9 @@ Failure: TypeAlias = Literal["fail", "crash", "timeout", "device-lost", "flaky"]
 #: How the name of a generated case ends.
 _HASHED = re.compile(r"\bgenerated\..*\b[0-9a-f]{16}$")
 
+#: The name of a condition.
+_NAME = re.compile(r"[\w-]+")
+
 Hash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
@@ -54,7 +56,8 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 
     `driver` and a single `cases` are globs; a list of `cases` are content hashes. `version` are
     comparisons such as ">=580, <590" with the last dotted number in the driver's reported identity.
-    `stages` are names of shader stages in which the driver runs cases; none are all.
+    `stages` are names of shader stages in which the driver runs cases; none are all. `condition` is an expression over
+    the features of cases, or the name that a file has for one: then `means` is that.
     """
 
     driver: str = "*"
@@ -62,6 +65,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
     stages: tuple[str, ...] = ()
     cases: str | tuple[Hash, ...] | None = None
     condition: str | None = None
+    means: str = ""
 
     def __post_init__(self) -> None:
         if self.cases is None and self.condition is None:
@@ -77,6 +81,11 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
         return not self.version or holds(self.version, names[-1] if len(names) > 1 else "")
 
     @property
+    def tested(self) -> Condition:
+        """The condition, of which there is one."""
+        return parse_condition(self.means or self.condition or "")
+
+    @property
     def by_hash(self) -> bool:
         """Whether cases are named by content hash: in a list, or by what a generated case is called."""
         return isinstance(self.cases, tuple) or bool(self.cases and _HASHED.search(self.cases))
@@ -87,7 +96,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if isinstance(self.cases, tuple) and case.content_hash not in self.cases:
             return False
-        return self.condition is None or conditions.find(self.condition)(case)
+        return self.condition is None or self.tested(case)
 
     def matches_sets(self, sweep: Sweep, answers: Answers) -> Mask:
         """Of which sets of a sweep cases and condition hold, (n,). `answers` are those of the template's conditions."""
@@ -97,7 +106,7 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
             return np.zeros(len(sweep), bool)
         if self.condition is None:
             return np.ones(len(sweep), bool)
-        return conditions.find(self.condition).of_sets(sweep, answers)
+        return of_sets(self.tested, sweep, answers)
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,10 +136,14 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
-    """`hashes` is how the content hashes of its entries were computed; files of before do not say."""
+    """`hashes` is how the content hashes of its entries were computed; files of before do not say.
+
+    `conditions` are expressions by the names that entries have for them.
+    """
 
     schema: Literal[1]
     entries: tuple[Rule, ...]
+    conditions: dict[str, str] = {}
     hashes: int = 1
 
 
@@ -205,6 +218,8 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
             "quarantine-invalid", "no mapping with `schema` and `entries`", where, f"a quarantine file, see {PAGE}"
         )
     file: _File = convert(data, _File, Origin(text, where, "quarantine-invalid", PAGE))
+    for name, text_ in file.conditions.items():
+        parse_condition(text_, locate(where, text, f"conditions.{name}"))
     for i, rule in enumerate(file.entries):
         if rule.match.by_hash and file.hashes != HASHES:
             raise BadInput(
@@ -214,8 +229,25 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
                 locate(where, text, f"entries[{i}].match.cases"),
                 f"the hash that `cts show CASE` or `cts baseline RUN` prints, and `hashes: {HASHES}` in the file",
             )
-        if rule.match.condition is not None:
-            conditions.find(rule.match.condition, locate(where, text, f"entries[{i}].match.condition"))
+        if (condition := rule.match.condition) is not None:
+            _check_condition(condition, file.conditions, locate(where, text, f"entries[{i}].match.condition"))
         for n, stage in enumerate(rule.match.stages):
             named(stage, locate(where, text, f"entries[{i}].match.stages[{n}]"))
-    return file.entries
+    return tuple(_with_condition(rule, file.conditions) for rule in file.entries)
+
+
+def _check_condition(condition: str, named: Mapping[str, str], where: str) -> None:
+    """Raise BadInput for what is neither a name of the file nor an expression."""
+    if _NAME.fullmatch(condition) and condition not in named:
+        what = f"the file has no condition {condition!r}"
+        raise BadInput(
+            "unknown-condition", what, where, did_you_mean(condition, named, "one of `conditions`, or an expression")
+        )
+    if condition not in named:
+        parse_condition(condition, where)
+
+
+def _with_condition(rule: Rule, named: Mapping[str, str]) -> Rule:
+    """The entry with the expression of its condition."""
+    text = named.get(rule.match.condition or "")
+    return rule if text is None else replace(rule, match=replace(rule.match, means=text))

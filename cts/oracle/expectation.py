@@ -221,6 +221,17 @@ class Reached:
     pitch: npt.NDArray[np.int64] | None = None
 
 
+@dataclass(frozen=True)
+class Extent:
+    """What the elements of a tensor load or store reach: the lowest and the highest coordinate in each dimension of
+    those that are in memory (-1: none is), and what becomes of them.
+    """
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    status: frozenset[Reach]
+
+
 class Oracle(Protocol):
     """The reference executor, found through `cts.plugins.registry.oracle()`."""
 
@@ -244,6 +255,10 @@ class Oracle(Protocol):
 
         The lowest and highest coordinates that are accessed, say. A template without such instructions has none.
         """
+        ...
+
+    def extents(self, case: Case) -> dict[int, Extent]:
+        """What each tensor load and store of a well-formed case reaches, by its place in the program."""
         ...
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, RunStarted, Trouble
 from cts.report.failure import headline, reproduce, title
-from cts.report.reasons import unsupported_lines
+from cts.report.reasons import reason_lines
 from cts.running.corpus import FILES
 from cts.running.names import root
 from cts.running.tally import Tally
@@ -125,11 +125,7 @@ class GitHub:
             verdicts = ", ".join(f"{row.verdicts[v]} {v.value}" for v in Verdict if row.verdicts[v])
             cells = (driver, area, "generated" if generated else "corpus", row.judged, row.unsupported, verdicts)
             yield f"| {' | '.join(_cell(str(cell)) for cell in cells)} |\n"
-        reasons = [
-            *unsupported_lines(self.tally),
-            *(f"{n} cases not run on {driver}: {why}" for (driver, why), n in self.tally.not_run.items()),
-            *(f"{n} known failures on {driver}: {why}" for (driver, why), n in self.tally.known.items()),
-        ]
+        reasons = list(reason_lines(self.tally))
         if reasons:
             yield "\n" + _fenced("\n".join(reasons))
 

@@ -20,6 +20,16 @@ def unsupported_lines(tally: Tally) -> Iterator[str]:
         yield from (f"  {count:>5}  {text}" for count, text in grouped(reasons))
 
 
+def reason_lines(tally: Tally) -> Iterator[str]:
+    """Why cases were not judged, which failures are known, and how many others would be taken for known."""
+    yield from unsupported_lines(tally)
+    yield from (f"{count} cases not run on {driver}: {why}" for (driver, why), count in tally.not_run.items())
+    yield from (f"{count} known failures on {driver}: {why}" for (driver, why), count in tally.known.items())
+    for driver, (ran, matching) in tally.watched.items():
+        if matching:
+            yield f"blind: {100 * matching / ran:.1f} % of the generated cases on {driver} match what is known to fail"
+
+
 def grouped(reasons: Mapping[str, int]) -> list[tuple[int, str]]:
     """Counts and texts, the most frequent first. Texts that differ in one number only are one text with all numbers.
 

@@ -17,7 +17,7 @@ from cts.heartbeat import heartbeat
 from cts.judging import events as ev
 from cts.model.sweep import AREA, sweep_name
 from cts.report.failure import failure, fault_text
-from cts.report.reasons import unsupported_lines
+from cts.report.reasons import reason_lines
 from cts.running.covered import AreaCovered, Covered
 from cts.running.tally import Tally
 from cts.verdict import Verdict
@@ -290,12 +290,8 @@ class Terminal:
             self.console.print(by_area(tally.covered))
             self._print(tally.covered.said)
             self._print(tally.covered.worth)
-        for line in unsupported_lines(tally):
+        for line in reason_lines(tally):
             self._print(line, style="yellow")
-        for (driver, why), count in tally.not_run.items():
-            self._print(f"{count} cases not run on {driver}: {why}", style="yellow")
-        for (driver, why), count in tally.known.items():
-            self._print(f"{count} known failures on {driver}: {why}", style="yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cts.errors import BadInput
+from cts.features.phrases import phrases
 from cts.judging.cause import named_by
 from cts.judging.events import Result
-from cts.known.traits import traits
 from cts.report.grouping import alike
 from cts.running import corpus
 from cts.store.diff import Change, diff
@@ -123,7 +123,7 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
     groups = []
     if with_case:
         cases = [one[0].result.finding.case for one in with_case if one[0].result.finding is not None]
-        for found in alike([traits(case) for case in cases], passed):
+        for found in alike([phrases(case) for case in cases], passed):
             some = [with_case[place] for place in found.places]
             groups.append(_group(some, found.traits, found.passing, len(passed)))
     others: dict[tuple[Verdict, str, str], list[_Speaking]] = {}
@@ -155,7 +155,7 @@ def _passed(run: Run, driver: str) -> list[frozenset[str]]:
     for entry in corpus.entries():
         if entry.name in names:
             try:
-                found.append(traits(corpus.load(entry.path).case))
+                found.append(phrases(corpus.load(entry.path).case))
             except BadInput:
                 continue
     return found

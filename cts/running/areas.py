@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import msgspec
 
 from cts.capabilities import Capabilities
-from cts.choices import Source
 from cts.errors import CtsError, NothingToGenerate
 from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Result, ignore
 from cts.judging.judge import OpenDriver
-from cts.model import Case
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
-from cts.running.drawing import Fault, Faulty
+from cts.running.drawing import Draws, Fault, Faulty
+from cts.running.explore import avoided
 from cts.running.planning import Chunk
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
@@ -43,7 +42,8 @@ class _Group:
 
     stream: str
     specs: tuple[str, ...]
-    source: Source[Case] | None
+    drivers: tuple[OpenDriver, ...]
+    draws: Draws | None
     survey: Survey
     nothing: Exploration | None = None
 
@@ -167,8 +167,8 @@ class AreaRun:
         for group in self._groups:
             exploration = group.nothing
             if exploration is None:
-                assert group.source is not None
-                exploration = group.survey.exploration(group.source, self._oracle, {*self._known, *faults})
+                assert group.draws is not None
+                exploration = group.survey.exploration(group.draws, self._oracle, {*self._known, *faults})
             for kind, faulty in exploration.faults.items():
                 if kind in faults:
                     faults[kind][1].count += faulty.count
@@ -187,7 +187,9 @@ class AreaRun:
         """The command that shows the fault of an example again."""
         profile = self._profile
         assert profile.seed is not None, "profile() settles the seed"
-        return check_command(self.area, spec, profile.seed, profile.max_examples or number)
+        command = check_command(self.area, spec, profile.seed, profile.max_examples or number)
+        steered = avoided(self._of_driver(spec).drivers, profile) is not None
+        return f"{command}  # with the --baseline and --quarantine of the run" if steered else command
 
     def _of_stream(self, stream: str) -> _Group:
         return next(group for group in self._groups if group.stream == stream)
@@ -203,7 +205,9 @@ class AreaRun:
         stream = f"{self.area} {number}" if number else self.area
         survey = Survey(specs, self._profile, self._policy, self._emit, self.area)
         try:
-            return _Group(stream, specs, registry.area(self.area)(capabilities), survey)
+            source = registry.area(self.area)(capabilities)
+            draws = Draws(source, self._profile.seed, avoided(drivers, self._profile))
+            return _Group(stream, specs, tuple(drivers), draws, survey)
         except CtsError:
             raise
         except NothingToGenerate as e:
@@ -211,7 +215,7 @@ class AreaRun:
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
             fault = Fault.raised("generator-failed", f"{self.area} cannot be generated", e)
             nothing = _nothing(specs, Verdict.NOT_RUN, "the generator fails", fault)
-        return _Group(stream, specs, None, survey, nothing)
+        return _Group(stream, specs, tuple(drivers), None, survey, nothing)
 
 
 def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 import msgspec
 
 from cts.coverage.situations import exercised
+from cts.features.phrases import phrases
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import OpenDriver
-from cts.known.traits import choices
 from cts.model import Case, dumps_case
 from cts.model.plain import plain
 from cts.running.drawing import Fault
+from cts.running.usage import describe
+from cts.verdict import Verdict
 
 #: Bytes of a digest in an answer.
 DIGEST = 8
@@ -53,6 +55,11 @@ class Counts:
         self.known: Counter[str] = Counter()
         self.facts: Counter[str] = Counter()
         self.situations: Counter[str] = Counter()
+        self.matching = 0
+        #: By entry: cases that ran, those that failed as it lists, and those that were left out.
+        self.entries: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        rules = (*driver.baseline.rules, *(r for r in driver.quarantine.rules if r.when == "never"))
+        self._rules = [(rule, describe(rule)) for rule in rules if rule.match.condition is not None]
         self._failing: defaultdict[str, list[str]] = defaultdict(list)
         self._kept: list[Kept] = []
         self._faults: dict[str, FaultSeen] = {}
@@ -81,7 +88,18 @@ class Counts:
         """Note a case that has run, and what it has."""
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
-        self.situations.update(choices(case))
+        self.situations.update(phrases(case))
+
+    def match(self, case: Case, verdict: Verdict) -> None:
+        """Note which entries with a condition match a case that has run, or was left out."""
+        found = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
+        ran = verdict is not Verdict.NOT_RUN
+        self.matching += ran and bool(found)
+        for rule, text in found:
+            counts = self.entries[text]
+            counts[0] += ran
+            counts[1] += ran and verdict.value in rule.verdicts
+            counts[2] += not ran and rule.when == "never"
 
     def fail(self, kept: Kept, *, end: bool) -> None:
         """Count a failure that is not known by its cause, and keep some; `end` counting with it."""
@@ -123,6 +141,8 @@ class Counts:
             {stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
             where=where,
             restarts=restarts,
+            matching=self.matching,
+            entries={text: (n[0], n[1], n[2]) for text, n in self.entries.items()},
         )
 
 

@@ -23,6 +23,9 @@ T = TypeVar("T")
 #: Examples that are faults after which no more are drawn.
 MOST_FAULTS = 10
 
+#: How often an example of which enough is known is drawn anew, and one of how many is not.
+TRIES, WATCH = 24, 20
+
 #: How many draws are tried to make an example simpler.
 TRIALS = 400
 
@@ -69,19 +72,54 @@ class Faulty:
     count: int = 1
 
 
-def example(source: Source[Case], seed: int | None, number: int) -> Example:
-    """The example of a number, from 1: the same in every process, whatever the others are."""
-    return made(source, Seeded(_seed(seed, number)))
+class Draws:
+    """The examples of a generator by a seed and a number, from 1: the same in every process, whatever the others are.
 
+    An example that is to `avoid` is drawn anew, up to TRIES times, but for every WATCH-th: so most examples are none of
+    which enough is known, and what is known stays under watch. What is drawn is a function of seed and `avoid` alone.
+    """
 
-def recorded(seed: int | None, number: int) -> Recorded:
-    """The draws of that example, to be made and kept."""
-    return Recorded(Seeded(_seed(seed, number)).below)
+    def __init__(self, source: Source[Case], seed: int | None, avoid: Callable[[Case], bool] | None = None) -> None:
+        self.source, self.seed = source, seed
+        self._avoid = avoid
+        #: Of examples that were drawn anew, how often.
+        self._again: dict[int, int] = {}
 
+    def example(self, number: int) -> Example:
+        """The example of a number."""
+        first = self._made(number, 0)
+        if self._avoid is None or number % WATCH == 0 or isinstance(first, Undrawn) or not self._avoid(first):
+            return first
+        for again in range(1, TRIES + 1):
+            one = self._made(number, again)
+            if not isinstance(one, Undrawn) and not self._avoid(one):
+                self._again[number] = again
+                return one
+        return first
 
-def _seed(seed: int | None, number: int) -> str:
-    assert seed is not None, "profile() settles the seed"
-    return f"{seed} {number}"
+    def recorded(self, number: int) -> Recorded:
+        """The draws of that example, to be made and kept."""
+        if self._avoid is not None and number not in self._again:
+            self.example(number)
+        return Recorded(Seeded(self._text(number, self._again.get(number, 0))).below)
+
+    def simplest(self, number: int, keep: Callable[[Example], T | None], trials: int) -> T | None:
+        """What `keep` makes of the simplest example that it keeps, found from the draws of one.
+
+        None where it does not keep that one, and so gives None for it.
+        """
+        first = self.recorded(number)
+        if keep(made(self.source, first)) is None:
+            return None
+        draws = simplest(first, lambda choices: keep(made(self.source, choices)) is not None, trials)
+        return keep(made(self.source, Recorded.again(draws.numbers)))
+
+    def _made(self, number: int, again: int) -> Example:
+        return made(self.source, Seeded(self._text(number, again)))
+
+    def _text(self, number: int, again: int) -> str:
+        assert self.seed is not None, "profile() settles the seed"
+        return f"{self.seed} {number} {again}" if again else f"{self.seed} {number}"
 
 
 def made(source: Source[Case], choices: Choices) -> Example:
@@ -92,24 +130,10 @@ def made(source: Source[Case], choices: Choices) -> Example:
         return Undrawn(Fault.raised("generator-failed", "the generator raises an exception", e))
 
 
-def simplest_example(
-    source: Source[Case], seed: int | None, number: int, keep: Callable[[Example], T | None], trials: int
-) -> T | None:
-    """What `keep` makes of the simplest example that it keeps, found from the draws of one.
-
-    None where it does not keep that one, and so gives None for it.
-    """
-    first = recorded(seed, number)
-    if keep(made(source, first)) is None:
-        return None
-    draws = simplest(first, lambda choices: keep(made(source, choices)) is not None, trials)
-    return keep(made(source, Recorded.again(draws.numbers)))
-
-
-def examples(source: Source[Case], profile: Profile) -> Iterator[tuple[int, Example]]:
+def examples(draws: Draws, profile: Profile) -> Iterator[tuple[int, Example]]:
     """All of a run of this profile, of whatever shard, each with its number."""
     for number in range(1, profile.max_examples + 1):
-        yield number, example(source, profile.seed, number)
+        yield number, draws.example(number)
 
 
 def check(case: Case, oracle: Oracle) -> None:
@@ -172,18 +196,17 @@ class Faults:
 
     def shrink(
         self,
-        source: Source[Case],
-        profile: Profile,
+        draws: Draws,
         check: Callable[[Case], object],
         known: Set[str] = frozenset(),
     ) -> None:
         """Make the first of each kind but the `known` ones simpler; `check` raises what is wrong."""
         for kind, faulty in self.by_kind.items():
             if kind not in known:
-                _shrink(faulty, source, profile, check)
+                _shrink(faulty, draws, check)
 
 
-def _shrink(faulty: Faulty, source: Source[Case], profile: Profile, check: Callable[[Case], object]) -> None:
+def _shrink(faulty: Faulty, draws: Draws, check: Callable[[Case], object]) -> None:
     """Find the simplest draws with the same fault. One that is not found again is kept as it is."""
     kind = faulty.fault.kind
 
@@ -193,7 +216,7 @@ def _shrink(faulty: Faulty, source: Source[Case], profile: Profile, check: Calla
             return None
         return fault, None if isinstance(remade, Undrawn) else remade
 
-    simpler = simplest_example(source, profile.seed, faulty.number, same, TRIALS)
+    simpler = draws.simplest(faulty.number, same, TRIALS)
     if simpler is not None:
         faulty.fault, faulty.case = simpler
 
@@ -218,10 +241,10 @@ class Examined:
     faults: Faults = field(default_factory=Faults)
 
 
-def examine(source: Source[Case], profile: Profile, check: Callable[[Case], object]) -> Examined:
+def examine(draws: Draws, profile: Profile, check: Callable[[Case], object]) -> Examined:
     """Check the examples of a run of this profile, each case once, until there are too many faults."""
     examined = Examined()
-    for number, one in examples(source, profile):
+    for number, one in examples(draws, profile):
         if examined.faults.too_many:
             break
         examined.drawn = number
@@ -234,10 +257,10 @@ def examine(source: Source[Case], profile: Profile, check: Callable[[Case], obje
         fault = examined.cases[identity]
         if fault is not None:
             examined.faults.add(fault, one, number)
-    examined.faults.shrink(source, profile, check)
+    examined.faults.shrink(draws, check)
     return examined
 
 
 def drawn(source: Source[Case], profile: Profile) -> list[Case]:
     """The cases that a run of this profile explores, without what it reports as faults: examples that raise."""
-    return [one for _, one in examples(source, profile) if isinstance(one, Case)]
+    return [one for _, one in examples(Draws(source, profile.seed), profile) if isinstance(one, Case)]

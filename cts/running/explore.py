@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -32,7 +32,7 @@ from cts.model.sweep import Bytes
 from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.narrowing import narrowed
 from cts.running.counts import Counts
-from cts.running.drawing import Fault, Undrawn, checked_expectation, example
+from cts.running.drawing import Draws, Fault, Undrawn, checked_expectation
 from cts.running.operand_sets import Given, judge_given, parameter_sets
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
@@ -51,7 +51,10 @@ _PROCESS = f"{platform.node()} {os.getpid()}"
 
 
 class Explorer:
-    """Judges the examples of an area on drivers in one process, each case once."""
+    """Judges the examples of an area on drivers in one process, each case once.
+
+    What is known of the drivers `among` which they are, by default of these, is drawn less often.
+    """
 
     def __init__(
         self,
@@ -64,9 +67,10 @@ class Explorer:
         area: str = "",
         reruns: int = RERUNS,
         time_is_up: Deadline = NO_DEADLINE,
+        among: Sequence[OpenDriver] | None = None,
     ) -> None:
         self._time_is_up = time_is_up
-        self._source = source
+        self._draws = Draws(source, profile.seed, avoided(drivers if among is None else among, profile))
         self._drivers = list(drivers)
         self._oracle = oracle
         self._profile = profile
@@ -132,7 +136,7 @@ class Explorer:
     def _drawn(self, number: int, first: Counts, drivers: Sequence[OpenDriver], *, last: bool) -> Case | Fault | str:
         """The case of a number, or the fault or the reason for which it is none to judge."""
         start = time.perf_counter()
-        drawn = example(self._source, self._profile.seed, number)
+        drawn = self._draws.example(number)
         first.seconds["draw"] += time.perf_counter() - start
         if isinstance(drawn, Undrawn):
             return drawn.fault
@@ -161,6 +165,7 @@ class Explorer:
             counts.lacks.update(attempt.lacks)
         elif attempt.verdict is Verdict.NOT_RUN:
             counts.not_run[attempt.detail] += 1
+            counts.match(case, attempt.verdict)
         else:
             counts.ran(case)
             if attempt.verdict is Verdict.PASS:
@@ -169,6 +174,7 @@ class Explorer:
             else:
                 attempt = self._failed(counts, number, case, attempt, expectation)
             counts.verdicts[attempt.verdict.value] += 1
+            counts.match(case, attempt.verdict)
 
     def _failed(
         self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
@@ -219,7 +225,7 @@ class Explorer:
     def _sets_of(self, number: int, case: Case) -> Given | None:
         """Drawn once for all drivers."""
         if self._given is None or self._given[0] != number:
-            drawn = parameter_sets(self._source, self._profile.seed, number, case, self._profile.sets)
+            drawn = parameter_sets(self._draws, number, case, self._profile.sets)
             self._given = number, drawn
         return self._given[1]
 
@@ -234,7 +240,7 @@ class Explorer:
             driver = self._narrowed_again(driver, whole)
         shrinker = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up.within(seconds))
         try:
-            failing = shrinker.shrunk(self._source, kept.number, whole, kept.verdict)
+            failing = shrinker.shrunk(self._draws, kept.number, whole, kept.verdict)
         except NotReduced as e:
             return Found.of(kept, e.verdict, e.detail)
         expectation = failing.expectation
@@ -257,6 +263,13 @@ class Explorer:
         """The driver with the fewest transforms that show the failure: another process may have found it."""
         (judged,) = judge_all([case], [driver], self._oracle.expect)
         return narrowed(driver, case, judged.attempts[0], judged.expectation, self._time_is_up)[0]
+
+
+def avoided(drivers: Sequence[OpenDriver], profile: Profile) -> Callable[[Case], bool] | None:
+    """Of which cases enough is known: those that conditions of the drivers' baselines and quarantines match."""
+    of_drivers = ((*d.baseline.rules, *d.quarantine.rules) for d in drivers) if profile.steer else ()
+    matches = {r.match: None for rules in of_drivers for r in rules if r.match.condition is not None}
+    return (lambda case: any(match.matches_case(case) for match in matches)) if matches else None
 
 
 def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:

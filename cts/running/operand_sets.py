@@ -30,7 +30,7 @@ from cts.model.delivery import component_of
 from cts.model.operand import Scalar
 from cts.model.sweep import Bytes, Sweep, Words, window_strides
 from cts.oracle.expectation import Oracle
-from cts.running.drawing import Undrawn, made, recorded
+from cts.running.drawing import Draws, Undrawn, made
 from cts.spirv.lower.structure import Structure, structure_of
 from cts.sweeps.contents import Numbers
 from cts.sweeps.judging import Judged, have_verdict, judge_sets, together
@@ -89,7 +89,7 @@ def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
     return (np.random.default_rng((order, buffer)).permutation(bits) if order else bits).view(np.uint8)
 
 
-def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Case, count: int) -> Given | None:
+def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given | None:
     """Sets to try for the example of a number, none of them its own: ROUNDS for each of the `count` that are wanted.
 
     None where there are no others, and where sets cannot share a dispatch, as a universe's cannot: their windows lie
@@ -104,9 +104,9 @@ def parameter_sets(source: Source[Case], seed: int | None, number: int, case: Ca
     buffers = _loaded(case)
     if not buffers and not any(dynamics(case)):
         return None
-    dice = random.Random(f"sets {seed} {number}")
+    dice = random.Random(f"sets {draws.seed} {number}")
     own, most = dynamic_words(case), min(ROUNDS * count, MOST_BYTES // sum(window_strides(case, buffers)))
-    tried = _words(source, recorded(seed, number), case, most, dice) if own.size else [own] * most
+    tried = _words(draws.source, draws.recorded(number), case, most, dice) if own.size else [own] * most
     different: dict[tuple[bytes, int], Words] = {}
     for others in tried:
         order = dice.randrange(1, 1 << 32) if buffers and dice.randrange(4) else 0

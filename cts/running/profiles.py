@@ -20,6 +20,7 @@ class Profile:
     The last of
     them, and of those by which its draws become simpler, begins within `reduce_seconds`. All examples are drawn, and
     those of the `shard` run. Each that passes is run with `sets` other parameter sets.
+    With `steer`, examples that a condition of a baseline or quarantine matches are drawn less often.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Profile:
     shard: Shard = WHOLE
     sets: int = 0
     reduce_seconds: float = REDUCE_SECONDS
+    steer: bool = True
 
 
 PROFILES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.choices import Source
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput
 from cts.judging.batch import judge_all
@@ -17,7 +16,7 @@ from cts.oracle.expectation import Expectation, Oracle
 from cts.reduction.cost import size
 from cts.reduction.evidence import tells
 from cts.reduction.minimize import Budget, minimize
-from cts.running.drawing import Example, Undrawn, checked_expectation, simplest_example
+from cts.running.drawing import Draws, Example, Undrawn, checked_expectation
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
 
@@ -62,12 +61,12 @@ class Shrinker:
         #: Draws have the first third of the time.
         self._draws_limit = self._limit.within(profile.reduce_seconds / 3)
 
-    def shrunk(self, source: Source[Case], number: int, case: Case, verdict: Verdict) -> Failing:
+    def shrunk(self, draws: Draws, number: int, case: Case, verdict: Verdict) -> Failing:
         """The smallest that was found, from the draws of the example of a number.
 
         Raises NotReduced, KeyboardInterrupt.
         """
-        return self._smaller(case, verdict, lambda first: self._of_draws(source, number, first))
+        return self._smaller(case, verdict, lambda first: self._of_draws(draws, number, first))
 
     def reduced(self, case: Case, verdict: Verdict) -> Failing:
         """As `shrunk`, of a case that has no draws."""
@@ -95,7 +94,7 @@ class Shrinker:
             return None
         return Failing(case, attempt, judged.expectation)
 
-    def _of_draws(self, source: Source[Case], number: int, first: Failing) -> Failing:
+    def _of_draws(self, draws: Draws, number: int, first: Failing) -> Failing:
         """The case of the simplest draws that end alike, and say what is wrong if the first did.
 
         Smaller examples than the first one are of any shard.
@@ -115,7 +114,7 @@ class Shrinker:
                 tried[identity] = attempted if like else None
             return tried[identity]
 
-        return simplest_example(source, self._profile.seed, number, alike, TRIALS) or first
+        return draws.simplest(number, alike, TRIALS) or first
 
     def _is(self, verdict: Verdict, attempted: Failing) -> bool:
         known = self._driver.baseline.known_by_condition(attempted.case, verdict)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from cts.choices import Source
 from cts.judging.events import Emit, ExamplesJudged, Finding, Kept, Shrinking, ignore
 from cts.known.quarantine import Rule
-from cts.model import Case, loads_case
+from cts.model import loads_case
 from cts.oracle.expectation import Oracle
 from cts.running.counts import digests
-from cts.running.drawing import REMEDY, Fault, Faults, Faulty, checked_expectation
+from cts.running.drawing import REMEDY, Draws, Fault, Faults, Faulty, checked_expectation
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
@@ -194,11 +193,11 @@ class Survey:
         if judged.kept and not self._policy.keep:
             self.alive.remove(spec)
 
-    def exploration(self, source: Source[Case], oracle: Oracle, known: Set[str] = frozenset()) -> Exploration:
+    def exploration(self, draws: Draws, oracle: Oracle, known: Set[str] = frozenset()) -> Exploration:
         """All of it, with the faults made smaller; those whose kind is `known` are only counted."""
         if set(self._faults.by_kind) - known:
             self._emit(Shrinking("", self._area))
-            self._faults.shrink(source, self._profile, lambda case: checked_expectation(case, oracle), known)
+            self._faults.shrink(draws, lambda case: checked_expectation(case, oracle), known)
         for spec, explored in self.results.items():
             if spec in self.alive:
                 self._leave_out(explored)

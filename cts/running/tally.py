@@ -60,6 +60,8 @@ class Tally:
         self.unused: list[Unused] = []
         #: What generated cases and parameter sets have covered so far.
         self.covered = Covered()
+        #: By driver: generated cases that ran, and of these those of which a condition of the baseline holds.
+        self.watched: dict[str, tuple[int, int]] = {}
         self.rejected = 0
         self.troubles = 0
         #: Results that are failures the baseline lists, by verdict.
@@ -71,7 +73,11 @@ class Tally:
         match event:
             case Result():
                 self._result(event)
-            case ExamplesJudged() | SetsJudged():
+            case ExamplesJudged():
+                self.covered(event)
+                ran, matching = self.watched.get(event.driver, (0, 0))
+                self.watched[event.driver] = ran + sum(event.verdicts.values()), matching + event.matching
+            case SetsJudged():
                 self.covered(event)
             case GeneratorFault():
                 self.faults[event.area, event.kind] = event

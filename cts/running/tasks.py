@@ -233,8 +233,9 @@ class TaskRunner:
         if key not in self._explorers:
             drivers = [self._drivers[spec] for spec in group]
             source = registry.area(area)(drivers[0].capabilities)
+            among = [d for d in self._drivers.values() if d.capabilities == drivers[0].capabilities]
             self._explorers[key] = Explorer(
                 source, drivers, self._oracle, self._profile, self._policy, self._emit, area, self._reruns,
-                self._time_is_up,
+                self._time_is_up, among,
             )  # fmt: skip
         return self._explorers[key]

@@ -77,6 +77,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     hashes: int = 1
     shard: str = str(WHOLE)
     sets: int = 0
+    steer: bool = False
     sweeps: tuple[SweepRecord, ...] = ()
     keep: int = 0
     budget: int = 0
@@ -112,6 +113,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             hashes=HASHES,
             shard=str(plan.profile.shard),
             sets=plan.profile.sets,
+            steer=plan.profile.steer,
             sweeps=tuple(map(sweep_record, plan.sweeps)),
             keep=plan.policy.keep,
             budget=plan.policy.budget,
@@ -147,7 +149,9 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
 
     def _profile(self) -> Profile:
         shard = parse_shard(self.shard, "shard")
-        return replace(profile(self.profile, None, self.seed, shard, self.sets), max_examples=self.max_examples)
+        return replace(
+            profile(self.profile, None, self.seed, shard, self.sets), max_examples=self.max_examples, steer=self.steer
+        )
 
 
 def record(entry: Entry) -> EntryRecord:

@@ -35,6 +35,7 @@ from cts.verdict import Verdict
 #: What parts must have in common, by the names of the manifest's fields.
 _ALIKE = (
     "suite", "versions", "files", "hashes", "specs", "profile", "max_examples", "budget", "keep", "by_novelty", "sets",
+    "steer",
     "reruns", "areas", "sweeps", "quarantine", "baseline",
 )  # fmt: skip
 

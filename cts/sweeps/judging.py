@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from cts.driver import Outcome, Status, SweepDriver, SweepJob
 from cts.errors import HarnessTrouble, described
+from cts.features.sets import Answers
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
-from cts.known.conditions import Answers
 from cts.model import Case, initial_bits
 from cts.model.sweep import Bytes, Sweep, sets_at_a_time, window_strides
 from cts.oracle.expectation import Allowed, Expectation, Identical, Intervals, Oracle, Swept

@@ -230,7 +230,7 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
     return evaluation
 
 
-def tensor_instructions(case: Case, parameter_sets: U32) -> Iterator[TensorOperands]:
+def tensor_instructions(case: Case, parameter_sets: U32 | None) -> Iterator[TensorOperands]:
     """Every tensor load and store of a well-formed case each time it is taken, without where its elements are."""
     types = types_of(case)
     evaluation = Evaluation(case, types, Operands(case, parameter_sets))

@@ -23,7 +23,7 @@ from cts.plugins import registry
 from cts.running import processes
 from cts.running.counts import structure
 from cts.running.covered import Covered, chance
-from cts.running.drawing import example
+from cts.running.drawing import Draws
 from cts.running.opening import open_driver
 from cts.running.planning import Chunk, Planner, interleaved
 from cts.running.policy import Policy
@@ -305,7 +305,7 @@ def test_areas_are_spread_by_weight() -> None:
 
 def test_a_structure_is_a_case_without_its_numbers() -> None:
     source = registry.area("reductions")(registry.driver("emulator").capabilities())
-    case, other = example(source, 3, 1), example(source, 3, 2)
+    case, other = Draws(source, 3).example(1), Draws(source, 3).example(2)
     assert structure(case) == structure(msgspec.structs.replace(case, name="other", description="of it"))  # type: ignore
     assert structure(case) != structure(other)  # type: ignore[arg-type]
 

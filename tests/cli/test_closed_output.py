@@ -42,6 +42,8 @@ ARGUMENTS = {
     "explain": (WIDTH, "-d", "interpreter"),
     "minimize": (CASE, "-d", "fake:wrong", "--max-runs", "1"),
     "export": (CASE, "--format", "yaml"),
+    "learn": ("reductions.add.row_of_12", "-d", "emulator:mutant=reduce-last-column-missed", "--max-runs", "20"),
+    "features": ("MatrixReduce",),
     "drivers": ("-d", "interpreter"),
     "doctor": ("-d", "interpreter"),
     "conversions": ("-d", "emulator"),

@@ -204,6 +204,21 @@ def minimize(world: World) -> None:
         assert len(smaller.program) <= len(case.program) and "runs in" in out.err
 
 
+@exercise
+def learn(world: World) -> None:
+    for name in world.cases:
+        ran = ran_in(world.folder, "learn", name, "-d", WRONG, "--max-runs", "12")
+        assert "Traceback" not in ran.err
+        assert ("error[nothing-learnt]: of 12 other cases" in ran.err) or ran.out.startswith("12 runs: "), name
+
+
+@exercise
+def features(world: World) -> None:
+    for case in world.cases.values():
+        for kind in {type(i).__name__ for i in case.program}:
+            assert "its name" in world.cts("features", kind).out
+
+
 def exported(world: World, name: str, format_name: str) -> Path | None:
     """A case in a format; None where that cannot express it and says so."""
     out = f"exported/{format_name}/{name}"

@@ -60,7 +60,7 @@ def unused(cts: Cts, kind: str, *arguments: str) -> list[str]:
         (entry(f"cases: {EDGE}", "flaky"), "wrong", 1),
         (entry(f"cases: {EDGE}"), "flaky", 1),
         (entry(f"cases: {EDGE}"), "raises", 3),
-        (entry("condition: matrix-extent-256"), "right", 0),
+        (entry("condition: 'some(Value, rows >= 256)'"), "right", 0),
         ("{match: {cases: '*'}, when: last, verdict: fail, reason: it is slow}", "wrong", 0),
     ],
 )
@@ -83,8 +83,8 @@ def test_what_a_user_sees_of_it(cts: Cts, fakes: ModuleType) -> None:
 def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
     baseline(
         cts,
-        entry("condition: matrix-extent-256"),
-        entry("condition: clamp-mirrored-dimension-one"),
+        entry("condition: 'some(Value, rows >= 256)'"),
+        entry("condition: 'some(TensorLayoutSetDimension, of.clamp == RepeatMirrored, dims == 1)'"),
         entry("cases: generated.fake_area.0123456789abcdef"),
         entry("cases: generated.tensor_addressing.0123456789abcdef"),
         entry("cases: no.such.case"),
@@ -94,28 +94,24 @@ def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
     generated = ("--no-corpus", "--area", "fake_area", "--max-examples", "5")
     assert unused(cts, "right", *generated) == ["generated.fake_area.0123456789abcdef: it is known"]
     named = unused(cts, "right", "-k", mirrored)
-    assert named == ["condition clamp-mirrored-dimension-one: it is known"]
+    assert named == ["condition some(TensorLayoutSetDimension, of.clamp == RepeatMirrored, dims == 1): it is known"]
 
 
 def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition lets exploration go on behind what is known, and shrinking another finding keeps away from it."""
-    from cts.known import conditions
-    from cts.known.conditions import Condition
     from cts.model import Case
-
-    monkeypatch.setitem(conditions.CONDITIONS, "even", Condition("even", lambda case: _value(case) % 2 == 0, None))
 
     def _value(case: Case) -> int:
         value = case.program[0].value  # type: ignore[union-attr]
         assert isinstance(value, int)
         return value
 
-    baseline(cts, entry("condition: even"))
+    baseline(cts, entry("condition: 'some(Constant, value % 2 == 0)'"))
     assert run(cts, "wrong", "--no-corpus", "--area", "fake_area", "--max-examples", "20") == 1
     (result,) = load(cts.folder / "cts-run").results
     assert result.verdict is Verdict.FAIL and not result.known
     assert result.finding is not None and _value(result.finding.case) == 3
-    monkeypatch.setitem(conditions.CONDITIONS, "even", Condition("even", lambda case: True, None))
+    baseline(cts, entry("condition: some(Instruction)"))
     assert run(cts, "wrong", "--no-corpus", "--area", "fake_area", "--max-examples", "20") == 0
     (result,) = load(cts.folder / "cts-run").results
     assert (result.verdict, result.known_examples) == (Verdict.PASS, {"it is known": 20})
@@ -175,7 +171,7 @@ def test_a_baseline_of_a_stage_is_of_that_stage(cts: Cts) -> None:
         ),
         ("{match: {cases: a}, reason: r, verdict: pass}", "known.yaml:4: entries[0].verdict"),
         ("{match: {cases: a, version: '580'}, reason: r, verdict: fail}", "no range of versions"),
-        ("{match: {condition: evn}, reason: r, verdict: fail}", "no condition named 'evn'"),
+        ("{match: {condition: evn}, reason: r, verdict: fail}", "the file has no condition 'evn'"),
     ],
 )
 def test_wrong_baselines(cts: Cts, entry_: str, words: str) -> None:

@@ -10,7 +10,7 @@ from cts.choices import Choices, Recorded, Seeded, strategy
 from cts.model import Case
 from cts.plugins import registry
 from cts.reduction.draws import simplest
-from cts.running.drawing import drawn, example, recorded
+from cts.running.drawing import Draws, drawn
 from cts.running.profiles import Profile
 
 
@@ -64,7 +64,7 @@ def test_an_example_depends_on_its_seed_and_number_alone(area: str) -> None:
     source = registry.area(area)(everything())
     few, many = (drawn(source, Profile("choices", count, 3)) for count in (4, 8))
     assert many[:4] == few
-    assert example(source, 3, 7) == many[6] == source(recorded(3, 7))
+    assert Draws(source, 3).example(7) == many[6] == source(Draws(source, 3).recorded(7))
     assert drawn(source, Profile("choices", 4, 4)) != few
 
 

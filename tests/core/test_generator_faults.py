@@ -18,7 +18,7 @@ from cts.model import Case, loads_case
 from cts.plugins import registry
 from cts.report.failure import fault_text
 from cts.report.save import Saver
-from cts.running.drawing import MOST_FAULTS, Undrawn, checked_expectation, drawn, examine, examples
+from cts.running.drawing import MOST_FAULTS, Draws, Undrawn, checked_expectation, drawn, examine, examples
 from cts.running.policy import MOST
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
@@ -220,14 +220,16 @@ def test_the_same_examples_with_and_without_faults(faulty: ModuleType) -> None:
     profile = Profile("default", 200, 9)
     seen = [
         int(one.fault.what.rpartition(" ")[2]) if isinstance(one, Undrawn) else _value(one)
-        for _, one in examples(faulty.faulty_area(None), profile)
+        for _, one in examples(Draws(faulty.faulty_area(None), profile.seed), profile)
     ]
     assert seen == values(faulty, profile)
 
 
 def test_examined_are_the_examples_of_a_run(faulty: ModuleType) -> None:
     oracle = registry.oracle()
-    found = examine(faulty.faulty_area(None), PROFILE, lambda case: checked_expectation(case, oracle))
+    found = examine(
+        Draws(faulty.faulty_area(None), PROFILE.seed), PROFILE, lambda case: checked_expectation(case, oracle)
+    )
     _, events = ran("fake:right")
     assert found.drawn == PROFILE.max_examples
     assert [(k, f.number, f.count) for k, f in found.faults.by_kind.items()] == [

@@ -8,7 +8,7 @@ from cts.capabilities import everything
 from cts.generators.areas import block_loads, tensor_addressing
 from cts.generators.parts import tensor_loads
 from cts.model import Case
-from cts.running.drawing import drawn, example
+from cts.running.drawing import Draws, drawn
 from cts.running.profiles import Profile
 
 
@@ -29,5 +29,5 @@ def test_a_long_tensor_beyond_the_limit_gets_two_blocks(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("number", [277, 2966])
 def test_stores_of_many_instances_to_long_tensors_fit(number: int) -> None:
     """Each instance has a place of its own, as large as the tensor: these two asked for buffers of 57 and 119 MB."""
-    drawn_again = example(tensor_addressing.cases(everything()), 2, number)
+    drawn_again = Draws(tensor_addressing.cases(everything()), 2).example(number)
     assert isinstance(drawn_again, Case)

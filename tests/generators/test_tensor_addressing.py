@@ -27,7 +27,7 @@ from cts.model import (
 )
 from cts.plugins import registry
 from cts.reduction.draws import simplest
-from cts.running.drawing import recorded
+from cts.running.drawing import Draws
 from tests.generators.samples import sample
 
 #: The smallest device that can run anything of this area.
@@ -108,7 +108,7 @@ def has(case: Case, kind: type) -> bool:
 def test_trivial_predicates_shrink_to_the_smallest_program(name: str) -> None:
     predicate, instructions = PREDICATES[name]
     source = cases(everything())
-    first = next(kept for n in range(1, 2001) if predicate(source(kept := recorded(1, n))))
+    first = next(kept for n in range(1, 2001) if predicate(source(kept := Draws(source, 1).recorded(n))))
     found = source(Recorded.again(simplest(first, lambda choices: predicate(source(choices)), 2000).numbers))
     assert len(found.program) <= instructions, dumps_case(found)
     assert all(b.elements <= 8 for b in found.buffers.values()), dumps_case(found)

@@ -110,7 +110,7 @@ def test_a_crash_stays_a_crash() -> None:
 KNOWN = """
 schema: 1
 entries:
-  - match: {condition: layout-innermost-stride}
+  - match: {condition: 'some(TensorLayoutSetStride, strides[-1] != 1)'}
     verdict: crash
     reason: the innermost stride is ignored
 """

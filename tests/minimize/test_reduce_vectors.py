@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cts.known import conditions
 from cts.model import (
     AtomicScope,
     Case,
@@ -11,7 +10,6 @@ from cts.model import (
     VectorMatrixMul,
     VectorReduceSumAccumulate,
     VectorStore,
-    dumps_case,
     loads_case,
 )
 from cts.reduction.reducer import reduce
@@ -130,16 +128,3 @@ def test_an_atomic_addition_is_what_is_left() -> None:
     assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorAtomicAdd"]
     (addition,) = (i for i in smallest.program if isinstance(i, VectorAtomicAdd))
     assert (addition.offset, addition.scope) == (0, AtomicScope.QueueFamily)
-
-
-def test_vectors_of_32_bytes_are_known() -> None:
-    hangs = conditions.find("vector-of-32-bytes")
-    assert not hangs(CASE)
-    assert hangs(
-        loads_case(
-            dumps_case(CASE)
-            .replace("length: 9}", "length: 16}")
-            .replace("cols: 9", "cols: 16")
-            .replace("spec: 9", "spec: 16")
-        )
-    )

@@ -6,7 +6,7 @@ import pytest
 
 from cts.capabilities import Feature, everything, required_features
 from cts.errors import BadInput
-from cts.known.traits import traits
+from cts.features.phrases import phrases
 from cts.model import Case, SizeBy, dumps_case, loads_case
 from cts.reduction.candidates import with_members
 
@@ -99,9 +99,9 @@ def test_local_size_id_needs_its_feature(by: SizeBy) -> None:
 
 
 def test_traits() -> None:
-    found = traits(case(VECTORS, "invocations: 8, shape: {z: 2}, size_by: SpecWorkgroupSize"))
-    assert {"workgroups that extend in z", "size of workgroups by SpecWorkgroupSize"} <= found
-    assert "workgroups that extend in y" not in found
+    found = phrases(case(VECTORS, "invocations: 8, shape: {z: 2}, size_by: SpecWorkgroupSize"))
+    assert {"several z", "size_by SpecWorkgroupSize"} <= found
+    assert "several y" not in found
 
 
 def test_fewer_members_keep_what_divides_them() -> None:

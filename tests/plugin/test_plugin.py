@@ -428,7 +428,7 @@ schema: 1
 entries:
   - {match: {driver: "Fake GPU*", cases: first}, verdict: fail, reason: one is known}
   - {match: {driver: "fake:right", cases: second}, verdict: fail, reason: another is known}
-  - {match: {driver: "Fake GPU*", condition: matrix-extent-256}, verdict: fail, reason: no case is of this kind}
+  - {match: {driver: "Fake GPU*", condition: "some(Value, rows >= 256)"}, verdict: fail, reason: no case is like this}
   - {match: {driver: "Fake GPU*", cases: "*"}, verdict: crash, reason: none crashes}
 """
 

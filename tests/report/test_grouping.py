@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cts
-from cts.known.traits import traits
+from cts.features.phrases import phrases
 from cts.report.grouping import Alike, alike
 
 LOAD, STORE, CLIP, WIDE, EDGE, REPEAT = "Load", "Store", "Clip", "Wide", "clamp ClampToEdge", "clamp Repeat"
@@ -57,24 +57,24 @@ def test_one_failure() -> None:
     [
         (
             "tensor_addressing.clip.width_beyond_the_columns",
-            {"TensorViewSetClip", "TensorView dim 2", "with view", "MatrixConstant type.use Accumulator"},
+            {"TensorViewSetClip", "TensorView dim 2", "with view", "MatrixConstant result.use Accumulator"},
             {"several MatrixStore", "MatrixStoreTensor", "several workgroups", "several TensorLayout"},
         ),
         (
             "tensor_addressing.constness.layout_type",
-            {"TensorLayout clamp RepeatMirrored", "clamp RepeatMirrored", "TensorLayout clamp spec"},
+            {"TensorLayout clamp RepeatMirrored", "clamp RepeatMirrored", "TensorLayout specialized clamp"},
             {"TensorLayout clamp Undefined"},
         ),
         (
             "tensor_addressing.block.uneven",
-            {"A layout's SetDimension has a dimension, not the outermost, that its block size does not divide"},
-            set(),
+            {"TensorLayoutSetBlockSize", "TensorLayoutSetDimension dims literal"},
+            {"TensorLayoutSetDimension dims dynamic"},
         ),
-        ("per_element.body.byte_average", {"operation //", "a PerElement function"}, {"operation %"}),
+        ("per_element.body.byte_average", {"operation div", "a PerElement function"}, {"operation mod"}),
         ("reductions.functions.negated_max", {"MatrixReduce", "a Combine function"}, {"a Decode function"}),
     ],
 )
 def test_what_a_case_has(name: str, has: set[str], has_not: set[str]) -> None:
-    found = traits(cts.load(name))
+    found = phrases(cts.load(name))
     assert has <= found, sorted(has - found)
     assert not has_not & found

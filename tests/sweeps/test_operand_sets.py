@@ -12,7 +12,7 @@ from cts.judging.events import Event, Result
 from cts.model import Case, Loop, MatrixLoadTensor, dynamic_words, dynamics, initial_bits, written
 from cts.plugins import registry
 from cts.running import runner
-from cts.running.drawing import Undrawn, example
+from cts.running.drawing import Draws, Undrawn
 from cts.running.operand_sets import ITERATIONS, ROUNDS, Given, parameter_sets
 from cts.running.profiles import profile
 from cts.running.runner import Plan
@@ -35,9 +35,9 @@ def with_sets(area: str, examples: int, count: int) -> Iterator[tuple[int, Case,
     """The first examples of an area by their numbers, and so many parameter sets of each."""
     source = registry.area(area)(CAPABILITIES)
     for number in range(1, examples + 1):
-        case = example(source, 3, number)
+        case = Draws(source, 3).example(number)
         assert not isinstance(case, Undrawn)
-        yield number, case, parameter_sets(source, 3, number, case, count)
+        yield number, case, parameter_sets(Draws(source, 3), number, case, count)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_sets_change_nothing_but_words_and_the_order_of_what_is_loaded(area: str
             elements = rows.view(case.buffers[name].type.bits_dtype)
             assert (np.sort(elements) == np.sort(initial_bits(case.buffers[name]))).all()
             assert name not in written(case)
-        again = parameter_sets(registry.area(area)(CAPABILITIES), 3, number, case, 20)
+        again = parameter_sets(Draws(registry.area(area)(CAPABILITIES), 3), number, case, 20)
         assert again is not None and (again.words == given.words).all() and (again.orders == given.orders).all()
     assert words > 5 and orders > 100
 
@@ -82,11 +82,11 @@ def test_large_buffers_have_few_sets() -> None:
     large = [
         (number, case)
         for number in range(1, 150)
-        if isinstance(case := example(source, 5, number), Case)
+        if isinstance(case := Draws(source, 5).example(number), Case)
         and sum(b.size for b in case.buffers.values()) > 1 << 24
         and not case.robustness
     ]
-    given = [sets for number, case in large if (sets := parameter_sets(source, 5, number, case, 64)) is not None]
+    given = [sets for number, case in large if (sets := parameter_sets(Draws(source, 5), number, case, 64)) is not None]
     assert given and max(map(len, given)) <= 2
 
 

@@ -1,0 +1,79 @@
+"""Attributes of a case as a whole, and of conversions of its matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cts.features.attributes import (
+    NUMBER,
+    TRUTH,
+    WORD,
+    one_of,
+    several,
+    word_of,
+    words_of,
+)
+from cts.features.sites import (
+    Site,
+    Values,
+)
+from cts.model import (
+    FloatControls,
+    MatrixLayout,
+    MatrixShape,
+    Robustness,
+)
+from cts.model.case import SizeBy
+
+
+def _side(side: str, name: str) -> Callable[[Any], Any]:
+    def got(conversion: Any) -> Any:
+        value = getattr(getattr(conversion, side), name)
+        return None if value is None else word_of(value)
+
+    return got
+
+
+CONVERSION = {
+    "host": one_of(TRUTH, "by a function of the host", lambda c: c.host),
+    "after": one_of(TRUTH, "after the dispatch", lambda c: c.after),
+    "rows": one_of(NUMBER, "rows", lambda c: c.rows),
+    "cols": one_of(NUMBER, "columns", lambda c: c.cols),
+    "source": several("Memory", "where from", lambda s: (s.view.memory(s.of.source.of),)),
+    "destination": several("Memory", "where to", lambda s: (s.view.memory(s.of.destination.of),)),
+    "source_layout": one_of(WORD, "layout there", _side("source", "layout"), words_of(MatrixLayout)),
+    "destination_layout": one_of(WORD, "layout there", _side("destination", "layout"), words_of(MatrixLayout)),
+}
+
+
+def _float_modes(site: Site) -> Values:
+    return tuple(f"{mode.value} {width.value}" for width, modes in site.of.float_modes.items() for mode in modes)
+
+
+CASE = {
+    "workgroups": one_of(NUMBER, "workgroups", lambda c: int(np.prod(c.dispatch.workgroups))),
+    "subgroups": one_of(NUMBER, "subgroups of a workgroup", lambda c: c.dispatch.subgroups),
+    "invocations": one_of(NUMBER, "invocations of a workgroup, of vectors", lambda c: c.dispatch.invocations),
+    "x": one_of(NUMBER, "extent of a workgroup in x, with subgroups of 32", lambda c: c.dispatch.local_size(32)[0]),
+    "y": one_of(NUMBER, "extent of a workgroup in y", lambda c: c.dispatch.shape.y),
+    "z": one_of(NUMBER, "extent of a workgroup in z", lambda c: c.dispatch.shape.z),
+    "size_by": one_of(WORD, "how the module gives the size", lambda c: c.dispatch.size_by.value, words_of(SizeBy)),
+    "times": one_of(NUMBER, "dispatches", lambda c: c.dispatch.times),
+    "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(Robustness)),
+    "float_controls": one_of(WORD, "what binds roundings", lambda c: c.float_controls.value, words_of(FloatControls)),
+    "float_modes": several(WORD, "execution modes of floats, with their width", _float_modes),
+    "multiply_adds": several(NUMBER, "multiply-adds in all products of matrices", lambda s: (_multiply_adds(s),)),
+}  # fmt: skip
+
+
+def _multiply_adds(site: Site) -> int:
+    count = 0
+    for product_ in site.sites("MatrixMulAdd"):
+        i = product_.of.instruction
+        a, b = site.view.types[i.a], site.view.types[i.b]
+        assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape)
+        count += a.rows * a.cols * b.cols
+    return count

@@ -1,0 +1,366 @@
+"""Attributes of instructions.
+
+They follow from the fields of their structs: a new instruction has its own without a line here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import types as python_types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from cts.features.attributes import (
+    NUMBER,
+    OPERAND,
+    TRUTH,
+    WORD,
+    Attribute,
+    one_of,
+    several,
+    word_of,
+    words_of,
+)
+from cts.features.dispatches import CASE, CONVERSION
+from cts.features.functions import EXPRESSION, FUNCTION
+from cts.features.layouts import AXIS, LAYOUT
+from cts.features.memory import MEMORY
+from cts.features.sites import (
+    CaseView,
+    Given,
+    Site,
+    Values,
+    asked,
+)
+from cts.features.values import GIVEN, VALUE, component_of
+from cts.model import (
+    Accumulation,
+    BlockStart,
+    Computation,
+    Constant,
+    EndLoop,
+    Exit,
+    FastMath,
+    Instruction,
+    Load,
+    Loop,
+    Product,
+    Return,
+    Scalar,
+    Setter,
+    SpecNumber,
+    Store,
+    TensorInstruction,
+    decode,
+    encode,
+    factors_of,
+    number_of,
+    references,
+)
+from cts.model.instruction import Part
+from cts.model.instructions import AnyInstruction
+from cts.oracle.expectation import Reach
+
+
+def instructions() -> dict[str, type[Instruction]]:
+    """All instructions by their names."""
+    found: dict[str, type[Instruction]] = {}
+    waiting: list[Any] = [AnyInstruction]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, type):
+            found[one.__name__] = one
+        else:
+            waiting += get_args(one)
+    return dict(sorted(found.items()))
+
+
+INSTRUCTIONS = instructions()
+
+#: Kinds of several instructions.
+FAMILIES: dict[str, type[Instruction]] = {
+    "Instruction": Instruction,
+    "Constant": Constant,
+    "Load": Load,
+    "Store": Store,
+    "Computation": Computation,
+    "Product": Product,
+    "Accumulation": Accumulation,
+    "Setter": Setter,
+    "Block": BlockStart,
+}
+
+
+def _inside(site: Site) -> Values:
+    return tuple(dict.fromkeys(type(site.view.case.program[n]).__name__ for n in site.view.around[site.of.place]))
+
+
+def _apart(site: Site) -> Values:
+    program = site.view.case.program
+    return (any(_divides(program[n]) for n in site.view.around[site.of.place]),)
+
+
+def _divides(i: Any) -> bool:
+    """Whether what decides in a block, or at an exit, differs between invocations."""
+    return any(factors_of(i.condition if isinstance(i, (Exit, Return)) else asked(i)).of_invocation)
+
+
+def _blocks_around(site: Site) -> Values:
+    return tuple(site.view.instructions[n] for n in site.view.around[site.of.place])
+
+
+def _inputs(site: Site) -> Values:
+    types = site.view.types
+    return tuple(site.view.value(name) for name in dict.fromkeys(references(site.of.instruction)) if name in types)
+
+
+def _result(site: Site) -> Values:
+    return tuple(site.view.value(name) for name in site.of.instruction.defines) or None
+
+
+def _default_math(site: Site) -> Values:
+    """What the default of its type allows to an instruction of floats."""
+    result = _result(site)
+    component = component_of(result[0].of) if result else None
+    found = next(
+        (
+            bits
+            for width, bits in site.view.case.fast_math.items()
+            if component is not None and width.value == component.value
+        ),
+        None,
+    )
+    return None if found is None else tuple(bit.value for bit in found)
+
+
+def _behind_return(site: Site) -> Values:
+    return (any(isinstance(i, Return) for i in site.view.case.program[: site.of.place]),)
+
+
+def _all_operands(site: Site) -> Values:
+    fields = attributes_of(site.kind)
+    return tuple(
+        one
+        for name, attribute in fields.items()
+        if attribute.kind == OPERAND and name != "numbers"
+        for one in site[name] or ()
+    )
+
+
+def _specialized(site: Site) -> Values:
+    """Fields of constants that are no operands: of types, modes and interpretations."""
+    i = site.of.instruction
+    found = ((name, value) for name in i.__struct_fields__ for value in _as_tuple(getattr(i, name)))
+    specs = (name for name, value in found if hasattr(value, "spec") and not isinstance(value, (Scalar, SpecNumber)))
+    return tuple(dict.fromkeys(specs))
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+COMMON = {
+    "specialized": several(WORD, "fields that are specialization constants, but for operands", _specialized),
+    "numbers": several(OPERAND, "all operands that are numbers", _all_operands),
+    "op": one_of(WORD, "its name", lambda o: type(o.instruction).__name__, tuple(INSTRUCTIONS)),
+    "result": several("Value", "what it gives", _result),
+    "inputs": several("Value", "all results that it takes", _inputs),
+    "inside": several(WORD, "kinds of blocks around it", _inside, ("If", "Loop", "Switch")),
+    "around": several("Block", "the blocks around it", _blocks_around),
+    "depth": several(NUMBER, "blocks around it", lambda s: (len(s.view.around[s.of.place]),)),
+    "apart": several(TRUTH, "invocations part in a block around it", _apart),
+    "behind_return": several(TRUTH, "it stands behind a Return", _behind_return),
+}  # fmt: skip
+
+
+FAST_MATH = {"default_math": several(WORD, "what the default of its type allows", _default_math, words_of(FastMath))}
+
+
+def _reach(site: Site) -> Values:
+    extent = site.view.extents.get(site.of.place)
+    return None if extent is None else tuple(sorted(reach.name.lower() for reach in extent.status))
+
+
+_REACHED = {
+    "reach": several(
+        WORD,
+        "what becomes of its elements",
+        _reach,
+        tuple(reach.name.lower() for reach in Reach),
+        "dims strides block_size span offset row_offset row_span col_offset col_span",
+    )
+}
+
+
+def _block_divides(site: Site) -> Values:
+    view, place = site.view, site.of.place
+    program = view.case.program
+    exits = (
+        program[n]
+        for n in range(place, view.ends[place])
+        if isinstance(program[n], Exit) and view.around[n][-1:] == (place,)
+    )
+    return (_divides(program[place]) or any(map(_divides, exits)),)
+
+
+def _gives_on(site: Site) -> Values:
+    program, place = site.view.case.program, site.of.place
+    return (bool(program[site.view.ends[place]].defines or program[place].defines),)
+
+
+def _handed_on(site: Site) -> Values:
+    """Of a Loop the values that its end hands on as another one of them."""
+    view, i = site.view, site.of.instruction
+    end = view.case.program[view.ends[site.of.place]]
+    if not isinstance(i, Loop) or not isinstance(end, EndLoop):
+        return None
+    pairs = zip(i.defines, end.next, strict=True)
+    return tuple(view.value(new) for old, new in pairs if new in i.defines and new != old)
+
+
+BLOCK = {
+    "divides": several(TRUTH, "invocations part in it", _block_divides),
+    "gives_on": several(TRUTH, "it gives values on", _gives_on),
+    "handed_on": several("Value", "values that the end of a Loop hands on as another one", _handed_on),
+}
+
+
+def _field(cls: type[Instruction], name: str, hint: Any) -> Attribute | None:
+    """The attribute that a field of an instruction is."""
+    leaves = _leaves(hint)
+
+    def raw(site: Site) -> tuple[Any, ...] | None:
+        value = getattr(site.of.instruction, name)
+        return None if value is None else _as_tuple(value)
+
+    if name in ("function", "combine", "decode", "decode_vector"):
+        return _names(raw, "Function", CaseView.function, f"the callback `{name}`")
+    if name in ("buffer", "bias") or (name == "matrix" and name not in cls.refers):
+        return _names(raw, "Memory", CaseView.memory, f"the memory `{name}`")
+    if (name in ("layout", "view") and name in cls.refers) or (name == "of" and issubclass(cls, Setter)):
+        return _names(raw, "Layout", CaseView.layout, f"the layout or view `{name}`")
+    if str in leaves and name in cls.refers:
+        return _names(raw, "Value", CaseView.value, f"the operand `{name}`")
+    if any(isinstance(leaf, type) and issubclass(leaf, Part) for leaf in leaves):
+        return _names(
+            lambda s: tuple(n for part in raw(s) or () for n in references(part)),
+            "Value",
+            CaseView.value,
+            f"values of `{name}`",
+        )
+    enums = [leaf for leaf in leaves if isinstance(leaf, type) and issubclass(leaf, enum.Enum)]
+    if enums:
+        return several(
+            WORD, f"`{name}`", lambda s: _mapped(raw(s), lambda v: word_of(getattr(v, "spec", v))), words_of(enums[0])
+        )
+    if bool in leaves:
+        return several(TRUTH, f"`{name}`", lambda s: _mapped(raw(s), lambda v: bool(getattr(v, "spec", v))))
+    if SpecNumber in leaves:
+        return several(
+            OPERAND,
+            f"`{name}`, component values",
+            lambda s: _mapped(raw(s), lambda v: _component_value(s, v)),
+            (),
+            name,
+        )
+    if Scalar in leaves:
+        return several(
+            OPERAND, f"`{name}`", lambda s: _mapped(raw(s), lambda v: Site(s.view, OPERAND, Given(v))), (), name
+        )
+    if int in leaves:
+        return several(NUMBER, f"`{name}`", lambda s: _mapped(raw(s), lambda v: getattr(v, "spec", v)))
+    return None
+
+
+def _component_value(site: Site, value: Any) -> Site:
+    """A component value, as a number of the type that it is of."""
+    result = _result(site)
+    component = component_of(result[0].of) if result else None
+    number = number_of(value)
+    if component is not None:
+        # One of another type, as a callback's operand may be, stands for itself.
+        with np.errstate(all="ignore"), contextlib.suppress(ValueError):
+            number = float(decode(component, encode(component, [number])).astype(np.float64)[0])
+    return Site(site.view, OPERAND, Given(value, number if isinstance(number, (int, float)) else float("nan")))
+
+
+def _mapped(values: tuple[Any, ...] | None, make: Callable[[Any], Any]) -> Values:
+    return None if values is None else tuple(make(v) for v in values)
+
+
+def _names(raw: Callable[[Site], Any], kind: str, make: Callable[[CaseView, str], Site], says: str) -> Attribute:
+    def got(site: Site) -> Values:
+        names = raw(site)
+        return None if names is None else tuple(make(site.view, name) for name in names)
+
+    return Attribute(kind, got, says)
+
+
+def _leaves(hint: Any) -> list[Any]:
+    """The plain types of an annotation."""
+    leaves, waiting = [], [hint]
+    while waiting:
+        one = waiting.pop()
+        origin = get_origin(one)
+        if origin is Annotated:
+            waiting.append(get_args(one)[0])
+        elif origin in (Union, python_types.UnionType, tuple):
+            waiting += [a for a in get_args(one) if a is not ...]
+        elif origin is not Literal:
+            leaves.append(one)
+    return leaves
+
+
+@cache
+def attributes_of(kind: str) -> Mapping[str, Attribute]:
+    """The attributes of a kind of sites that is no family."""
+    if kind in _FIXED:
+        return _FIXED[kind]
+    cls = INSTRUCTIONS[kind]
+    hints = get_type_hints(cls, include_extras=True)
+    own = {name: _field(cls, name, hints[name]) for name in cls.__struct_fields__ if name not in ("id", "type")}
+    common = COMMON | (FAST_MATH if "fast_math" in own else {})
+    if issubclass(cls, BlockStart):
+        common |= BLOCK
+    if issubclass(cls, TensorInstruction):
+        common |= _REACHED
+    return {**common, **{name: attribute for name, attribute in own.items() if attribute is not None}}
+
+
+_FIXED: dict[str, Mapping[str, Attribute]] = {
+    "Case": CASE,
+    "Value": VALUE,
+    OPERAND: GIVEN,
+    "Memory": MEMORY,
+    "Layout": LAYOUT,
+    "Function": FUNCTION,
+    "Expression": EXPRESSION,
+    "Conversion": CONVERSION,
+    "Arm": {},
+    "Axis": AXIS,
+}
+
+#: What `some` may ask for.
+KINDS: tuple[str, ...] = (
+    *INSTRUCTIONS,
+    *FAMILIES,
+    "Memory",
+    "Value",
+    "Function",
+    "Expression",
+    "Conversion",
+    "Arm",
+    "Axis",
+)
+
+
+@cache
+def members(kind: str) -> tuple[str, ...]:
+    """The kinds that a kind stands for: itself, or the instructions of a family."""
+    if kind not in FAMILIES:
+        return (kind,)
+    return tuple(name for name, cls in INSTRUCTIONS.items() if issubclass(cls, FAMILIES[kind]))

@@ -1,0 +1,92 @@
+"""Attributes of buffers and opaque matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cts.features.attributes import (
+    COMPONENTS,
+    CONTENTS,
+    NUMBER,
+    TRUTH,
+    WORD,
+    one_of,
+    several,
+    words_of,
+)
+from cts.features.numbers import NUMBERS, numbers_in
+from cts.features.sites import (
+    Site,
+    Values,
+)
+from cts.model import (
+    Buffer,
+    Data,
+    MatrixLayout,
+    StorageClass,
+    encode,
+    initial_bits,
+    number_of,
+)
+
+
+def _memory(buffer: Callable[[Buffer], Any], opaque: Callable[[Any], Any] = lambda _: None) -> Callable[[Site], Values]:
+    def got(site: Site) -> Values:
+        case, name = site.view.case, site.of.name
+        value = buffer(case.buffers[name]) if name in case.buffers else opaque(case.opaque[name])
+        return None if value is None else value if isinstance(value, tuple) else (value,)
+
+    return got
+
+
+def _data(buffer: Buffer) -> str:
+    return next(f for f in buffer.data.__struct_fields__ if getattr(buffer.data, f) is not None)
+
+
+#: What the numbers of a buffer may be. "inexact": sums depend on the order, since they are random in a range, or span
+#: more bits than one of them has.
+_CLASSES = (*NUMBERS, "inexact")
+
+
+def _classes(buffer: Buffer) -> tuple[str, ...]:
+    inexact = _inexact(buffer) if buffer.type.is_float else buffer.data.random is not None
+    return (*numbers_in(buffer.type, initial_bits(buffer)), *(["inexact"] if inexact else []))
+
+
+def _inexact(buffer: Buffer) -> bool:
+    if buffer.data.cycle is None:
+        return buffer.data.random is not None
+    dtype = buffer.type.dtype
+    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype)
+    with np.errstate(invalid="ignore"):
+        magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
+    # One and its next number are 2^(1 - bits) apart.
+    least = 2 / float(np.spacing(dtype.type(1)))
+    return bool(magnitudes.size) and bool(magnitudes.max() >= magnitudes.min() * least)
+
+
+MEMORY = {
+    "component": several(
+        WORD, "type of its elements", _memory(lambda b: b.type.value, lambda o: o.component.value), COMPONENTS
+    ),
+    "components": several(NUMBER, "components of an element", _memory(lambda b: b.components)),
+    "size": several(NUMBER, "bytes of a component", _memory(lambda b: b.type.size, lambda o: o.component.size)),
+    "float": several(TRUTH, "of floats", _memory(lambda b: b.type.is_float, lambda o: o.component.is_float)),
+    "elements": several(NUMBER, "elements of a buffer", _memory(lambda b: b.elements)),
+    "storage": several(
+        WORD, "its storage class", _memory(lambda b: b.storage.value, lambda o: o.storage.value), words_of(StorageClass)
+    ),
+    "data": several(WORD, "how a buffer's contents are given", _memory(_data), Data.__struct_fields__),
+    "has": several(WORD, "what is among its numbers", _memory(_classes), _CLASSES, CONTENTS),
+    "late": several(TRUTH, "its contents begin late", _memory(lambda b: b.begins_at > 0)),
+    "pointer": one_of(TRUTH, "it is reached by a pointer", lambda m: m.pointer),
+    "opaque": several(TRUTH, "a matrix in an optimal layout", _memory(lambda b: False, lambda o: True)),
+    "rows": several(NUMBER, "rows of an opaque matrix", _memory(lambda b: None, lambda o: o.rows)),
+    "cols": several(NUMBER, "columns of an opaque matrix", _memory(lambda b: None, lambda o: o.cols)),
+    "layout": several(
+        WORD, "layout of an opaque matrix", _memory(lambda b: None, lambda o: o.layout.value), words_of(MatrixLayout)
+    ),
+}

@@ -1,0 +1,405 @@
+"""Sites of a case: its instructions, and what these refer to."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from cts.errors import BadInput
+from cts.model import (
+    AnyFunction,
+    BlockEnd,
+    BlockStart,
+    BranchStart,
+    Case,
+    Dispatch,
+    Else,
+    If,
+    Instruction,
+    LayoutType,
+    Loop,
+    MatrixBitcast,
+    MatrixConvertUse,
+    MatrixCopy,
+    MatrixTranspose,
+    Operand,
+    PointerType,
+    Setter,
+    SpecNumber,
+    Switch,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+    VectorBitcast,
+    VectorInsert,
+    ViewType,
+    base_of,
+    body_of,
+    factors_of,
+    references,
+    types_of,
+)
+from cts.model import expression as ast
+from cts.model.operand import modulus_of
+from cts.model.types import ResultType
+from cts.oracle.expectation import Extent
+
+#: What one attribute may be at once; None: it is not there.
+Values: TypeAlias = "tuple[Any, ...] | None"
+
+#: Instructions whose result has the numbers of an operand, which field it is.
+PASSING: dict[type[Instruction], str] = {
+    MatrixCopy: "matrix",
+    MatrixConvertUse: "matrix",
+    MatrixTranspose: "matrix",
+    MatrixBitcast: "matrix",
+    VectorBitcast: "vector",
+    VectorInsert: "vector",
+}
+
+
+class Site:
+    """A thing of a case. `kind` names its attributes; `of` is what it stands for."""
+
+    __slots__ = ("_cache", "kind", "of", "view")
+
+    def __init__(self, view: CaseView, kind: str, of: Any) -> None:
+        self.view, self.kind, self.of = view, kind, of
+        self._cache: dict[str, Values] = {}
+
+    def __getitem__(self, name: str) -> Values:
+        """The values of an attribute; None where the site has none of that name, or it is not given."""
+        from cts.features.instructions import attributes_of
+
+        if name not in self._cache:
+            attribute = attributes_of(self.kind).get(name)
+            self._cache[name] = None if attribute is None else attribute.get(self)
+        return self._cache[name]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def sites(self, kind: str) -> Iterator[Site]:
+        """The sites of a kind in it: of a block its instructions and arms, of a function its expressions."""
+        return self.view.sites(self, kind)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A result by its name, and its type."""
+
+    name: str
+    type: ResultType
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An instruction, and its place."""
+
+    place: int
+    instruction: Instruction
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm of an If or a Switch: its instructions are those between two places."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A buffer or an opaque matrix by its name, perhaps reached by a pointer."""
+
+    name: str
+    pointer: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a layout or a view has been given, in the end."""
+
+    type: LayoutType | ViewType
+    dims: tuple[Operand, ...] = ()
+    strides: tuple[Operand, ...] | None = None
+    block: tuple[Operand, ...] = ()
+    block_then: tuple[Operand, ...] = ()
+    span: tuple[Operand, ...] = ()
+    offset: tuple[Operand, ...] = ()
+    clamp_value: tuple[Operand, ...] | None = None
+    clip: tuple[Operand, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension of the layout or view with which an instruction reaches a tensor, and that instruction's place."""
+
+    layout: Layout
+    index: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """An operand, and of a component value the number that it stands for."""
+
+    operand: Operand | SpecNumber | float | str
+    number: float | None = None
+
+
+class CaseView:
+    """A case with what its attributes are computed from, each when it is asked for."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.root = Site(self, "Case", case)
+        self._values: dict[str, Site] = {}
+        self._functions: dict[str, Site] = {}
+        self._memory: dict[tuple[str, bool], Site] = {}
+
+    @cached_property
+    def types(self) -> dict[str, ResultType]:
+        """The types of results by name."""
+        return types_of(self.case)
+
+    @cached_property
+    def uses(self) -> Counter[str]:
+        """How often each result is used."""
+        return Counter(name for i in self.case.program for name in references(i))
+
+    @cached_property
+    def instructions(self) -> list[Site]:
+        """The sites of all instructions."""
+        return [Site(self, type(i).__name__, Ordered(n, i)) for n, i in enumerate(self.case.program)]
+
+    @cached_property
+    def definers(self) -> dict[str, int]:
+        """The place of the instruction that gives each result first."""
+        found: dict[str, int] = {}
+        for n, i in enumerate(self.case.program):
+            for name in i.defines:
+                found.setdefault(name, n)
+        return found
+
+    @cached_property
+    def around(self) -> list[tuple[int, ...]]:
+        """Of each instruction the places of the blocks around it, the outermost first."""
+        found, opened = [], list[int]()
+        for n, i in enumerate(self.case.program):
+            if isinstance(i, BlockEnd):
+                opened.pop()
+            found.append(tuple(opened))
+            if isinstance(i, BlockStart):
+                opened.append(n)
+        return found
+
+    @cached_property
+    def ends(self) -> dict[int, int]:
+        """The place of the end of each block, by that of its start."""
+        found, opened = {}, list[int]()
+        for n, i in enumerate(self.case.program):
+            if isinstance(i, BlockStart):
+                opened.append(n)
+            elif isinstance(i, BlockEnd):
+                found[opened.pop()] = n
+        return found
+
+    @cached_property
+    def layouts(self) -> dict[str, Layout]:
+        """What each layout and view has been given."""
+        found: dict[str, Layout] = {}
+        for i in self.case.program:
+            if isinstance(i, (TensorLayout, TensorView)):
+                kind = self.types[i.id]
+                assert isinstance(kind, (LayoutType, ViewType))
+                found[i.id] = Layout(kind)
+            elif isinstance(i, Setter):
+                found[i.id] = _SET[type(i)](found[i.of], i)
+        return found
+
+    @cached_property
+    def extents(self) -> dict[int, Extent]:
+        """What each tensor load and store reaches, by its place, as the oracle has it."""
+        from cts.plugins import registry
+
+        try:
+            return registry.oracle().extents(self.case)
+        except BadInput:  # a case too large to be judged
+            return {}
+
+    @cached_property
+    def results(self) -> dict[str, npt.NDArray[Any]]:
+        """The bits of matrices and vectors by name, where the oracle has them."""
+        from cts.plugins import registry
+
+        try:
+            return registry.oracle().expect(self.case).matrices
+        except BadInput:
+            return {}
+
+    def value(self, name: str) -> Site:
+        """The site of a result."""
+        if name not in self._values:
+            self._values[name] = Site(self, "Value", Value(name, self.types[name]))
+        return self._values[name]
+
+    def memory(self, name: str) -> Site:
+        """The site of a buffer, of what a pointer points into, or of an opaque matrix."""
+        kind = self.types.get(name)
+        key = (kind.buffer, True) if isinstance(kind, PointerType) else (name, False)
+        if key not in self._memory:
+            self._memory[key] = Site(self, "Memory", Memory(*key))
+        return self._memory[key]
+
+    def function(self, name: str) -> Site:
+        """The site of a callback."""
+        if name not in self._functions:
+            self._functions[name] = Site(self, "Function", self.case.functions[name])
+        return self._functions[name]
+
+    def layout(self, name: str) -> Site:
+        """The site of a layout or view."""
+        return Site(self, "Layout", self.layouts[name])
+
+    def body(self, function: AnyFunction) -> ast.Body:
+        """The typed body of a callback."""
+        return body_of(function, self.case.helpers)
+
+    def sites(self, within: Site, kind: str) -> Iterator[Site]:
+        """The sites of a kind in a site."""
+        if kind == "Expression":
+            functions = [within] if within.kind == "Function" else self.sites(within, "Function")
+            for function in functions:
+                for e in ast.expressions_of(self.body(function.of)):
+                    yield Site(self, "Expression", e)
+        elif kind == "Function":
+            yield from (self.function(name) for name in self.case.functions)
+        elif kind == "Memory":
+            yield from (self.memory(name) for name in (*self.case.buffers, *self.case.opaque))
+        elif kind == "Conversion":
+            yield from (Site(self, "Conversion", conversion) for conversion in self.case.conversions)
+        elif kind == "Value":
+            yield from map(self.value, self.types)
+        elif kind == "Arm":
+            yield from self._arms(within)
+        elif kind == "Axis":
+            yield from self._axes(within)
+        else:
+            first, end = self._extent(within)
+            classes = instruction_classes(kind)
+            program = self.case.program
+            yield from (self.instructions[n] for n in range(first, end) if isinstance(program[n], classes))
+
+    def _axes(self, within: Site) -> Iterator[Site]:
+        first, end = self._extent(within)
+        for place in range(first, end):
+            i = self.case.program[place]
+            for name in (getattr(i, "layout", None), getattr(i, "view", None)):
+                if isinstance(name, str) and name in self.layouts:
+                    layout = self.layouts[name]
+                    yield from (Site(self, "Axis", Axis(layout, n, place)) for n in range(len(layout.dims)))
+
+    def _extent(self, within: Site) -> tuple[int, int]:
+        if isinstance(within.of, Arm):
+            return within.of.first, within.of.end
+        if isinstance(within.of, Ordered) and within.of.place in self.ends:
+            return within.of.place + 1, self.ends[within.of.place]
+        return 0, len(self.case.program)
+
+    def _arms(self, within: Site) -> Iterator[Site]:
+        first, end = self._extent(within)
+        if not isinstance(within.of, Ordered) or not isinstance(within.of.instruction, (If, Switch)):
+            return
+        depth = len(self.around[within.of.place]) + 1
+        cuts = [
+            n
+            for n in range(first, end)
+            if isinstance(self.case.program[n], (Else, BranchStart)) and len(self.around[n]) == depth
+        ]
+        starts = [first, *(n + 1 for n in cuts)] if isinstance(within.of.instruction, If) else [n + 1 for n in cuts]
+        for start, stop in zip(starts, [*cuts, end] if len(starts) > len(cuts) else [*cuts[1:], end], strict=True):
+            yield Site(self, "Arm", Arm(start, stop))
+
+
+_SET: dict[type[Instruction], Callable[[Layout, Any], Layout]] = {
+    TensorLayoutSetDimension: lambda s, i: _with(
+        s, dims=i.dims, span=i.dims, offset=(), strides=None, block_then=s.block
+    ),
+    TensorLayoutSetStride: lambda s, i: _with(s, strides=i.strides),
+    TensorLayoutSlice: lambda s, i: _with(s, offset=i.offset, span=i.span),
+    TensorLayoutSetBlockSize: lambda s, i: _with(s, block=i.block_size),
+    TensorLayoutSetClampValue: lambda s, i: _with(s, clamp_value=(i.value,)),
+    TensorViewSetDimension: lambda s, i: _with(s, dims=i.dims, strides=None),
+    TensorViewSetStride: lambda s, i: _with(s, strides=i.strides),
+    TensorViewSetClip: lambda s, i: _with(s, clip=(i.row_offset, i.row_span, i.col_offset, i.col_span)),
+}
+
+
+def _with(state: Layout, **given: Any) -> Layout:
+    return replace(state, **given)
+
+
+def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
+    """The instructions of a kind: one by its name, or all of a family."""
+    from cts.features.instructions import FAMILIES, INSTRUCTIONS
+
+    return (INSTRUCTIONS[kind],) if kind in INSTRUCTIONS else (FAMILIES[kind],)
+
+
+def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
+    """An operand's values mod 2^32, those of the first and the last of many workgroups, invocations and the like.
+
+    What grows by iterations has that of the first two: how many there are, the operand does not say.
+    """
+    factors = factors_of(operand)
+    size = dispatch.local_size(SUBGROUP)
+    extents = (*dispatch.workgroups, dispatch.subgroups, 2, 2, math.prod(size), *size)
+    # Where a factor is 0, one index of its axis stands for all.
+    steps = [(factor, extent) for factor, extent in zip(astuple(factors), extents, strict=True) if factor]
+    modulus = modulus_of(operand)
+    for index in product(*(_indices(extent) for _, extent in steps)):
+        value = (base_of(operand) + sum(n * factor for n, (factor, _) in zip(index, steps, strict=True))) % 2**32
+        yield value % modulus if modulus else value
+
+
+#: The size of subgroups with which invocations are counted, and indices of an axis that are looked at.
+SUBGROUP, _INDICES = 32, 8
+
+
+def _indices(extent: int) -> Iterable[int]:
+    half = _INDICES // 2
+    return range(extent) if extent <= _INDICES else (*range(half), *range(extent - half, extent))
+
+
+def asked(i: BlockStart) -> Operand:
+    """What decides in a block: the selector of a Switch, the count of a Loop, the condition of an If."""
+    assert isinstance(i, (If, Loop, Switch))
+    return i.selector if isinstance(i, Switch) else i.count if isinstance(i, Loop) else i.condition
+
+
+_last: tuple[Case, CaseView] | None = None
+
+
+def view(case: Case) -> Site:
+    """The site of a case. That of the last one is kept: several conditions ask for it one after the other."""
+    global _last
+    if _last is None or _last[0] is not case:
+        _last = (case, CaseView(case))
+    return _last[1].root
