@@ -1,0 +1,134 @@
+"""`cts learn`: which cases fail like a finding."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cts.cli import completion
+from cts.cli.documents import check_json, is_stdout, write_json
+from cts.cli.options import BaselineFile, JsonFile, QuarantineFile
+from cts.cli.target import Driver, Target
+
+if TYPE_CHECKING:
+    from cts.judging.judge import OpenDriver
+    from cts.learning.learner import Learnt
+    from cts.model import Case
+    from cts.verdict import Verdict
+
+
+def learn(
+    target: Target,
+    driver: Driver,
+    area: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--area",
+            help="Draw cases of this area; may be given again. Default: that of the case's name, else all.",
+            metavar="AREA",
+            autocompletion=completion.areas,
+        ),
+    ] = None,
+    max_runs: Annotated[
+        int | None,
+        typer.Option(
+            "--max-runs",
+            help="Run this many cases. Default: 400, or 60 where the case crashes or times out.",
+            metavar="N",
+            min=10,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the cases that are drawn.", metavar="N", min=0)] = 1,
+    quarantine: QuarantineFile = None,
+    baseline: BaselineFile = None,
+    json: JsonFile = None,
+) -> None:
+    """Learn which cases fail like a finding: the shortest condition that holds of those that fail and no others.
+
+    Runs neighbours of the case, then cases of its area, those first that tell most. The condition is printed as an entry
+    of a baseline, with what it was right and wrong of. With --baseline, what its conditions explain says nothing.
+    """
+    from cts.cli.target import read, tell_if_not_validated
+    from cts.errors import BadInput, did_you_mean
+    from cts.plugins import registry
+    from cts.running.checks import load_known
+    from cts.running.learn import areas_of
+    from cts.running.opening import open_driver
+
+    check_json(json)
+    known = registry.names("cts.areas")
+    for name in area or ():
+        if name not in known:
+            raise BadInput("unknown-area", f"no area named {name!r}", f"--area {name}", did_you_mean(name, known))
+    case = read(target, registry.oracle())
+    tell_if_not_validated()
+    opened = open_driver(driver, *load_known(quarantine, baseline))
+    areas = area or areas_of(case)
+    with closing(opened):
+        verdict, learnt = _watched(case, opened, areas, seed, max_runs)
+    document = _document(learnt, verdict, opened, areas, seed)
+    write_json(json, document)
+    if not is_stdout(json):
+        for line in _lines(learnt, document):
+            typer.echo(line)
+
+
+def _watched(
+    case: Case, driver: OpenDriver, areas: list[str], seed: int, max_runs: int | None
+) -> tuple[Verdict, Learnt]:
+    from cts.heartbeat import heartbeat
+    from cts.plugins import registry
+    from cts.running.learn import learn as learnt
+
+    def tell(runs: int) -> None:
+        heartbeat.doing = f"learning: {runs} runs"
+
+    return learnt(case, driver, registry.oracle(), areas, seed, max_runs, tell)
+
+
+def _document(learnt: Learnt, verdict: Verdict, driver: OpenDriver, areas: list[str], seed: int) -> dict[str, Any]:
+    from cts.known.baseline import glob
+    from cts.learning.bounds import bounds
+
+    return {
+        "condition": learnt.condition.text,
+        "words": learnt.condition.words,
+        "verdict": verdict.value,
+        "runs": learnt.runs,
+        "neighbours": learnt.neighbours,
+        "areas": areas,
+        "seed": seed,
+        "precision": {"fail": learnt.hit, "of": learnt.held, "bounds": list(bounds(learnt.hit, learnt.held))},
+        "recall": {
+            "held": learnt.covered,
+            "of": learnt.failing,
+            "bounds": list(bounds(learnt.covered, learnt.failing)),
+        },
+        "others": [one.text for one in learnt.others],
+        "entry": {
+            "match": {"driver": glob(driver.identity or driver.spec), "condition": learnt.condition.text},
+            "verdict": verdict.value,
+            "reason": "",
+        },
+    }
+
+
+def _lines(learnt: Learnt, document: dict[str, Any]) -> list[str]:
+    from cts.plain_yaml import flow
+
+    def share(of: dict[str, Any]) -> str:
+        low, high = of["bounds"]
+        return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+    precision, recall = document["precision"], document["recall"]
+    drawn = learnt.runs - learnt.neighbours
+    return [
+        f"{learnt.runs} runs: {learnt.neighbours} neighbours, {drawn} drawn cases of {', '.join(document['areas'])}",
+        f"{document['verdict']} where there is {learnt.condition.words}",
+        f"precision {share(precision)}: {precision['fail']} of {precision['of']} drawn cases of which it holds fail",
+        f"recall {share(recall)}: it holds of {recall['held']} of {recall['of']} that fail and were drawn at random",
+        "as an entry of a baseline:",
+        f"  - {flow(document['entry'])}",
+    ]

@@ -1,0 +1,116 @@
+"""Learning from a finding on a driver which cases fail like it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from cts.deadline import NO_DEADLINE, Deadline
+from cts.errors import BadInput, CtsError
+from cts.judging.batch import judge_all
+from cts.judging.events import ignore
+from cts.judging.judge import OpenDriver, excluded_from_shrinking, judge, refusal
+from cts.learning.learner import Learner, Learnt
+from cts.learning.neighbours import neighbours
+from cts.model import Case
+from cts.oracle.expectation import Oracle
+from cts.plugins import registry
+from cts.running.drawing import Draws
+from cts.verdict import Verdict
+
+#: Runs for a finding that passes or fails, and for one that ends a process or a device.
+RUNS, FATAL_RUNS = 400, 60
+
+#: Verdicts that are no answer: a case with one says neither that it fails alike nor that it does not.
+_SILENT = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.ERROR, Verdict.FLAKY)
+
+
+def areas_of(case: Case) -> list[str]:
+    """The areas whose draws have cases like this one: that of its name, else all."""
+    names = registry.names("cts.areas")
+    parts = case.name.split(".")
+    return [part for part in parts[:2] if part in names][:1] or names
+
+
+def learn(
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle,
+    areas: Sequence[str],
+    seed: int,
+    budget: int | None = None,
+    tell: Callable[[int], None] = ignore,
+    time_is_up: Deadline = NO_DEADLINE,
+) -> tuple[Verdict, Learnt]:
+    """The verdict of a finding, and the expression for cases that get the same.
+
+    `budget` are runs, by default RUNS, or FATAL_RUNS where the finding is a crash or a timeout; `tell` is given how
+    many were made. Cases that the driver's quarantine leaves out or for last are not run, and what its baseline
+    explains says nothing. Raises BadInput where the case passes, cannot be run, or does not end the same way twice, and
+    where nothing tells cases that fail from others.
+    """
+    verdict = _verdict(case, driver, oracle)
+    budget = budget or (RUNS if verdict is Verdict.FAIL else FATAL_RUNS)
+    made = failed = 0
+
+    def fails(cases: Sequence[Case]) -> list[bool | None]:
+        nonlocal made, failed
+        answers: list[bool | None] = []
+        for judged in judge_all(cases, [driver], oracle.expect, ignore, time_is_up):
+            (attempt,) = judged.attempts
+            known = driver.baseline.known_by_condition(judged.case, attempt.verdict) is not None
+            silent = known or attempt.verdict in _SILENT
+            answers.append(None if silent else attempt.verdict is verdict)
+        made, failed = made + len(cases), failed + answers.count(True)
+        tell(made)
+        return answers
+
+    def may_run(one: Case) -> bool:
+        return refusal(driver, one) is None and not excluded_from_shrinking(driver, one)
+
+    def valid(one: Case) -> bool:
+        try:
+            return may_run(one) and not oracle.violations(one) and oracle.expect(one) is not None
+        except BadInput:  # too large to be judged
+            return False
+
+    drawn = (one for one in _drawn(driver, areas, seed) if may_run(one))
+    learnt = Learner(case, drawn, neighbours(case, valid), fails, budget).learn()
+    if learnt is None:
+        what = f"of {made} other cases {failed} get the verdict {verdict.value}: no condition tells which"
+        remedy = "--area with another one, or more --max-runs"
+        if made == failed:
+            remedy = "an entry for all cases of the driver"
+        raise BadInput("nothing-learnt", what, case.name, remedy)
+    return verdict, learnt
+
+
+def _verdict(case: Case, driver: OpenDriver, oracle: Oracle) -> Verdict:
+    refused = refusal(driver, case)
+    if refused is not None:
+        what = f"{driver.spec} does not run the case: {refused.detail}"
+        raise BadInput("not-learnt", what, case.name, "a driver that can run it")
+    expectation = oracle.expect(case)
+    first, again = (judge(driver, case, expectation).verdict for _ in range(2))
+    if first is not again:
+        what = f"{driver.spec} gives {first.value} at first and then {again.value}: it is flaky"
+        raise BadInput("flaky", what, case.name, "a case that ends the same way each time")
+    if not first.is_finding:
+        raise BadInput("not-learnt", f"{driver.spec} gives {first.value}", case.name, "a case that it fails")
+    return first
+
+
+def _drawn(driver: OpenDriver, areas: Sequence[str], seed: int) -> Iterator[Case]:
+    """Examples of areas in turn, without end, of those that have some for the driver."""
+    draws = []
+    for area in areas:
+        try:
+            draws.append(Draws(registry.area(area)(driver.capabilities), seed))
+        except CtsError:  # there is nothing to generate
+            continue
+    number = 0
+    while draws:
+        number += 1
+        for one in draws:
+            example = one.example(number)
+            if isinstance(example, Case):
+                yield example
