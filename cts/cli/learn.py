@@ -47,8 +47,8 @@ def learn(
 ) -> None:
     """Learn which cases fail like a finding: the shortest condition that holds of those that fail and no others.
 
-    Runs neighbours of the case, then cases of its area, those first that tell most. The condition is printed as an entry
-    of a baseline, with what it was right and wrong of. With --baseline, what its conditions explain says nothing.
+    Runs neighbours of the case, then cases of its area, those first that tell most. The condition is printed as an
+    entry of a baseline, with what it was right and wrong of. With --baseline, what its conditions explain says nothing.
     """
     from cts.cli.target import read, tell_if_not_validated
     from cts.errors import BadInput, did_you_mean

@@ -83,8 +83,8 @@ class _Typed:
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str, where: str = "") -> Condition:
-    """The condition of a text. Raises BadInput that names the part that is wrong."""
+def parse(text: str, where: str = "", kind: str = "Case") -> Condition:
+    """The condition of a text, of sites of a kind. Raises BadInput that names the part that is wrong."""
     if len(text) > MAX_LENGTH:
         raise BadInput("condition-invalid", f"a condition of {len(text)} characters", where, f"at most {MAX_LENGTH}")
     try:
@@ -93,7 +93,7 @@ def parse(text: str, where: str = "") -> Condition:
         what = f"{e.msg} at character {e.offset}" if isinstance(e, SyntaxError) else str(e)
         raise BadInput("condition-invalid", f"{text!r}: {what}", where, "some(KIND, ATTRIBUTE == VALUE)") from None
     parser = _Parser(text, where)
-    test = parser.truth(tree, ("Case",), 0)
+    test = parser.truth(tree, (kind,), 0)
     reads = None if CONTENTS in parser.reads else frozenset(parser.reads)
     return Condition(text, test, reads, said(tree))
 

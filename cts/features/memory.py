@@ -23,10 +23,13 @@ from cts.features.sites import (
     Values,
 )
 from cts.model import (
+    Accumulation,
     Buffer,
     Data,
     MatrixLayout,
+    MatrixPerElement,
     StorageClass,
+    Store,
     encode,
     initial_bits,
     number_of,
@@ -68,6 +71,21 @@ def _inexact(buffer: Buffer) -> bool:
     return bool(magnitudes.size) and bool(magnitudes.max() >= magnitudes.min() * least)
 
 
+def _written(site: Site) -> Values:
+    """The instructions that write into it, by its name or by a pointer."""
+    name = site.of.name
+    kinds = (Store, Accumulation, MatrixPerElement)
+    found = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
+    return tuple(i for i in found if any(buffer == name for buffer in _buffers(i)))
+
+
+def _buffers(site: Site) -> list[str]:
+    i = site.of.instruction
+    if isinstance(i, MatrixPerElement):
+        return [output.buffer for output in site.view.case.functions[i.function].outputs]  # type: ignore[union-attr]
+    return [site.view.memory(i.buffer).of.name]
+
+
 MEMORY = {
     "component": several(
         WORD, "type of its elements", _memory(lambda b: b.type.value, lambda o: o.component.value), COMPONENTS
@@ -81,6 +99,7 @@ MEMORY = {
     ),
     "data": several(WORD, "how a buffer's contents are given", _memory(_data), Data.__struct_fields__),
     "has": several(WORD, "what is among its numbers", _memory(_classes), _CLASSES, CONTENTS),
+    "written": several("Instruction", "the instructions that write into it", _written),
     "late": several(TRUTH, "its contents begin late", _memory(lambda b: b.begins_at > 0)),
     "pointer": one_of(TRUTH, "it is reached by a pointer", lambda m: m.pointer),
     "opaque": several(TRUTH, "a matrix in an optimal layout", _memory(lambda b: False, lambda o: True)),

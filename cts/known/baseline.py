@@ -7,11 +7,11 @@ those with `when` are a quarantine.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from cts.judging.events import DriverOpened, Result
 
 
+#: Whether a failure has the effect that an entry states.
+HasEffect: TypeAlias = Callable[[Rule], bool]
+
+
+def unseen(_: Rule) -> bool:
+    """What is said of effects where nothing has run."""
+    return False
+
+
 @dataclass(frozen=True)
 class Baseline:
     """Known failures; by default none."""
@@ -42,25 +51,30 @@ class Baseline:
         """The places of the entries that match a case, whatever becomes of it."""
         return tuple(place for place, rule in enumerate(self.rules) if rule.match.matches_case(case))
 
-    def known(self, case: Case, verdict: Verdict) -> Rule | None:
-        """The entry that lists this failure, or None."""
-        return next((r for r in self.rules if verdict.value in r.verdicts and r.match.matches_case(case)), None)
+    def known(self, case: Case, verdict: Verdict, has_effect: HasEffect = unseen) -> Rule | None:
+        """The entry that lists this failure, or None. Of entries with an effect `has_effect` says whether it has it."""
+        return next(self._listing(self.rules, case, verdict, has_effect), None)
 
     def known_sets(self, sweep: Sweep, verdict: Verdict, answers: Answers) -> list[str]:
         """For each set of a sweep the text of the entry that lists this failure, or nothing.
 
-        `answers` are those of the template's conditions.
+        `answers` are those of the template's conditions. Entries with an effect list none.
         """
         texts = np.full(len(sweep), "", object)
         for rule in reversed(self.rules):
-            if verdict.value in rule.verdicts:
+            if verdict.value in rule.verdicts and not rule.has_effect:
                 texts[rule.match.matches_sets(sweep, answers)] = rule.text
         return list(texts)
 
-    def known_by_condition(self, case: Case, verdict: Verdict) -> Rule | None:
+    def known_by_condition(self, case: Case, verdict: Verdict, has_effect: HasEffect = unseen) -> Rule | None:
         """The entry that lists failures of this kind of case, whatever its name or hash, or None."""
-        listing = (r for r in self.rules if r.match.cases is None and verdict.value in r.verdicts)
-        return next((r for r in listing if r.match.matches_case(case)), None)
+        of_kinds = (rule for rule in self.rules if rule.match.cases is None)
+        return next(self._listing(of_kinds, case, verdict, has_effect), None)
+
+    @staticmethod
+    def _listing(rules: Iterable[Rule], case: Case, verdict: Verdict, has_effect: HasEffect) -> Iterator[Rule]:
+        listing = (r for r in rules if verdict.value in r.verdicts and r.match.matches_case(case))
+        return (rule for rule in listing if not rule.has_effect or has_effect(rule))
 
     def unexpected(self, case: Case) -> Rule | None:
         """The entry by which a case that passes should fail, or None.

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from cts.driver import MutantFactory
 from cts.errors import BadInput, did_you_mean
 from cts.features import Condition
 from cts.features import parse as parse_condition
@@ -27,6 +28,7 @@ from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import Sweep
 from cts.plain_yaml import MAX_FILE_BYTES, parse
+from cts.plugins import registry
 from cts.stages import Stage, named
 
 PAGE = "docs/quarantine.md"
@@ -110,24 +112,38 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why."""
+    """Which cases on which devices; when they run, or the verdicts that they are known to have; and why.
+
+    Where it has an effect, a failure that has another one is not what is known: `effect` is a condition of memory that
+    must hold of every buffer that is wrong, and what is wrong must be as the planted bug `model` of the emulator (`as`
+    in a file) leaves it.
+    """
 
     match: Match
     reason: Annotated[str, Meta(min_length=1)]
     when: When | None = None
     verdict: Failure | Annotated[tuple[Failure, ...], Meta(min_length=1)] | None = None
     link: str = ""
+    effect: str = ""
+    model: str = field(default="", name="as")
 
     def __post_init__(self) -> None:
         if self.when is None and self.verdict is None:
             raise ValueError("missing required field `when`, or `verdict` of a known failure")
         if self.when == "never" and self.verdict is not None:
             raise ValueError("an entry with `when: never` cannot have a `verdict`: its cases never run")
+        if self.has_effect and self.verdicts != ("fail",):
+            raise ValueError("`effect` and `as` say what is wrong in memory: they want `verdict: fail`")
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts of a known failure, none in a quarantine's entry."""
         return (self.verdict,) if isinstance(self.verdict, str) else self.verdict or ()
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether not every failure of its cases is what is known."""
+        return bool(self.effect or self.model)
 
     @property
     def text(self) -> str:
@@ -231,9 +247,22 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
             )
         if (condition := rule.match.condition) is not None:
             _check_condition(condition, file.conditions, locate(where, text, f"entries[{i}].match.condition"))
+        if rule.effect:
+            parse_condition(rule.effect, locate(where, text, f"entries[{i}].effect"), "Memory")
+        if rule.model and rule.model not in (names := _models()):
+            remedy = did_you_mean(rule.model, names)
+            raise BadInput(
+                "unknown-model", f"no planted bug {rule.model!r}", locate(where, text, f"entries[{i}].as"), remedy
+            )
         for n, stage in enumerate(rule.match.stages):
             named(stage, locate(where, text, f"entries[{i}].match.stages[{n}]"))
     return tuple(_with_condition(rule, file.conditions) for rule in file.entries)
+
+
+def _models() -> list[str]:
+    """The planted bugs of the emulator."""
+    factory = registry.driver_factory("emulator")
+    return [mutant.name for mutant in factory.mutants()] if isinstance(factory, MutantFactory) else []
 
 
 def _check_condition(condition: str, named: Mapping[str, str], where: str) -> None:

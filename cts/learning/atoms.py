@@ -123,7 +123,9 @@ def _constants(column: Column, own: npt.NDArray[np.intp], price: float) -> Itera
             yield Atom(f"{text} < {_said(bound)}", price, _any(numbers < bound))
     if len(here) and (here == here.round()).all():
         for divisor in _DIVISORS:
-            yield Atom(f"{text} % {divisor} != 0", price + REST_BITS, _any((numbers % divisor != 0) & np.isfinite(numbers)))
+            yield Atom(
+                f"{text} % {divisor} != 0", price + REST_BITS, _any((numbers % divisor != 0) & np.isfinite(numbers))
+            )
             yield Atom(f"{text} % {divisor} == 0", price + REST_BITS, _any(numbers % divisor == 0))
 
 

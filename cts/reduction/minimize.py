@@ -15,6 +15,7 @@ from msgspec import structs
 from cts.driver import BatchDriver
 from cts.errors import BadInput
 from cts.judging.batch import judge_many
+from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit, Reduced, ignore
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judge, refusal
 from cts.judging.reduction_record import Reduction, Step, Stopped, Tried
@@ -148,6 +149,8 @@ class _Search:
         self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
         self.known = self._known(original.case)
+        #: The entry whose effect the case has, too, where it states one.
+        self.explained = known_by_condition(driver, original.case, original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
         self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
@@ -178,6 +181,7 @@ class _Search:
         case = question.candidate.case
         return (
             attempt.kind == self.kind
+            and known_by_condition(self.driver, case, attempt) == self.explained
             and self._convinces(question, attempt)
             and self._repeats(case, question.expectation)
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput
 from cts.judging.batch import Judged, OnJudged, judge_all
+from cts.judging.effects import known
 from cts.judging.events import Emit, Result, ignore, problem
 from cts.judging.judge import Attempt, OpenDriver, judged_event, trouble
 from cts.judging.reruns import RERUNS, rerun_findings
@@ -58,7 +59,7 @@ def _result(
     driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle, time_is_up: Deadline
 ) -> Result:
     """The result of a case on a driver, of which a finding that is not known has only the transforms that matter."""
-    if driver.baseline.known(judged.case, attempt.verdict) is None:
+    if known(driver, judged.case, attempt) is None:
         driver, attempt = narrowed(driver, judged.case, attempt, judged.expectation, time_is_up)
     return of_case(driver, entry, attempt, judged, oracle)
 

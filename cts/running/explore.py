@@ -21,12 +21,12 @@ from cts.driver import Outcome, Status
 from cts.judging.batch import block_size, judge_all
 from cts.judging.cause import suspected
 from cts.judging.compare import compare
+from cts.judging.effects import known
 from cts.judging.events import Emit, ExamplesJudged, Kept, Shrinking, ignore
 from cts.judging.finding import LISTED, finding
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
 from cts.judging.reruns import RERUNS, rerun_findings
 from cts.known.baseline import generated_name
-from cts.known.quarantine import Rule
 from cts.model import Case, dumps_case
 from cts.model.sweep import Bytes
 from cts.oracle.expectation import Expectation, Oracle
@@ -183,10 +183,10 @@ class Explorer:
         driver, going_on = counts.driver, self._policy.keep > 0
         shrink = not excluded_from_shrinking(driver, case)
         case = msgspec.structs.replace(case, name=generated_name(self._area, case))
-        rule = _known(driver, case, attempt)
+        rule = known(driver, case, attempt)
         if rule is None:
             driver, attempt = narrowed(driver, case, attempt, expectation, self._time_is_up)
-            rule = _known(driver, case, attempt)
+            rule = known(driver, case, attempt)
         if rule is not None:
             counts.known[rule.text] += 1
             return attempt
@@ -255,7 +255,7 @@ class Explorer:
             found=whole if whole.content_hash != case.content_hash else None,
             driver=driver.narrowed,
         )
-        rule = _known(driver, case, attempt)
+        rule = known(driver, case, attempt)
         runs = {verdict.value: n for verdict, n in attempt.runs.items()}
         return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")
 
@@ -270,10 +270,6 @@ def avoided(drivers: Sequence[OpenDriver], profile: Profile) -> Callable[[Case],
     of_drivers = ((*d.baseline.rules, *d.quarantine.rules) for d in drivers) if profile.steer else ()
     matches = {r.match: None for rules in of_drivers for r in rules if r.match.condition is not None}
     return (lambda case: any(match.matches_case(case) for match in matches)) if matches else None
-
-
-def _known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
-    return driver.baseline.known(case, attempt.verdict)
 
 
 def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput, CtsError
 from cts.judging.batch import judge_all
+from cts.judging.effects import known_by_condition
 from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver, excluded_from_shrinking, judge, refusal
 from cts.learning.learner import Learner, Learnt
@@ -57,7 +58,7 @@ def learn(
         answers: list[bool | None] = []
         for judged in judge_all(cases, [driver], oracle.expect, ignore, time_is_up):
             (attempt,) = judged.attempts
-            known = driver.baseline.known_by_condition(judged.case, attempt.verdict) is not None
+            known = known_by_condition(driver, judged.case, attempt) is not None
             silent = known or attempt.verdict in _SILENT
             answers.append(None if silent else attempt.verdict is verdict)
         made, failed = made + len(cases), failed + answers.count(True)

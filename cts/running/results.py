@@ -8,6 +8,7 @@ import shlex
 import msgspec
 
 from cts.judging.batch import Judged
+from cts.judging.effects import known
 from cts.judging.events import GeneratorFault, Result
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, OpenDriver
@@ -39,7 +40,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         finding=msgspec.structs.replace(shown, driver=driver.narrowed) if shown is not None else None,
         not_run={attempt.detail: 1} if attempt.verdict is Verdict.NOT_RUN else {},
         runs={v.value: n for v, n in attempt.runs.items()},
-        known=_text(driver.baseline.known(judged.case, attempt.verdict)) if bad else "",
+        known=_text(known(driver, judged.case, attempt)) if bad else "",
         unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
         lacks=dict.fromkeys(attempt.lacks, 1),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput
 from cts.judging.batch import judge_all
+from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
 from cts.judging.reduction_record import Reduction, Stopped
@@ -117,8 +118,9 @@ class Shrinker:
         return draws.simplest(number, alike, TRIALS) or first
 
     def _is(self, verdict: Verdict, attempted: Failing) -> bool:
-        known = self._driver.baseline.known_by_condition(attempted.case, verdict)
-        return attempted.attempt.verdict is verdict and known is None
+        if attempted.attempt.verdict is not verdict:
+            return False
+        return known_by_condition(self._driver, attempted.case, attempted.attempt) is None
 
     def _minimized(self, failing: Failing) -> Failing:
         """Make the case smaller, away from what is known or left for last."""

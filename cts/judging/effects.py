@@ -1,0 +1,58 @@
+"""Whether a failure is what an entry of a baseline knows, by what is wrong in memory."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from cts.driver import Driver, Status
+from cts.features import parse, view
+from cts.judging.compare import Differing
+from cts.judging.judge import Attempt, OpenDriver, job
+from cts.known.quarantine import Rule
+from cts.memory import GUARD_BYTES
+from cts.model import Case
+from cts.model.sweep import Bytes
+from cts.plugins import registry
+
+
+def known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
+    """The entry of the driver's baseline that lists this failure, and whose effect it has, or None."""
+    return driver.baseline.known(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+
+
+def known_by_condition(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
+    """The same, whatever the name and the hash of the case."""
+    return driver.baseline.known_by_condition(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+
+
+def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
+    """Whether what is wrong is what an entry says: in which buffers, and as its model leaves it."""
+    if attempt.divergence is None:
+        return False
+    groups = attempt.divergence.groups
+    if rule.effect:
+        holds = parse(rule.effect, kind="Memory").test
+        if not all(holds(view(case).view.memory(group.buffer)) for group in groups):
+            return False
+    if not rule.model:
+        return True
+    outcome = _model(rule.model).run(job(case, _model(rule.model).capabilities().subgroup_size))
+    if outcome.status is not Status.DONE:
+        return False
+    return all(_is_left(group, outcome.memory[group.buffer]) for group in groups)
+
+
+def _is_left(group: Differing, memory: Bytes) -> bool:
+    """Whether memory has, at the elements of a group, what they are."""
+    size = group.component.size
+    places = GUARD_BYTES + group.offsets[:, None] + np.arange(size)
+    actual = np.ascontiguousarray(group.actual).view(np.uint8).reshape(len(group), size)
+    return bool((memory[places] == actual).all())
+
+
+@lru_cache(maxsize=8)
+def _model(mutant: str) -> Driver:
+    """The emulator with a planted bug. Raises BadInput for one that it has not."""
+    return registry.driver(f"emulator:mutant={mutant}")
