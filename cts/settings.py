@@ -182,6 +182,17 @@ class Settings:
             key="",
         ),
     ] = False
+    retry_never: Annotated[
+        int | None,
+        Option(
+            "Instead: N cases of each entry that leaves cases out (`when: never`), on drivers in processes of their "
+            "own. One that passes is an unexpected pass.",
+            metavar="N",
+            verbs=(RUN,),
+            key="",
+            at_least=1,
+        ),
+    ] = None
     failed: Annotated[
         Path | None,
         Option(

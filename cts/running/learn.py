@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from cts.deadline import NO_DEADLINE, Deadline
-from cts.errors import BadInput, CtsError
+from cts.errors import BadInput, NothingToGenerate
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import ignore
@@ -106,7 +106,7 @@ def _drawn(driver: OpenDriver, areas: Sequence[str], seed: int) -> Iterator[Case
     for area in areas:
         try:
             draws.append(Draws(registry.area(area)(driver.capabilities), seed))
-        except CtsError:  # there is nothing to generate
+        except NothingToGenerate:
             continue
     number = 0
     while draws:

@@ -48,18 +48,20 @@ def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard)
         what = "the drivers list nothing" if not cases else f"none of {len(cases)} cases has these words and is in this"
         remedy = "a device with cooperative matrices or vectors; fewer words"
         raise BadInput("nothing-selected", what if not cases else f"{what} shard", "--listed", remedy)
-    folder = runs / FOLDER
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return Listed(tuple(_entry(case, folder) for case in chosen), tuple(left_out))
-    except OSError as e:
-        raise HarnessTrouble("run-folder", e.strerror or str(e), str(folder), "a folder that can be written") from e
+    return Listed(tuple(write(case, runs / FOLDER) for case in chosen), tuple(left_out))
 
 
-def _entry(case: Case, folder: Path) -> Entry:
-    """The file of a case, which is left alone where it is there already."""
+def write(case: Case, folder: Path) -> Entry:
+    """The file of a case in a folder, which is left alone where it is there already.
+
+    Raises HarnessTrouble where nothing can be written.
+    """
     path = folder / f"{case.name.removeprefix(f'{FOLDER}.')}.yaml"
     text = dumps_case(case)
-    if not is_file(path) or path.read_bytes() != text.encode():
-        path.write_text(text, encoding="utf-8", newline="\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not is_file(path) or path.read_bytes() != text.encode():
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as e:
+        raise HarnessTrouble("run-folder", e.strerror or str(e), str(folder), "a folder that can be written") from e
     return of_path(path)
