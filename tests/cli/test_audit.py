@@ -48,6 +48,8 @@ def test_what_a_run_knew_is_audited(cts: Cts) -> None:
     assert (wide["ran"], wide["failed"]) == (area["matching"], 0)
     share = f"{100 * area['matching'] / area['ran']:.1f} %"
     assert f"blind: {share} of the generated cases on emulator match what is known to fail" in ran.out
+    cts("report", "cts-run", "--html", "page.html", "--no-coverage")
+    assert f"<strong>{share}</strong> blind" in (cts.folder / "page.html").read_text()
     text = cts("baseline", "cts-run", "--audit").out
     assert f"blind: {area['matching'] / area['ran']:.1%} of them match an entry" in text
     assert "too wide: condition blocks: too many" in text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from cts.judging.events import Result
+from cts.judging.events import ExamplesJudged, Result
 from cts.model import dumps_case
 from cts.pictures import Limits
 from cts.plugins import registry
@@ -58,6 +58,7 @@ def view(
         "counts": {v.value: tally.verdicts[v] for v in Verdict if tally.verdicts[v]},
         "examples": tally.examples,
         "known": sum(bool(r.known) for r in run.results),
+        "blind": _blind(run.examples),
         "unexpected": tally.unexpected,
         "summary": _summary(tally),
         "groups": groups,
@@ -168,6 +169,14 @@ def _summary(tally: Tally) -> dict[str, list[dict[str, Any]]]:
             }
         )
     return {driver: rows[driver] for driver, _, _ in tally.rows}
+
+
+def _blind(examples: Iterable[ExamplesJudged]) -> float:
+    """The share of the generated cases that ran whose failure would count as known, whatever went wrong."""
+    ran = matching = 0
+    for judged in examples:
+        ran, matching = ran + sum(judged.verdicts.values()), matching + judged.matching
+    return matching / ran if ran else 0.0
 
 
 def _row(result: Result, number: str | None) -> dict[str, Any]:
