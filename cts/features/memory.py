@@ -83,7 +83,8 @@ def _buffers(site: Site) -> list[str]:
     i = site.of.instruction
     if isinstance(i, MatrixPerElement):
         return [output.buffer for output in site.view.case.functions[i.function].outputs]  # type: ignore[union-attr]
-    return [site.view.memory(i.buffer).of.name]
+    # An accumulation of outer products names a matrix that is in memory.
+    return [site.view.memory(getattr(i, "buffer", None) or i.matrix).of.name]
 
 
 MEMORY = {

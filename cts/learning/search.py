@@ -25,6 +25,9 @@ KIND_BITS = 4.0
 #: Expressions that are given back.
 BEST = 12
 
+#: Expressions to which another one is joined by `or`, where so many failing cases are left.
+ALTERNATIVES, FEW = 2, 4
+
 
 @dataclass(frozen=True, eq=False)
 class Rule:
@@ -60,11 +63,37 @@ def search(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known
     `known` keeps what was asked of cases.
     """
     known = {} if known is None else known
-    single: list[Rule] = []
+    single = _single(cases, verdicts, finding, known)
+    found = _best([*single, *_joined(single, verdicts)], BEST)
+    return _best([*found, *_others(found[:ALTERNATIVES], cases, verdicts, known)], BEST)
+
+
+def _single(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known) -> list[Rule]:
+    rules: list[Rule] = []
     for kind in _kinds(cases[finding]):
-        single += _of_kind(Table(kind, cases, known), verdicts, finding)
-    single = _best(single, 3 * BEST)
-    return _best([*single, *_joined(single, verdicts)], BEST)
+        rules += _of_kind(Table(kind, cases, known), verdicts, finding)
+    return _best(rules, 3 * BEST)
+
+
+def _others(rules: Sequence[Rule], cases: Sequence[Site], verdicts: Verdicts, known: Known) -> list[Rule]:
+    """Rules with another one for the failing cases of which they do not hold."""
+    found = []
+    for one in rules:
+        left = np.flatnonzero(verdicts.fails & ~one.holds)
+        if len(left) < FEW or one.text == "true":
+            continue
+        rest = Verdicts(verdicts.fails, verdicts.counts * ~one.holds)
+        for other in _single(cases, rest, int(left[0]), known)[:BEST]:
+            bits = one.bits + other.bits
+            holds = one.holds | other.holds
+            length = bits + float(verdicts.described(holds[None])[0])
+            if length < one.length and other.text != "true":
+                found.append(Rule(f"{_grouped(one.text)} or {_grouped(other.text)}", bits, holds, length))
+    return found
+
+
+def _grouped(text: str) -> str:
+    return f"({text})" if " and " in text else text
 
 
 def _kinds(finding: Site) -> list[str]:
