@@ -72,7 +72,8 @@ def _extract(i: VectorExtract, operation: Operation) -> Value:
     sets = max(vector.shape[0], index.shape[0])
     vector = vector.broadcast((sets, instances, *vector.shape[2:]))
     indices = np.broadcast_to(index, (sets, instances, 1, 1))
-    return vector.map(lambda a: np.take_along_axis(a, indices, axis=-1))
+    # What is known of a sum's terms has one element where all are alike.
+    return vector.map(lambda a: np.take_along_axis(np.broadcast_to(a, vector.shape), indices, axis=-1))
 
 
 @computed.register
