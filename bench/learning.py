@@ -26,7 +26,7 @@ from cts.features.language import Condition
 from cts.judging.judge import OpenDriver, judge, refusal
 from cts.model import Case
 from cts.plugins import registry
-from cts.running.drawing import Draws
+from cts.running.drawing import Draws, Fault, checked_expectation
 from cts.running.learn import learn
 from cts.running.opening import open_driver
 from cts.verdict import Verdict
@@ -47,7 +47,11 @@ def cases(driver: OpenDriver, area: str, seed: int, avoid: Condition | None = No
 
 def fails(driver: OpenDriver, case: Case) -> bool | None:
     """Whether a case fails; None where it neither fails nor passes."""
-    verdict = judge(driver, case, registry.oracle().expect(case)).verdict
+    try:
+        verdict = judge(driver, case, checked_expectation(case, registry.oracle())).verdict
+    except Fault as fault:
+        print(fault, file=sys.stderr)
+        return None
     return verdict is Verdict.FAIL if verdict in (Verdict.FAIL, Verdict.PASS) else None
 
 
