@@ -27,7 +27,7 @@ from cts.features.attributes import (
 )
 from cts.features.dispatches import CASE, CONVERSION
 from cts.features.functions import EXPRESSION, FUNCTION
-from cts.features.layouts import AXIS, LAYOUT
+from cts.features.layouts import AXIS, LAYOUT, WHERE
 from cts.features.memory import MEMORY
 from cts.features.sites import (
     CaseView,
@@ -191,7 +191,7 @@ _REACHED = {
         "what becomes of its elements",
         _reach,
         tuple(reach.name.lower() for reach in Reach),
-        "dims strides block_size span offset row_offset row_span col_offset col_span",
+        WHERE,
     )
 }
 

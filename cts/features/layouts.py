@@ -45,8 +45,8 @@ def _permutation(site: Site) -> Values:
     return site.of.type.permutation if isinstance(site.of.type, ViewType) else None
 
 
-#: All that says where elements go.
-_ALL = "dims strides block_size span offset row_offset row_span col_offset col_span"
+#: The fields of operands that say where elements go.
+WHERE = "dims strides block_size span offset row_offset row_span col_offset col_span"
 
 _CLIP = "row_offset row_span col_offset col_span"
 
@@ -104,8 +104,8 @@ AXIS = {
     ),
     "span": several(OPERAND, "span of the slice, or the dimension", _of_axis(lambda s: s.span), (), "span dims"),
     "offset": several(OPERAND, "offset of the slice", _of_axis(lambda s: s.offset), (), "offset"),
-    "first": several(NUMBER, "the lowest coordinate that is accessed in memory, -1: none is", _end("first"), (), _ALL),
-    "last": several(NUMBER, "the highest coordinate that is accessed in memory", _end("last"), (), _ALL),
+    "first": several(NUMBER, "the lowest coordinate that is accessed in memory, -1: none is", _end("first"), (), WHERE),
+    "last": several(NUMBER, "the highest coordinate that is accessed in memory", _end("last"), (), WHERE),
     "layout": several("Layout", "its layout or view", lambda s: (Site(s.view, "Layout", s.of.layout),)),
     "of_view": one_of(TRUTH, "of a view", lambda a: isinstance(a.layout.type, ViewType)),
     "access": several("Instruction", "the access", lambda s: (s.view.instructions[s.of.place],)),

@@ -24,8 +24,14 @@ _OF_OTHERS = {
     "Function": ("kind", "extras", "loops"),
 }
 
-#: Attributes that say the same of many instructions.
-_LEFT_OUT = frozenset({"op", "inputs", "around", "depth", "numbers", "behind_return", "text"})
+#: Attributes that say the same of many instructions, or what another phrase says, and those that the oracle computes:
+#: every case that is judged is asked for its phrases.
+_LEFT_OUT = frozenset(
+    {
+        "op", "inputs", "around", "depth", "numbers", "behind_return", "text", "names", "operations", "written",
+        "reach",
+    }
+)  # fmt: skip
 
 #: Operands that are as rarely of one number as these are said with it.
 _SMALL = frozenset({"dim", "permutation"})
