@@ -51,17 +51,14 @@ def learn(
     entry of a baseline, with what it was right and wrong of. With --baseline, what its conditions explain says nothing.
     """
     from cts.cli.target import read, tell_if_not_validated
-    from cts.errors import BadInput, did_you_mean
     from cts.plugins import registry
     from cts.running.checks import load_known
     from cts.running.learn import areas_of
     from cts.running.opening import open_driver
 
     check_json(json)
-    known = registry.names("cts.areas")
     for name in area or ():
-        if name not in known:
-            raise BadInput("unknown-area", f"no area named {name!r}", f"--area {name}", did_you_mean(name, known))
+        registry.area(name)
     case = read(target, registry.oracle())
     tell_if_not_validated()
     opened = open_driver(driver, *load_known(quarantine, baseline))

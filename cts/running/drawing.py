@@ -5,16 +5,18 @@ Whatever goes wrong with an example here is an error of the suite, of a generato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from cts.capabilities import Capabilities
 from cts.choices import Choices, Recorded, Seeded, Source
-from cts.errors import HarnessTrouble, described
+from cts.errors import HarnessTrouble, NothingToGenerate, described
 from cts.judging.judge import trouble
 from cts.model import Case, resolve
 from cts.oracle.expectation import Expectation, Oracle
+from cts.plugins import registry
 from cts.reduction.draws import simplest
 from cts.running.profiles import Profile
 
@@ -134,6 +136,21 @@ def examples(draws: Draws, profile: Profile) -> Iterator[tuple[int, Example]]:
     """All of a run of this profile, of whatever shard, each with its number."""
     for number in range(1, profile.max_examples + 1):
         yield number, draws.example(number)
+
+
+def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iterator[tuple[str, Case]]:
+    """Examples of areas in turn, without end, of those that have some for such a driver, each with its area."""
+    draws = {}
+    for area in areas:
+        with suppress(NothingToGenerate):
+            draws[area] = Draws(registry.area(area)(capabilities), seed)
+    number = 0
+    while draws:
+        number += 1
+        for area, one in draws.items():
+            example = one.example(number)
+            if isinstance(example, Case):
+                yield area, example
 
 
 def check(case: Case, oracle: Oracle) -> None:

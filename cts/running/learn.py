@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from cts.deadline import NO_DEADLINE, Deadline
-from cts.errors import BadInput, NothingToGenerate
+from cts.errors import BadInput
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import ignore
@@ -15,7 +15,7 @@ from cts.learning.neighbours import neighbours
 from cts.model import Case
 from cts.oracle.expectation import Oracle
 from cts.plugins import registry
-from cts.running.drawing import Draws
+from cts.running.drawing import in_turn
 from cts.verdict import Verdict
 
 #: Runs for a finding that passes or fails, and for one that ends a process or a device.
@@ -74,7 +74,7 @@ def learn(
         except BadInput:  # too large to be judged
             return False
 
-    drawn = (one for one in _drawn(driver, areas, seed) if may_run(one))
+    drawn = (one for _, one in in_turn(areas, driver.capabilities, seed) if may_run(one))
     learnt = Learner(case, drawn, neighbours(case, valid), fails, budget).learn()
     if learnt is None:
         what = f"of {made} other cases {failed} get the verdict {verdict.value}: no condition tells which"
@@ -98,20 +98,3 @@ def _verdict(case: Case, driver: OpenDriver, oracle: Oracle) -> Verdict:
     if not first.is_finding:
         raise BadInput("not-learnt", f"{driver.spec} gives {first.value}", case.name, "a case that it fails")
     return first
-
-
-def _drawn(driver: OpenDriver, areas: Sequence[str], seed: int) -> Iterator[Case]:
-    """Examples of areas in turn, without end, of those that have some for the driver."""
-    draws = []
-    for area in areas:
-        try:
-            draws.append(Draws(registry.area(area)(driver.capabilities), seed))
-        except NothingToGenerate:
-            continue
-    number = 0
-    while draws:
-        number += 1
-        for one in draws:
-            example = one.example(number)
-            if isinstance(example, Case):
-                yield example

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import get_args
 
 from msgspec.structs import replace
 
-from cts.errors import BadInput, NothingToGenerate
+from cts.errors import BadInput
 from cts.judging.judge import OpenDriver
 from cts.known.baseline import Baseline, generated_name
 from cts.known.quarantine import Failure, Match, Quarantine, Rule
 from cts.model import Case
 from cts.plugins import registry
 from cts.running.corpus import Entry, entries, load
-from cts.running.drawing import Draws
+from cts.running.drawing import in_turn
 from cts.running.listed import write
 from cts.running.opening import open_driver
 
 #: The folder of cases that were drawn, in the folder of runs.
 FOLDER = "retried"
 
-#: Examples of an area among which cases of an entry are looked for.
+#: Examples for each area among which cases of an entry are looked for.
 EXAMPLES = 400
 
 
@@ -85,17 +86,6 @@ def _of_rules(
 def _all(driver: OpenDriver, seed: int) -> Iterator[tuple[Case, Entry | None]]:
     for entry in entries():
         yield load(entry.path).case, entry
-    draws = dict(_draws(driver, seed))
-    for number in range(1, EXAMPLES + 1):
-        for area, one in draws.items():
-            example = one.example(number)
-            if isinstance(example, Case):
-                yield replace(example, name=generated_name(area, example)), None
-
-
-def _draws(driver: OpenDriver, seed: int) -> Iterator[tuple[str, Draws]]:
-    for area in registry.names("cts.areas"):
-        try:
-            yield area, Draws(registry.area(area)(driver.capabilities), seed)
-        except NothingToGenerate:
-            continue
+    areas = registry.names("cts.areas")
+    for area, example in islice(in_turn(areas, driver.capabilities, seed), EXAMPLES * len(areas)):
+        yield replace(example, name=generated_name(area, example)), None
