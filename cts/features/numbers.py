@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -11,11 +12,26 @@ from cts.model import ComponentType, decode
 
 #: "wide" are numbers that float16 has not, "large" those beyond its range; "low nan" is a NaN whose payload is in its
 #: lower half alone; of "top bit" that bit is set, whatever it means; "least" is the least integer of a signed type,
-#: which has no negation; "alike": all numbers are one.
+#: which has no negation; "top" are floats of the largest exponent; "alike": all numbers are one.
 NUMBERS = (
-    "zero", "negative zero", "negative", "fraction", "wide", "large", "denormal", "infinity", "nan", "low nan",
-    "top bit", "least", "alike",
-)  # fmt: skip
+    "zero",
+    "negative zero",
+    "negative",
+    "fraction",
+    "wide",
+    "large",
+    "denormal",
+    "infinity",
+    "nan",
+    "low nan",
+    "top bit",
+    "least",
+    "top",
+    "alike",
+)
+
+#: The same of matrices: whether a wrong row, column or order of elements shows.
+OF_MATRICES = ("rows alike", "columns alike", "symmetric")  # fmt: skip
 
 #: The bits of the mantissa in the upper half.
 _MANTISSA = {ComponentType.float32: 0x7F}
@@ -48,7 +64,25 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
             "fraction": (finite & (numbers != whole)).any(),
             "denormal": ((numbers != 0) & (np.abs(numbers) < tiny)).any(),
             "infinity": np.isinf(numbers).any(),
+            "top": (finite & (np.abs(numbers) >= _top(component))).any(),
             "nan": np.isnan(numbers).any(),
             "low nan": (np.isnan(numbers) & ((bits & ((1 << width) - 1)) != 0) & (upper == 0)).any(),
         }
     return tuple(word for word in NUMBERS if found.get(word))
+
+
+def _top(component: ComponentType) -> float:
+    """The power of two at which the largest exponent of a type begins."""
+    greatest = float(ml_dtypes.finfo(component.dtype).max)
+    return 2.0 ** np.floor(np.log2(greatest))
+
+
+def matrix_has(bits: npt.NDArray[Any]) -> tuple[str, ...]:
+    """The classes of OF_MATRICES of a matrix by its bits, (instances, rows, columns): what holds of all instances."""
+    _, rows, columns = bits.shape
+    found = (
+        (bits == bits[:, :1]).all(),
+        (bits == bits[:, :, :1]).all(),
+        rows == columns and (bits == bits.transpose(0, 2, 1)).all(),
+    )
+    return tuple(word for word, holds in zip(OF_MATRICES, found, strict=True) if holds)

@@ -16,7 +16,7 @@ from cts.features.attributes import (
     word_of,
     words_of,
 )
-from cts.features.numbers import NUMBERS, numbers_in
+from cts.features.numbers import NUMBERS, OF_MATRICES, matrix_has, numbers_in
 from cts.features.sites import (
     PASSING,
     Given,
@@ -97,7 +97,9 @@ def _specialized(site: Site) -> Values:
 def _has(site: Site) -> Values:
     component = component_of(site.of)
     bits = site.view.results.get(site.of.name)
-    return None if component is None or bits is None else numbers_in(component, bits)
+    if component is None or bits is None:
+        return None
+    return (*numbers_in(component, bits), *(matrix_has(bits) if bits.ndim == 3 else ()))
 
 
 def _source(site: Site) -> Values:
@@ -122,7 +124,13 @@ VALUE = {
     "specialized": several(WORD, "constants of its type that are specialization constants", _specialized),
     "uses": several(NUMBER, "how often it is used", lambda s: (s.view.uses[s.of.name],)),
     "made": several("Instruction", "the instruction that gives it", _made),
-    "has": several(WORD, "what is among its numbers, by the oracle, in the last iteration", _has, NUMBERS, CONTENTS),
+    "has": several(
+        WORD,
+        "what is among its numbers, by the oracle, in the last iteration",
+        _has,
+        (*NUMBERS, *OF_MATRICES),
+        CONTENTS,
+    ),
     "memory": several("Memory", "where its numbers are loaded from, if they are", _source),
     "origin": several("Instruction", "the instruction that gives it, behind copies, bitcasts and the like", _origin),
 }

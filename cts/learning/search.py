@@ -99,7 +99,11 @@ def _grouped(text: str) -> str:
 def _kinds(finding: Site) -> list[str]:
     """The kinds of all that is in the finding."""
     own = dict.fromkeys(site.kind for site in finding.sites("Instruction"))
-    also = [k for k in ("Axis", "Function", "Expression", "Memory") if next(finding.sites(k), None) is not None]
+    also = [
+        k
+        for k in ("Axis", "Function", "Expression", "Memory", "Conversion")
+        if next(finding.sites(k), None) is not None
+    ]
     return [*own, *also, "Case"]
 
 
