@@ -15,6 +15,7 @@ from cts.model import dumps_case
 from cts.model.sweep import AREA
 from cts.oracle.trace import WrittenByConversion, WrittenByInstruction
 from cts.store.files import saved_case, saved_fault, saved_found
+from cts.verdict import Verdict
 
 #: Differing elements shown after the first; a saved report has more.
 SHOWN = 8
@@ -125,6 +126,13 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
     return shlex.join([*words, "--driver", result.shown_on])
 
 
+def learn(result: Result, save_dir: Path | None) -> str:
+    """The command that learns which cases fail like one that was kept for its cause; "" of other results."""
+    if not result.cause or save_dir is None or result.finding is None or result.verdict is Verdict.FLAKY:
+        return ""
+    return shlex.join(["cts", "learn", str(saved_case(result, save_dir)), "--driver", result.shown_on])
+
+
 def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, most: int | None) -> Iterator[str]:
     finding = result.finding
     yield title(result)
@@ -154,6 +162,8 @@ def _lines(result: Result, save_dir: Path | None, header: RunStarted | None, mos
     if finding is not None and finding.found is not None and save_dir is not None:
         path = shlex.quote(str(saved_found(result, save_dir)))
         yield f"as it was found, with {len(finding.found.program)} instructions: {path}"
+    if command := learn(result, save_dir):
+        yield f"which cases fail like it: {command}"
 
 
 def _how_far(finding: Finding) -> str:

@@ -20,6 +20,7 @@ from cts.driver import Outcome, SweepJob
 from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, Trouble
 from cts.model import load_case, written
 from cts.plugins import registry
+from cts.report.failure import failure
 from cts.running import processes
 from cts.running.counts import structure
 from cts.running.covered import Covered, chance
@@ -32,6 +33,7 @@ from cts.running.profiles import profile
 from cts.running.runner import Plan, run
 from cts.running.tasks import Examples, Task, TaskRunner
 from cts.store import Manifest, Run, create, load, resume
+from cts.store.files import saved_case
 from cts.store.merge import merge, merged_manifest
 from cts.verdict import Verdict
 from tests.cli.command_line import Cts, ran_in
@@ -104,6 +106,10 @@ def test_a_campaign_finds_and_keeps(alone: Run) -> None:
     (right,) = [r for r in alone.results if not r.cause]
     assert (right.name, right.verdict) == ("generated.reductions", Verdict.PASS)
     assert alone.footer is not None and alone.footer.exit_status == 1 and not alone.incomplete
+    found = next(r for r in alone.results if r.cause)
+    assert found.finding is not None
+    command = f"cts learn {saved_case(found, alone.path)} --driver {found.driver}"
+    assert failure(found, alone.path).endswith(f"which cases fail like it: {command}")
 
 
 def test_two_processes_find_the_same(alone: Run, tmp_path: Path) -> None:

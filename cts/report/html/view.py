@@ -12,7 +12,7 @@ from cts.judging.events import ExamplesJudged, Result
 from cts.model import dumps_case
 from cts.pictures import Limits
 from cts.plugins import registry
-from cts.report.failure import reproduce
+from cts.report.failure import learn, reproduce
 from cts.report.html.cards import Cited, Pictures, details, headline
 from cts.report.html.covered import covered_view
 from cts.report.html.testing import facts_tested
@@ -132,6 +132,7 @@ class _Cards:
             "name": name_of(result),
             "status": failure.status,
             "reproduce": reproduce(result, self.run.path),
+            "learn": learn(result, self.run.path),
             "headline": headline(explanation, finding),
             "description": finding.case.description if finding is not None else "",
             "case": kept,
