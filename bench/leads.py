@@ -101,7 +101,7 @@ def measured(name: str, area: str, seed: int) -> Mapping[str, Any]:
     except NotReduced:
         failing = Failing(case, attempt, expectation)
     start = time.perf_counter()
-    explained = explain(failing.case, driver, oracle)
+    explained = explain(failing.case, driver, oracle, found=case)
     seconds = time.perf_counter() - start
     shown = finding(failing.case, failing.attempt, failing.expectation, oracle)
     return found | {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -19,10 +20,11 @@ from cts.explain.elements import (
     trace_of,
     worst_elements,
 )
-from cts.explain.locate import STORES, locate, untouched
+from cts.explain.locate import STORES, Located, locate, untouched
 from cts.explain.model import KEPT, AsIf, Element, Explanation, Suspect
+from cts.explain.other_contents import other_contents
 from cts.explain.picture import picture
-from cts.explain.ranking import explaining, prioritised, suspects
+from cts.explain.ranking import LISTED, Evidence, Tried, expected, explaining, prioritised, suspects, together
 from cts.explain.results import Result
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
@@ -36,11 +38,16 @@ __all__ = ["AsIf", "Element", "Explanation", "Suspect", "explain"]
 
 
 def explain(
-    case: Case, driver: OpenDriver, oracle: Oracle | None = None, elements: Sequence[tuple[int, int]] = ()
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle | None = None,
+    elements: Sequence[tuple[int, int]] = (),
+    found: Case | None = None,
 ) -> Explanation:
     """What a valid case shows of a driver: of a failure or a crash, where it begins.
 
-    `elements` are the rows and columns to describe; without them, those of `worst_elements`. The driver runs the case,
+    `elements` are the rows and columns to describe; without them, those of `worst_elements`. `found` is the case before
+    it was reduced: it and the case with other contents say which of several causes it can be. The driver runs the case,
     and where it does not show its intermediate results versions of it that store them. Raises BadInput
     where the driver cannot run the case, or `elements` are outside the result.
     """
@@ -53,7 +60,7 @@ def explain(
     attempt = judge(driver, case, expectation)
     plain = Explanation(case.name, case.content_hash, driver.spec, attempt.verdict, attempt.detail)
     if attempt.verdict is Verdict.FAIL:
-        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements)
+        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found)
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):
         return ranked(shortest(plain, case, driver, oracle, attempt), case, oracle, expectation)
     return plain
@@ -67,6 +74,7 @@ def _of_failure(
     expectation: Expectation,
     attempt: Attempt,
     wanted: Sequence[tuple[int, int]],
+    found: Case | None,
 ) -> Explanation:
     located = locate(case, driver, oracle, expectation, attempt)
     known = structs.replace(plain, how=located.how, notes=located.notes)
@@ -81,10 +89,12 @@ def _of_failure(
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    as_if = explaining(case, oracle, result, result.index, attempt.outcome.memory)
+    seen = _seen(case, driver, oracle, attempt, located, result)
+    others = [] if wanted else list(_elsewhere(seen, case, found, driver, oracle))
+    as_if = tuple(t.as_if for t in _fitting(seen, others))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
-    suspected = suspects(case, located.index, as_if, result, steps_of(case, oracle, result), steps)
+    suspected = together(seen.suspects, [other.suspects for other in others])
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
@@ -95,7 +105,7 @@ def _of_failure(
         total=result.wrong.size,
         elements=tuple(describe_elements(case, oracle, expectation, located, places)),
         facts=tuple(s.fact for s in suspected),
-        suspects=suspected,
+        suspects=_said(suspected),
         as_if=as_if,
         picture=lines,
         picture_of=f"instance {instance} of {len(result.wrong)}",
@@ -104,6 +114,51 @@ def _of_failure(
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
     )
+
+
+class _Seen(NamedTuple):
+    """What a failing case shows of its cause: changes under which its values are right, and suspects."""
+
+    case: Case
+    op: str
+    tried: tuple[Tried, ...]
+    suspects: tuple[Evidence, ...]
+
+
+def _seen(case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt, located: Located, result: Result) -> _Seen:
+    assert attempt.outcome is not None
+    tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
+    steps = () if located.trace is None else located.trace.steps
+    suspected = suspects(case, located.index, tried, result, steps_of(case, oracle, result), steps)
+    op = "" if located.index is None else type(case.program[located.index]).__name__
+    return _Seen(case, op, tried, suspected)
+
+
+def _elsewhere(seen: _Seen, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
+    """The same of other cases that fail in an instruction of this kind: with other contents, and as it was found."""
+    for other in (*other_contents(case), *([] if found is None else [found])):
+        expectation = expected(other, oracle)
+        if expectation is None or refusal(driver, other) is not None:
+            continue
+        attempt = judge(driver, other, expectation)
+        if attempt.verdict is not Verdict.FAIL:
+            continue
+        located = locate(other, driver, oracle, expectation, attempt)
+        if located.result is not None:
+            shown = _seen(other, driver, oracle, attempt, located, located.result)
+            if shown.op == seen.op:
+                yield shown
+
+
+def _fitting(seen: _Seen, others: Sequence[_Seen]) -> Sequence[Tried]:
+    """The changes that fit with other contents, too; those of the case where none does."""
+    same = [{t.as_if.what for t in o.tried if t.as_if.exact} for o in others if o.case.program == seen.case.program]
+    fitting = [t for t in seen.tried if all(t.as_if.what in fit for fit in same)]
+    return fitting or seen.tried
+
+
+def _said(suspected: Sequence[Evidence]) -> tuple[Suspect, ...]:
+    return tuple(Suspect(s.fact, s.why) for s in suspected)
 
 
 def _values(result: Result, instance: int) -> tuple[tuple[int, int, int], ...]:
@@ -129,7 +184,7 @@ def ranked(
     index = known.instruction
     result = None if index is None else correct_result(case, expectation, index)
     suspected = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
-    return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=suspected)
+    return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=_said(suspected))
 
 
 def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[ElementIndex], Sequence[TraceStep]]:

@@ -12,11 +12,15 @@ from cts.model.operand import Factors
 
 
 class Change(NamedTuple):
-    """A changed case: what is different in it, in words, and the facts that forbid it."""
+    """A changed case: what is different in it, in words, and the facts that forbid it.
+
+    `of_number`: an operand has another number, of which there are many, so that one of them may give a value by chance.
+    """
 
     what: str
     facts: tuple[str, ...]
     case: Case
+    of_number: bool = False
 
 
 def with_instruction(case: Case, index: int, instruction: AnyInstruction) -> Case:
@@ -41,11 +45,11 @@ def of_numbers(case: Case, j: int) -> Iterator[Change]:
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{path} were {text}", instruction.explained_by, changed)
+                yield Change(f"program[{j}].{path} were {text}", instruction.explained_by, changed, of_number=True)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{field} were {text}", instruction.explained_by, changed)
+                yield Change(f"program[{j}].{field} were {text}", instruction.explained_by, changed, of_number=True)
 
 
 def _others(item: Any) -> Iterator[tuple[str, Any]]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.explain.changes import changes
-from cts.explain.model import AsIf, Suspect
+from cts.explain.model import AsIf
 from cts.explain.results import Mask, Result, compared
 from cts.judging.compare import compare
 from cts.judging.sentences import step_parts
@@ -28,15 +29,25 @@ SAMPLE = 24
 LISTED = 8
 MOST = 400
 
-#: Steps that every tensor access, copy or product takes. Were one of them wrong nearly every case would fail, so that
-#: of steps with the same evidence they are the least likely.
+#: Steps that every tensor access, copy, call, conversion or product takes. Were one of them wrong nearly every case
+#: would fail, so that of steps with the same evidence they are the least likely.
 _EVERYWHERE = frozenset({
     (StepKind.MATRIX_COORD_TO_LINEAR, "TA-031"), (StepKind.LINEAR_TO_SPAN_COORD, "TA-034"),
     (StepKind.IN_BOUNDS, "TA-035"), (StepKind.TENSOR_COORD_TO_LINEAR, "TA-030"), (StepKind.TENSOR_BYTE, "TA-036"),
-    (StepKind.CARRIED, "NU-014"), (StepKind.PRODUCT, "CV-018"),
+    (StepKind.CARRIED, "NU-014"), (StepKind.CALL, "CM-030"), (StepKind.CALL, "KM-011"),
+    (StepKind.EACH_COMPONENT, "KM-015"), (StepKind.ROW_AND_COLUMN, "CM-031"), (StepKind.OPERATION, "NU-012"),
+    (StepKind.READ_AS_THEY_ARE, "CV-035"), (StepKind.VECTOR_INPUT, "CV-030"),
 })  # fmt: skip
 
 ElementIndex = tuple[int, int, int]
+
+
+class Tried(NamedTuple):
+    """A change under which values are right, whether it is one of a number, and how many were tried before it."""
+
+    as_if: AsIf
+    of_number: bool
+    before: int
 
 
 def explaining(
@@ -45,17 +56,17 @@ def explaining(
     result: Result,
     index: int,
     memory: dict[str, npt.NDArray[np.uint8]],
-) -> tuple[AsIf, ...]:
+) -> tuple[Tried, ...]:
     """Changes of the case that make the actual values right ones, those that explain all elements first.
 
     Of a result within a loop and of a store, memory is compared instead.
     """
-    explanations: list[AsIf] = []
+    explanations: list[Tried] = []
     free = _free(oracle.expect(case))
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
-    for change in islice(changes(case, index), MOST):
-        expectation = _expected(change.case, oracle)
+    for tried, change in enumerate(islice(changes(case, index), MOST)):
+        expectation = expected(change.case, oracle)
         if expectation is None:
             continue
         if in_memory:
@@ -66,11 +77,12 @@ def explaining(
         else:
             given, exact = _given(case, expectation, result)
         if given:
-            explanations.append(AsIf(change.what, change.facts, given, wrong, exact))
-    best = [a for a in explanations if a.exact]
+            as_if = AsIf(change.what, change.facts, given, wrong, exact)
+            explanations.append(Tried(as_if, change.of_number, tried))
+    best = [t for t in explanations if t.as_if.exact]
     if not best:
-        best = sorted((a for a in explanations if 2 * a.given > a.wrong), key=lambda a: -a.given)[:1]
-    return tuple(best[:LISTED])
+        best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
+    return tuple(best)
 
 
 def _free(expectation: Expectation) -> int:
@@ -86,8 +98,8 @@ def _defined(case: Case, index: int) -> set[str]:
     return names
 
 
-def _expected(case: Case, oracle: Oracle) -> Expectation | None:
-    """None where the changed case is not valid."""
+def expected(case: Case, oracle: Oracle) -> Expectation | None:
+    """What a case leaves; None where it is not valid."""
     try:
         types_of(case)
         return None if oracle.violations(case) else oracle.expect(case)
@@ -129,43 +141,90 @@ class _Seen:
     example: TraceStep
 
 
+class Evidence(NamedTuple):
+    """A fact that may be broken, why, and how much speaks for it."""
+
+    fact: str
+    why: str
+    strength: float
+
+
+#: What speaks for a fact: a change of what the specification says, under which all values are right, more than a step
+#: that does something in the wrong elements alone; a change of a number, of which there are many, less where few values
+#: are wrong; and a step that every access takes least.
+NAMED, NUMBER, STEP, EVERYWHERE = 1.3, 1.1, 1.0, 0.6
+
+#: What is left of these where fewer distinct values than this are wrong: many a change gives one value.
+FEW, OF_FEW = 3, 0.75
+
+
 def suspects(
     case: Case,
     index: int | None,
-    as_if: Sequence[AsIf],
+    as_if: Sequence[Tried],
     result: Result | None,
     steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
-) -> tuple[Suspect, ...]:
+) -> tuple[Evidence, ...]:
     """Facts in the order of suspicion, each once, with the evidence for it.
 
-    First those of changes that explain every element, and those of program[`index`] where another
-    instruction gave the result; then by Ochiai's measure: the steps that do something in the wrong
-    elements and not in the right ones. Last `steps`, and facts that only take part.
+    First those of program[`index`] where another instruction gave the result; then by what speaks for them: changes
+    that explain every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the
+    right ones. Last `steps`, and facts that only take part.
     """
-    reasons: dict[str, str] = {}
+    found: dict[str, Evidence] = {}
+
+    def put(fact: str, why: str, strength: float) -> None:
+        if fact not in found or strength > found[fact].strength:
+            found[fact] = Evidence(fact, why, strength)
+
     own = () if index is None else case.program[index].explained_by
     kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
     if result is None or result.index != index:
-        reasons |= dict.fromkeys(own, kind)
-    for change in as_if:
+        for place, fact in enumerate(own):
+            put(fact, kind, 2.0 - place / 100)
+    few = OF_FEW if result is None or _distinct(result) < FEW else 1.0
+    for change, of_number, before in as_if:
         if change.exact:
-            for fact in change.facts:
-                reasons.setdefault(fact, f"all {change.wrong} wrong elements are as if {change.what}")
+            strength = (NUMBER * few if of_number else NAMED) - min(before, MOST) / 10000
+            for place, fact in enumerate(change.facts):
+                put(fact, f"all {change.wrong} wrong elements are as if {change.what}", strength - place / 100)
     if result is not None:
-        for fact, seen in _by_elements(result, steps_of):
-            reasons.setdefault(fact, _why(seen) if result.wrong.any() else _takes_part(seen.example))
+        for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
+            why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
+            most = EVERYWHERE if (seen.example.kind, fact) in _EVERYWHERE else STEP
+            put(fact, why, seen.score * most - min(place, 99) / 10000)
     for step in steps:
-        reasons.setdefault(step.fact, _takes_part(step))
-    for change in as_if:
+        put(step.fact, _takes_part(step), -1.0)
+    for change, _, _ in as_if:
         for fact in change.facts:
-            reasons.setdefault(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}")
+            put(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}", -2.0)
     for fact in own:
-        reasons.setdefault(fact, kind)
-    return tuple(Suspect(fact, why) for fact, why in reasons.items())
+        put(fact, kind, -3.0)
+    return tuple(sorted(found.values(), key=lambda e: -e.strength))
 
 
-def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
+def _distinct(result: Result) -> int:
+    """How many different wrong values there are."""
+    return len(np.unique(result.actual[result.wrong])) if result.wrong.any() else 0
+
+
+def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """The suspects of a case by what speaks for them there and in other cases of the same failure, on average."""
+    if not others:
+        return tuple(own)
+    least = min((e.strength for e in own), default=0.0) - 1
+    sums = {e.fact: e.strength for e in own}
+    for some in others:
+        here = {e.fact: e.strength for e in some}
+        for fact in sums:
+            sums[fact] += here.get(fact, min(least, 0.0))
+    count = 1 + len(others)
+    ordered = sorted(own, key=lambda e: -sums[e.fact])
+    return tuple(e._replace(strength=sums[e.fact] / count) for e in ordered)
+
+
+def prioritised(first: Sequence[Evidence], then: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """Some suspects before others, each fact once."""
     facts = {s.fact for s in first}
     return (*first, *(s for s in then if s.fact not in facts))
