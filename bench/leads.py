@@ -42,6 +42,9 @@ TABLE = Path(__file__).parents[1] / "tests" / "explain" / "causes.txt"
 #: Examples in which a bug is looked for; shares of leads that are promised: right, and at most misleading.
 EXAMPLES, RIGHT, MISLEADING = 3000, 0.8, 0.02
 
+#: Instructions that the reason for a suspicion names.
+_OP = re.compile(r"\b(?:Matrix|Vector)[A-Z]\w+|\b(?:If|Switch|Loop|Break|Continue|Return)\b")
+
 #: Guesses that say where elements come from.
 _ELSEWHERE = (BufferShifted, BufferTransposed, ElementReadInstead, ReadAtDistance, ReadInOtherSteps)
 
@@ -73,11 +76,13 @@ def causes() -> dict[str, Cause]:
 
 def led(cause: Cause, explained: Explanation) -> str:
     """What the first lead is: right, place, misleads or none."""
+    first = explained.suspects[0] if explained.suspects else None
+    named = {explained.op} if first is None else {explained.op, *_OP.findall(first.why)}
+    if first is not None and cause.has_fact(first.fact) and any(map(cause.has_op, named)):
+        return "right"
     if not explained.op:
         return "none"
-    if not cause.has_op(explained.op):
-        return "misleads"
-    return "right" if explained.facts and cause.has_fact(explained.facts[0]) else "place"
+    return "place" if cause.has_op(explained.op) else "misleads"
 
 
 def measured(name: str, area: str, seed: int) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from cts.model import (
     Order,
     ReduceMode,
     Store,
+    TensorViewSetClip,
     VectorConversion,
     VectorInstruction,
     VectorOperation,
@@ -58,7 +59,8 @@ def _permutations(case: Case, i: Any) -> Alternatives:
 
 def _views(case: Case, i: Any) -> Alternatives:
     if i.view is not None:
-        yield "had no view", ("TA-033", "TA-032"), structs.replace(i, view=None)
+        facts = ("TA-032", "TA-033") if any(isinstance(x, TensorViewSetClip) for x in case.program) else ("TA-033",)
+        yield "had no view", facts, structs.replace(i, view=None)
 
 
 def _vector_functions(case: Case, i: Any) -> Alternatives:

@@ -42,7 +42,7 @@ def of_blocks(case: Case, index: int) -> Iterator[Change]:
             opened.pop()
     for j in opened:
         i = case.program[j]
-        if not isinstance(i, If) and j != index:
+        if j != index:
             yield from of_numbers(case, j)
         if isinstance(i, If):
             for value, text in ((0, "never"), (1, "always")):

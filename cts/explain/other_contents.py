@@ -16,23 +16,32 @@ _MODULI = {1: 61, 2: 251, 4: 65521, 8: 65521}
 #: The same of 8-bit floats.
 _OF_FLOAT8 = 13
 
-#: Where the numbers of the buffers begin, the steps between them, and how much later those of the next buffer do.
-_SERIES = ((1, 1, 5), (3, 2, 1))
-
 
 def other_contents(case: Case) -> Iterator[Case]:
-    """The case with numbers of which neighbours differ, in one or the other order. They need not be valid."""
+    """The case with numbers of which neighbours differ: small ones, then those of the other sign or with the top bit.
+
+    They need not be valid.
+    """
     inputs = [n for n, b in case.buffers.items() if n not in written(case) and b.storage is not StorageClass.Workgroup]
-    for start, step, apart in _SERIES:
+    for series in (_small, _other):
         buffers = dict(case.buffers)
         for place, name in enumerate(inputs):
-            data = Data(iota=Iota(start + apart * place, step, _modulus(buffers[name].type, step)))
-            buffers[name] = structs.replace(buffers[name], data=data)
+            buffers[name] = structs.replace(buffers[name], data=Data(iota=series(buffers[name].type, place)))
         other = structs.replace(case, buffers=buffers)
         if inputs and other != case:
             yield other
 
 
-def _modulus(component: ComponentType, step: int) -> int:
-    whole = _OF_FLOAT8 if component.is_float and component.size == 1 else _MODULI[component.size]
-    return whole // step
+def _small(component: ComponentType, place: int) -> Iota:
+    return Iota(1 + 5 * place, 1, _modulus(component))
+
+
+def _other(component: ComponentType, place: int) -> Iota:
+    count = _modulus(component)
+    if component.is_signed or component.is_float:
+        return Iota(-1 - place, -1, count)
+    return Iota((1 << 8 * component.size) - count, 1, count)
+
+
+def _modulus(component: ComponentType) -> int:
+    return _OF_FLOAT8 if component.is_float and component.size == 1 else _MODULI[component.size]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cts.errors import BadInput
 from cts.explain.changes import changes
 from cts.explain.model import AsIf
+from cts.explain.needed import needed
 from cts.explain.results import Mask, Result, compared
 from cts.judging.compare import compare
 from cts.judging.sentences import step_parts
@@ -36,7 +37,8 @@ _EVERYWHERE = frozenset({
     (StepKind.IN_BOUNDS, "TA-035"), (StepKind.TENSOR_COORD_TO_LINEAR, "TA-030"), (StepKind.TENSOR_BYTE, "TA-036"),
     (StepKind.CARRIED, "NU-014"), (StepKind.CALL, "CM-030"), (StepKind.CALL, "KM-011"),
     (StepKind.EACH_COMPONENT, "KM-015"), (StepKind.ROW_AND_COLUMN, "CM-031"), (StepKind.OPERATION, "NU-012"),
-    (StepKind.READ_AS_THEY_ARE, "CV-035"), (StepKind.VECTOR_INPUT, "CV-030"),
+    (StepKind.READ_AS_THEY_ARE, "CV-035"), (StepKind.VECTOR_INPUT, "CV-030"), (StepKind.VECTOR_PRODUCT, "CV-018"),
+    (StepKind.MATRIX_BYTE, "KM-013"), (StepKind.VECTOR_BYTE, "CV-013"),
 })  # fmt: skip
 
 ElementIndex = tuple[int, int, int]
@@ -152,10 +154,17 @@ class Evidence(NamedTuple):
 #: What speaks for a fact: a change of what the specification says, under which all values are right, more than a step
 #: that does something in the wrong elements alone; a change of a number, of which there are many, less where few values
 #: are wrong; and a step that every access takes least.
-NAMED, NUMBER, STEP, EVERYWHERE = 1.3, 1.1, 1.0, 0.6
+NAMED, NUMBER, STEP, EVERYWHERE, CARRIED = 1.3, 1.1, 1.0, 0.6, 0.3
 
-#: What is left of these where fewer distinct values than this are wrong: many a change gives one value.
+#: What is left of these where fewer distinct values than this are wrong, if a number is changed or something left out:
+#: many a change gives one value.
 FEW, OF_FEW = 3, 0.75
+
+#: What is left of a step that another instruction takes before, as those that make a layout do.
+BEHIND = 0.55
+
+#: That a case has something which most have not speaks for its fact so much, and more beside other evidence.
+NEEDED, BESIDE = 0.62, 0.15
 
 
 def suspects(
@@ -186,14 +195,14 @@ def suspects(
     few = OF_FEW if result is None or _distinct(result) < FEW else 1.0
     for change, of_number, before in as_if:
         if change.exact:
-            strength = (NUMBER * few if of_number else NAMED) - min(before, MOST) / 10000
+            coarse = of_number or _leaves_out(change)
+            strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
                 put(fact, f"all {change.wrong} wrong elements are as if {change.what}", strength - place / 100)
     if result is not None:
         for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
             why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
-            most = EVERYWHERE if (seen.example.kind, fact) in _EVERYWHERE else STEP
-            put(fact, why, seen.score * most - min(place, 99) / 10000)
+            put(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
     for step in steps:
         put(step.fact, _takes_part(step), -1.0)
     for change, _, _ in as_if:
@@ -201,7 +210,25 @@ def suspects(
             put(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}", -2.0)
     for fact in own:
         put(fact, kind, -3.0)
+    for fact, what in needed(case):
+        known = found.get(fact)
+        if known is None or known.strength < NEEDED:
+            found[fact] = Evidence(fact, what, NEEDED)
+        found[fact] = found[fact]._replace(strength=found[fact].strength + BESIDE)
     return tuple(sorted(found.values(), key=lambda e: -e.strength))
+
+
+def _most(step: TraceStep, index: int) -> float:
+    """How much a step speaks for its fact that is taken in wrong elements alone."""
+    if (step.kind, step.fact) == (StepKind.CARRIED, "NU-014"):
+        return CARRIED
+    if step.instruction is not None and step.instruction != index:
+        return BEHIND
+    return EVERYWHERE if (step.kind, step.fact) in _EVERYWHERE else STEP
+
+
+def _leaves_out(change: AsIf) -> bool:
+    return change.what.endswith(("did nothing", "had no view", "all 0"))
 
 
 def _distinct(result: Result) -> int:

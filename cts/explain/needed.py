@@ -1,0 +1,70 @@
+"""What a failing case has that most cases do not need: a reduction takes away whatever it fails without.
+
+So where numbers alone leave the choice, what is left in the case speaks for the facts that say what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from cts.features.language import Condition, parse
+from cts.model import Case
+
+
+class Needed(NamedTuple):
+    """A fact, and what of it a case has."""
+
+    fact: str
+    what: str
+
+
+#: Conditions of cases by features, the facts that they speak for, and what they say in words.
+_NEEDED: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("times > 1", ("VK-057",), "is dispatched more than once"),
+    ("y > 1 or z > 1 or not (size_by == LocalSize)", ("VK-027",), "has workgroups of a shape or size of their own"),
+    ("robustness == robustBufferAccess2", ("VK-062", "VK-064"), "has robustness"),
+    ("robustness == robustBufferAccess", ("VK-063", "VK-060"), "has robustness"),
+    ("some(Return)", ("KM-024",), "has a Return"),
+    ("some(Break | Continue)", ("KM-022",), "has an exit from a loop"),
+    ("some(Switch)", ("KM-023",), "has a Switch"),
+    ("some(Function, writes > 0)", ("CM-035",), "has a function that stores"),
+    ("some(Function, reads > 0)", ("CM-032",), "has a function that loads"),
+    ("some(Function, extras in (pointer, integer, count, members))", ("CM-036",), "passes more than scalars and matrices"),
+    ("some(Function, kind == Helper)", ("CM-033",), "has functions that call others"),
+    ("some(VectorMatrixMul, input_interpretation in (int8_packed, uint8_packed))", ("CV-034",), "has a packed input"),
+    ("some(MatrixLoadTensor | MatrixStoreTensor, offset != 0)", ("TA-036",), "begins behind the start of a buffer"),
+    ("some(MatrixLoadTensor, given(decode))", ("TA-037",), "decodes blocks"),
+    ("some(TensorLayoutSetBlockSize)", ("TA-013",), "sets a block size"),
+    ("some(TensorLayoutSetStride)", ("TA-015",), "sets strides"),
+    ("some(TensorLayoutSetClampValue)", ("TA-017",), "sets a clamp value"),
+    ("count(TensorLayoutSlice) > 1", ("TA-016",), "has a slice of a slice"),
+    ("count(TensorLayoutSetDimension) > 1", ("TA-014",), "sets dimensions twice"),
+    ("some(TensorViewSetClip)", ("TA-032",), "has a clip"),
+    ("some(TensorViewSetStride)", ("TA-020",), "sets strides of a view"),
+    ("count(TensorViewSetDimension) > 1", ("TA-019",), "sets dimensions of a view twice"),
+)  # fmt: skip
+
+#: The facts of execution modes of floats.
+_MODES = {
+    "DenormPreserve": "NU-042",
+    "DenormFlushToZero": "NU-043",
+    "RoundingModeRTE": "NU-044",
+    "RoundingModeRTZ": "NU-044",
+    "SignedZeroInfNanPreserve": "NU-045",
+}
+
+
+@cache
+def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str], ...]:
+    return tuple((parse(text), facts, what) for text, facts, what in _NEEDED)
+
+
+def needed(case: Case) -> Iterator[Needed]:
+    """Facts that what is in a case speaks for."""
+    for condition, facts, what in _conditions():
+        if condition(case):
+            yield from (Needed(fact, f"the case {what}") for fact in facts)
+    for mode in dict.fromkeys(mode.value for modes in case.float_modes.values() for mode in modes):
+        yield Needed(_MODES[mode], f"the case asks for {mode}")
