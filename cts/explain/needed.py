@@ -14,10 +14,11 @@ from cts.model import Case
 
 
 class Needed(NamedTuple):
-    """A fact, and what of it a case has."""
+    """A fact, and what of it a case has; `alone`: that speaks for it where nothing else does."""
 
     fact: str
     what: str
+    alone: bool = True
 
 
 #: Conditions of cases by features, the facts that they speak for, and what they say in words.
@@ -31,11 +32,15 @@ _NEEDED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("some(Switch)", ("KM-023",), "has a Switch"),
     ("some(Function, writes > 0)", ("CM-035",), "has a function that stores"),
     ("some(Function, reads > 0)", ("CM-032",), "has a function that loads"),
-    ("some(Function, extras in (pointer, integer, count, members))", ("CM-036",), "passes more than scalars and matrices"),
+    ("some(Function, extras in (pointer, integer, count, members))", ("CM-036",), "passes more than numbers"),
     ("some(Function, kind == Helper)", ("CM-033",), "has functions that call others"),
     ("some(VectorMatrixMul, input_interpretation in (int8_packed, uint8_packed))", ("CV-034",), "has a packed input"),
     ("some(MatrixLoadTensor | MatrixStoreTensor, offset != 0)", ("TA-036",), "begins behind the start of a buffer"),
     ("some(MatrixLoadTensor, given(decode))", ("TA-037",), "decodes blocks"),
+)  # fmt: skip
+
+#: The same of what many cases have: it speaks for a fact beside other evidence alone.
+_BESIDE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("some(TensorLayoutSetBlockSize)", ("TA-013",), "sets a block size"),
     ("some(TensorLayoutSetStride)", ("TA-015",), "sets strides"),
     ("some(TensorLayoutSetClampValue)", ("TA-017",), "sets a clamp value"),
@@ -57,14 +62,15 @@ _MODES = {
 
 
 @cache
-def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str], ...]:
-    return tuple((parse(text), facts, what) for text, facts, what in _NEEDED)
+def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str, bool], ...]:
+    every = [(row, True) for row in _NEEDED] + [(row, False) for row in _BESIDE]
+    return tuple((parse(text), facts, what, alone) for (text, facts, what), alone in every)
 
 
 def needed(case: Case) -> Iterator[Needed]:
     """Facts that what is in a case speaks for."""
-    for condition, facts, what in _conditions():
+    for condition, facts, what, alone in _conditions():
         if condition(case):
-            yield from (Needed(fact, f"the case {what}") for fact in facts)
+            yield from (Needed(fact, f"the case {what}", alone) for fact in facts)
     for mode in dict.fromkeys(mode.value for modes in case.float_modes.values() for mode in modes):
         yield Needed(_MODES[mode], f"the case asks for {mode}")

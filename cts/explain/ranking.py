@@ -156,7 +156,7 @@ class Evidence(NamedTuple):
 #: are wrong; and a step that every access takes least.
 NAMED, NUMBER, STEP, EVERYWHERE, CARRIED = 1.3, 1.1, 1.0, 0.6, 0.3
 
-#: What is left of these where fewer distinct values than this are wrong, if a number is changed or something left out:
+#: What is left of these where fewer elements than this are wrong, if a number is changed or something left out:
 #: many a change gives one value.
 FEW, OF_FEW = 3, 0.75
 
@@ -192,7 +192,7 @@ def suspects(
     if result is None or result.index != index:
         for place, fact in enumerate(own):
             put(fact, kind, 2.0 - place / 100)
-    few = OF_FEW if result is None or _distinct(result) < FEW else 1.0
+    few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
     for change, of_number, before in as_if:
         if change.exact:
             coarse = of_number or _leaves_out(change)
@@ -210,11 +210,12 @@ def suspects(
             put(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}", -2.0)
     for fact in own:
         put(fact, kind, -3.0)
-    for fact, what in needed(case):
-        known = found.get(fact)
-        if known is None or known.strength < NEEDED:
+    for fact, what, alone in needed(case):
+        if alone and (fact not in found or found[fact].strength < NEEDED):
             found[fact] = Evidence(fact, what, NEEDED)
-        found[fact] = found[fact]._replace(strength=found[fact].strength + BESIDE)
+        if fact in found and found[fact].strength > 0:
+            more = BESIDE if alone else BESIDE / 3
+            found[fact] = found[fact]._replace(strength=found[fact].strength + more)
     return tuple(sorted(found.values(), key=lambda e: -e.strength))
 
 
@@ -229,11 +230,6 @@ def _most(step: TraceStep, index: int) -> float:
 
 def _leaves_out(change: AsIf) -> bool:
     return change.what.endswith(("did nothing", "had no view", "all 0"))
-
-
-def _distinct(result: Result) -> int:
-    """How many different wrong values there are."""
-    return len(np.unique(result.actual[result.wrong])) if result.wrong.any() else 0
 
 
 def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:

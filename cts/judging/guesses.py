@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from cts.judging.compare import Bits, Bytes, Differing, Divergence
-from cts.model import GUARD_BYTES, Case, ComponentType, initial_bits
+from cts.model import GUARD_BYTES, Accumulation, Case, ComponentType, Computation, initial_bits
 from cts.oracle.expectation import Expectation
 from cts.oracle.trace import ElementPlace
 
@@ -90,13 +90,17 @@ class BufferShifted(_Guess, frozen=True, tag="buffer-shifted"):
 
 
 class ElementReadInstead(_Guess, frozen=True, tag="element-read-instead"):
-    """An element of a buffer holds the initial value of element `read` of `source`, not that of `right`."""
+    """An element of a buffer holds the initial value of element `read` of `source`, not that of `right`.
+
+    `alone`: of no other wrong element it is known where its value is from, so that this may be chance.
+    """
 
     buffer: str
     element: int
     source: str
     read: int
     right: int
+    alone: bool = False
 
 
 class ReadAtDistance(_Guess, frozen=True, tag="read-at-distance"):
@@ -145,6 +149,7 @@ def guesses(
     `matrices` are the intermediate results of a driver that can look inside, else empty.
     """
     guessed: list[Guess] = list(_first_wrong_result(expectation, matrices))
+    moves = not any(isinstance(i, (Computation, Accumulation)) or getattr(i, "decode", None) for i in case.program)
     for group in divergence.groups:
         if group.guard:
             guessed.append(_overrun(case, group))
@@ -160,7 +165,8 @@ def guesses(
         guessed += _one_value(group, initial[index])
         guessed += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
         guessed += _shifted(group, index, contents, wanted)
-        guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
+        if moves:  # where values are computed, that one of a buffer comes out is chance
+            guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
     return tuple(guessed)
 
 
@@ -261,7 +267,8 @@ def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: 
         if not known.size:
             continue
         i = int(known[0])
-        yield ElementReadInstead(group.buffer, int(index[i]), name, int(actual[i]), int(wanted[i]))
+        alone = known.size == 1
+        yield ElementReadInstead(group.buffer, int(index[i]), name, int(actual[i]), int(wanted[i]), alone)
         if known.size < FEW:
             return
         distance = actual[known] - wanted[known]

@@ -70,8 +70,9 @@ def guess_text(guess: Guess) -> str:
         case BufferShifted(buffer, distance):
             direction = "high" if distance > 0 else "low"
             return f"values of {buffer} stand {abs(distance)} elements too {direction}: shifted by {distance}"
-        case ElementReadInstead(buffer, element, source, read, right):
-            return f"{buffer}[{element}] holds the value of {source}[{read}], where that of {source}[{right}] belongs"
+        case ElementReadInstead(buffer, element, source, read, right, alone):
+            where = f"{buffer}[{element}] holds the value of {source}[{read}], where that of {source}[{right}] belongs"
+            return f"{where} (weak: one element shows it)" if alone else where
         case ReadAtDistance(source, distance, elements):
             late = "after" if distance > 0 else "before"
             return f"elements of {source} are read {abs(distance)} {late} the right ones, all {elements} of them"
