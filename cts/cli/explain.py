@@ -28,9 +28,10 @@ def explain(
     """Find the first instruction whose result differs, and show how its elements should come about.
 
     Drivers that do not show their matrices and vectors run the case with every intermediate result
-    stored; whether the failure survives that is said.
+    stored; whether the failure survives that is said. Of several causes that fit, the case with other
+    contents, and as a run has found it, say which are likelier.
     """
-    from cts.cli.target import read, tell_if_not_validated
+    from cts.cli.target import read, read_found, tell_if_not_validated
     from cts.explain import explain as explained
     from cts.judging.sentences import to_json
     from cts.plugins import registry
@@ -42,11 +43,11 @@ def explain(
     check_json(json)
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
-    case = read(target, oracle)
+    case, found = read(target, oracle), read_found(target, oracle)
     tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened):
-        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements)
+        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements, found)
     write_json(json, to_json(explanation))
     if not is_stdout(json):
         _print(explanation)

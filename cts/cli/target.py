@@ -43,6 +43,12 @@ def read(target: str, oracle: Oracle) -> Case:
     return corpus.read(corpus.find_one(target), oracle)
 
 
+def read_found(target: str, oracle: Oracle) -> Case | None:
+    """The case before it was reduced to the one that a user names, where a run has kept both."""
+    path = Path(target).with_suffix(".found.yaml")
+    return read(str(path), oracle) if target.endswith(".yaml") and path.is_file() else None
+
+
 def tell_if_not_validated() -> None:
     """Say on stderr where nothing validates the modules that the verb makes."""
     from cts.running.opening import not_validated

@@ -107,7 +107,7 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
 
 def _heading(group: Group) -> str:
     cause = group.cause
-    what = " ".join(part for part in (cause.instruction or "no instruction known", cause.fact) if part)
+    what = " ".join(part for part in (cause.instruction or "unexplained", cause.fact) if part)
     how = next((f.how for f in group.failures if f.how), "")
     verdicts = ", ".join(dict.fromkeys(f.result.verdict.value for f in group.failures))
     count = f"{len(group.failures)} failure{'s' if len(group.failures) > 1 else ''}"

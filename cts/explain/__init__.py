@@ -94,7 +94,7 @@ def _of_failure(
     as_if = tuple(t.as_if for t in _fitting(seen, others))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
-    suspected = together(seen.suspects, [other.suspects for other in others])
+    suspected = _said(together(seen.suspects, [other.suspects for other in others]))
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
@@ -105,7 +105,7 @@ def _of_failure(
         total=result.wrong.size,
         elements=tuple(describe_elements(case, oracle, expectation, located, places)),
         facts=tuple(s.fact for s in suspected),
-        suspects=_said(suspected),
+        suspects=suspected,
         as_if=as_if,
         picture=lines,
         picture_of=f"instance {instance} of {len(result.wrong)}",

@@ -13,6 +13,9 @@ INSTRUMENTED = "instrumented"
 MEMORY = "memory only"
 SHORTENED = "by shorter programs"
 
+#: Fewer wrong elements than this are weak evidence: many a change of a number gives one value.
+FEW = 3
+
 #: The most wrong elements of which an explanation keeps what they were.
 KEPT = 1024
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.explain.changes import changes
-from cts.explain.model import AsIf
+from cts.explain.model import FEW, AsIf, Suspect
 from cts.explain.needed import needed
 from cts.explain.results import Mask, Result, compared
 from cts.judging.compare import compare
@@ -158,7 +158,7 @@ NAMED, NUMBER, STEP, EVERYWHERE, CARRIED = 1.3, 1.1, 1.0, 0.6, 0.3
 
 #: What is left of these where fewer elements than this are wrong, if a number is changed or something left out:
 #: many a change gives one value.
-FEW, OF_FEW = 3, 0.75
+OF_FEW = 0.75
 
 #: What is left of a step that another instruction takes before, as those that make a layout do.
 BEHIND = 0.55
@@ -247,7 +247,7 @@ def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> t
     return tuple(e._replace(strength=sums[e.fact] / count) for e in ordered)
 
 
-def prioritised(first: Sequence[Evidence], then: Sequence[Evidence]) -> tuple[Evidence, ...]:
+def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
     """Some suspects before others, each fact once."""
     facts = {s.fact for s in first}
     return (*first, *(s for s in then if s.fact not in facts))

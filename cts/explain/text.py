@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.explain.model import Element, Explanation
+from cts.explain.model import FEW, Element, Explanation
 from cts.explain.picture import LEGEND
 from cts.judging.sentences import step_text
 from cts.verdict import Verdict
@@ -51,7 +51,8 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield from ((line, "") for line in _element(x, element))
     if x.as_if:
         yield "", ""
-        yield "the actual values are what would be right if", ""
+        weak = f" (weak: {x.wrong} wrong of {x.total} elements)" if x.wrong < FEW else ""
+        yield f"the actual values are what would be right if{weak}", ""
         for change in x.as_if:
             extent = "" if change.exact else f" ({change.given} of {change.wrong} wrong elements)"
             yield f"  {change.what}{extent}: {', '.join(change.facts)}", ""

@@ -84,7 +84,8 @@ class Bundles:
         seen = Seen(spec, identity(driver), result.verdict, detail, reported, driver.capabilities.stage)
         said: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
         if not self._time_is_up():
-            said = explanation(reported.case, driver, oracle, result.verdict)
+            before = original or reported.found
+            said = explanation(reported.case, driver, oracle, result.verdict, before)
         size = described.capabilities["subgroup_size"]
         return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)
 

@@ -78,14 +78,19 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
     return Subject(case, oracle.expect(case), size, seen, said)
 
 
-def explanation(case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict) -> Explanation | str:
-    """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time."""
+def explanation(
+    case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict, found: Case | None = None
+) -> Explanation | str:
+    """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time.
+
+    `found` is the case before it was reduced.
+    """
     from cts.explain import explain
 
     if not verdict.is_finding or verdict is Verdict.FLAKY:
         return ""
     try:
-        return explain(case, driver, oracle)
+        return explain(case, driver, oracle, found=found)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
         return f"not explained: {described(e)}"
 

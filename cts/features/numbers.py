@@ -73,8 +73,8 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
 
 def _top(component: ComponentType) -> float:
     """The power of two at which the largest exponent of a type begins."""
-    greatest = float(ml_dtypes.finfo(component.dtype).max)
-    return 2.0 ** np.floor(np.log2(greatest))
+    greatest = float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]
+    return float(2.0 ** np.floor(np.log2(greatest)))
 
 
 def matrix_has(bits: npt.NDArray[Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cts.judging.events import Finding
-from cts.judging.guesses import WrongBeforeStore
+from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.judge import Attempt
 from cts.oracle.trace import StepKind, WrittenByInstruction
 
@@ -16,30 +16,47 @@ _BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTH
 def suspected(attempt: Attempt, finding: Finding | None) -> str:
     """The suspected cause of a failure: its verdict, and the instruction and fact that its first wrong byte leads to.
 
-    Without a finding, the verdict and the first line of what the driver said.
+    Where the driver shows no values between loads and stores, none of these is known: then what the first wrong byte
+    comes from. Without a finding, the verdict and the first line of what the driver said.
     """
     if finding is None or not finding.counts:
         return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
-    return f"{attempt.verdict.value}: {' '.join(filter(None, named_by(finding))) or 'no instruction known'}"
+    named = " ".join(filter(None, named_by(finding)))
+    return f"{attempt.verdict.value}: {named or _unexplained(finding)}"
+
+
+def _unexplained(finding: Finding) -> str:
+    parts = _parts(finding)
+    stored = parts[1][0] if len(parts) > 1 else parts[0][0] if parts else ""
+    return f"unexplained, of what {stored} gives" if stored else "unexplained"
 
 
 def named_by(finding: Finding) -> tuple[str, str]:
     """The instruction and the fact that a finding itself speaks for, empty where it speaks for none.
 
-    Where the matrix is wrong before it is stored, that is the instruction which the address leads to after
-    the store; of its facts, the first one that the case says it is about.
+    Where the matrix is wrong before it is stored, that is the instruction which the address leads to after the store,
+    and where it is right, the store; of its facts, the first one that the case says it is about. Where the driver does
+    not show the matrix, only what writes memory without another instruction before it.
     """
+    parts = _parts(finding)
+    if not parts:
+        return (finding.writer.op if isinstance(finding.writer, WrittenByInstruction) else ""), ""
+    wrong, right = (any(isinstance(g, kind) for g in finding.guesses) for kind in (WrongBeforeStore, RightBeforeStore))
+    if len(parts) > 1 and not wrong and not right:
+        return "", ""
+    instruction, facts = parts[1 if len(parts) > 1 and wrong else 0]
+    return instruction, _most_likely(facts, finding.case.covers)
+
+
+def _parts(finding: Finding) -> list[tuple[str, list[str]]]:
+    """The instructions that the first wrong byte comes through, the store first, and the facts of each."""
     parts: list[tuple[str, list[str]]] = []
     for step in finding.steps:
         if step.kind in _BEGINNINGS:
             parts.append((str(step.names["op"]), []))
         if parts:
             parts[-1][1].append(step.fact)
-    if not parts:
-        return (finding.writer.op if isinstance(finding.writer, WrittenByInstruction) else ""), ""
-    before_the_store = len(parts) > 1 and any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
-    instruction, facts = parts[1 if before_the_store else 0]
-    return instruction, _most_likely(facts, finding.case.covers)
+    return parts
 
 
 def _most_likely(facts: Sequence[str], covers: Sequence[str]) -> str:

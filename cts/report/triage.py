@@ -28,7 +28,7 @@ GUESSED = "guessed from the address of the first wrong element"
 class Cause:
     """What failures may have in common.
 
-    `verdict` is that of most of them. `instruction` and `fact` are those that most of them speak for, empty where
+    `verdict` is that of all of them. `instruction` and `fact` are those that most of them speak for, empty where
     nothing does. All cases have `traits`, and so have `passing` of the `passed` cases of the corpus that pass.
     """
 
@@ -107,11 +107,11 @@ _Speaking = tuple[Failure, str, str]
 
 
 def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
-    """Failures that cannot have one cause: of other drivers, and those that a baseline gives another reason."""
-    groups: dict[tuple[str, ...], list[_Speaking]] = {}
+    """Failures that cannot have one cause: of other drivers or verdicts, or with another reason in a baseline."""
+    groups: dict[tuple[str, str, Verdict, str], list[_Speaking]] = {}
     for one in failures:
         result = one[0].result
-        groups.setdefault((result.driver, result.shown_on, result.known), []).append(one)
+        groups.setdefault((result.driver, result.shown_on, result.verdict, result.known), []).append(one)
     return list(groups.values())
 
 
@@ -136,10 +136,9 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
 def _group(failures: list[_Speaking], common: tuple[str, ...] = (), passing: int = 0, passed: int = 0) -> Group:
     """Failures of one cause, named by a vote of theirs."""
     first = failures[0][0].result
-    verdict = Counter(one[0].result.verdict for one in failures).most_common(1)[0][0]
     instruction = _most_named(one[1] for one in failures)
     fact = _most_named(one[2] for one in failures if one[1] == instruction)
-    cause = Cause(first.driver, verdict, instruction, fact, common, passing, passed)
+    cause = Cause(first.driver, first.verdict, instruction, fact, common, passing, passed)
     return Group(cause, tuple(one[0] for one in failures))
 
 
@@ -162,7 +161,9 @@ def _passed(run: Run, driver: str) -> list[frozenset[str]]:
 
 
 def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, str, str]:
-    """The instruction, the fact, and how they are known."""
+    """The instruction, the fact, and how they are known. What does not end has no fact: no number of it is wrong."""
+    if explanation is not None and explanation.op and result.verdict is not Verdict.FAIL:
+        return explanation.op, "", explanation.how
     if explanation is not None and (explanation.op or explanation.facts):
         return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
     instruction, fact = named_by(result.finding) if result.finding is not None else ("", "")

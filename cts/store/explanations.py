@@ -89,7 +89,7 @@ def _on_driver(
             case = result.finding.case
             tell(f"explaining {case.name} on {driver}")
             try:
-                explanation = explain(case, opened)
+                explanation = explain(case, opened, found=result.finding.found)
             except CtsError as e:
                 tell(str(e))
                 continue

@@ -60,6 +60,13 @@ class WorkerProcess(ChildProcess[Reply]):
         self.send(frame(message))
 
 
+#: What to do where the driver ends or blocks the worker, and where the worker never says anything.
+_OF_DRIVER = "another driver, or report the call to the vendor of this one: VK_DRIVER_FILES names the driver to be used"
+_OF_COMMAND = (
+    "a command of the option `worker` that reaches its machine, and Python >= 3.11 there with vulkan, cffi and msgspec"
+)
+
+
 class WorkerKilled(HarnessTrouble):
     """The worker was killed from outside before it was ready."""
 
@@ -200,8 +207,7 @@ def _of_our_version(devices: Devices) -> Devices:
 
 def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
     """The reply to a request of the greeting. Raises HarnessTrouble."""
-    deadline = time.monotonic() + timeout
-    reply: Reply | Ended | None = worker.receive(deadline - time.monotonic())
+    call, reply = _answer(worker, "", timeout)
     if isinstance(reply, kind):
         return reply
     if isinstance(reply, Failed):
@@ -210,13 +216,16 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
             code = "no-device"
             remedy = "install a Vulkan driver there, or name another machine with the option `worker`"
     else:
-        code, remedy = "worker-start", "the worker needs Python >= 3.11 with vulkan, cffi and msgspec"
-        what = f"no answer within {timeout:g} s" if reply is None else f"expected {kind.__name__}, got {reply}"
+        code, remedy = "worker-start", _OUR_WORKER
+        what = f"expected {kind.__name__}, got {reply}"
+        if reply is None:
+            what = f"no answer within {timeout:g} s" + (f", in {call}" if call else "")
+            remedy = _OF_DRIVER if call else _OF_COMMAND
         if isinstance(reply, Ended):
-            what = reply.detail
-            remedy = f"{remedy}; {_OUR_WORKER}" if reply.how == "garbage" else remedy
+            what = f"{reply.detail}, in {call}" if call else reply.detail
             if reply.how == "killed":
                 raise WorkerKilled(code, f"{what}, from outside", "the Vulkan worker", "enough memory for it")
+            remedy = f"{_OF_COMMAND}; {_OUR_WORKER}" if reply.how == "garbage" else _OF_DRIVER if call else _OF_COMMAND
     words = worker.last_words()
     raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
 

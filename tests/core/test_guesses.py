@@ -111,7 +111,9 @@ def test_source_element() -> None:
     def wrong(tile: npt.NDArray[np.uint16]) -> None:
         tile[1, 2] = SOURCE[9, 9]
 
-    assert "dst[10] holds the value of src[153], where that of src[53] belongs (weak: one element shows it)" in guessed(changed(wrong))
+    assert "dst[10] holds the value of src[153], where that of src[53] belongs (weak: one element shows it)" in guessed(
+        changed(wrong)
+    )
 
 
 def test_constant_source_distance() -> None:

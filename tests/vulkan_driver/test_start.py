@@ -17,7 +17,7 @@ from cts.cli.app import app
 from cts.driver_options import parse
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import Options
-from cts.drivers.vulkan.start import choose
+from cts.drivers.vulkan.start import WorkerProcess, choose, expect
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
     Devices,
@@ -297,3 +297,30 @@ def test_a_worker_as_a_program_says_what_it_takes(arguments: list[str], tmp_path
     path.write_bytes(package.zipapp())
     ran = subprocess.run([sys.executable, str(path), *arguments], capture_output=True, text=True, check=False)
     assert ran.returncode == 1 and ran.stderr == "usage: worker.pyz [--answers [NUMBER OF A DEVICE]]\n"
+
+
+_DYING = """
+import os, sys
+from cts.drivers.vulkan.worker.protocol import Asking, frame
+for call in {calls!r}:
+    sys.stdout.buffer.write(frame(Asking(call)))
+sys.stdout.flush()
+os.abort()
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "said", "remedy"),
+    [
+        (("vkCreateInstance", "vkEnumeratePhysicalDevices"), "SIGABRT, in vkEnumeratePhysicalDevices", "vendor"),
+        ((), "SIGABRT", "Python >= 3.11"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a process that aborts has a status of its own there")
+def test_who_ended_the_worker_is_said(calls: tuple[str, ...], said: str, remedy: str) -> None:
+    worker = WorkerProcess([sys.executable, "-c", _DYING.format(calls=calls)])
+    with pytest.raises(HarnessTrouble) as trouble:
+        expect(worker, Devices, 60)
+    worker.kill()
+    assert said in trouble.value.what and remedy in trouble.value.remedy
+    assert ("in vk" in trouble.value.what) == bool(calls)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -15,8 +15,8 @@ import msgspec
 import vulkan as vk
 
 from .extensions import Chain
-from .lists import Selector
-from .protocol import Description, DeviceSummary, DeviceType, MatrixRow, Property
+from .lists import FLEXIBLE_DIMENSIONS, MATRICES, MATRICES2, VECTORS, Selector
+from .protocol import Description, DeviceSummary, DeviceType, MatrixRow, Property, VectorRow
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 from .queue_families import COMPUTE
 from .tables import FEATURES, PROPERTIES
@@ -46,9 +46,13 @@ class NoDevice(Exception):
 
 
 class Instance:
-    """One VkInstance with its devices. `messages` collects what the validation layer says."""
+    """One VkInstance with its devices. `messages` collects what the validation layer says.
 
-    def __init__(self, *, validation: bool) -> None:
+    `announce` is told of each call that a driver may not survive, before it is made.
+    """
+
+    def __init__(self, *, validation: bool, announce: Callable[[str], None] = lambda call: None) -> None:
+        self._announce = announce
         self.messages: list[str] = []
         #: Whether calls that the layer objects to end there, instead of going on to the driver.
         self.stops_rejected = False
@@ -66,6 +70,7 @@ class Instance:
         known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
         extensions = [_DEBUG_UTILS] if validation or _DEBUG_UTILS in known else []
         messenger = self._messenger() if extensions else None
+        announce("vkCreateInstance")
         try:
             self.handle = vk.vkCreateInstance(
                 vk.VkInstanceCreateInfo(
@@ -80,6 +85,7 @@ class Instance:
             raise NoDevice(f"vkCreateInstance: {type(e).__name__}: no usable Vulkan driver") from e
         if messenger is not None:
             vk.vkGetInstanceProcAddr(self.handle, "vkCreateDebugUtilsMessengerEXT")(self.handle, messenger, None)
+        announce("vkEnumeratePhysicalDevices")
         try:
             self.physical = list(vk.vkEnumeratePhysicalDevices(self.handle))
         except vk.VkError as e:
@@ -143,6 +149,7 @@ class Instance:
         return tuple((int(f.queueFlags), int(f.queueCount)) for f in families)
 
     def extensions(self, index: int) -> frozenset[str]:
+        self._announce("vkEnumerateDeviceExtensionProperties")
         listed = vk.vkEnumerateDeviceExtensionProperties(self.physical[index], None)
         return frozenset(e.extensionName for e in listed)
 
@@ -151,12 +158,14 @@ class Instance:
         device, extensions = self.physical[index], self.extensions(index)
         chain = Chain(t for t in FEATURES[1:] if not t.extension or t.extension in extensions)
         features = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
+        self._announce("vkGetPhysicalDeviceFeatures2")
         vk.lib.vkGetPhysicalDeviceFeatures2(device, features)
         supported = {name: bool(getattr(features.features, name)) for name in FEATURES[0].members}
         for _, members in chain.values():
             supported.update({name: bool(value) for name, value in members.items()})
         structures = self.core_properties(index)
         further = Chain(t for t in PROPERTIES if t.extension in extensions)
+        self._announce("vkGetPhysicalDeviceProperties2")
         vk.lib.vkGetPhysicalDeviceProperties2(
             device,
             vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": further.head or vk.ffi.NULL}),
@@ -168,7 +177,7 @@ class Instance:
             features=supported,
             properties=structures,
             matrices=tuple(self._matrices(device, extensions, supported, structures)),
-            vectors=tuple(query_vectors(self.handle, device)) if "VK_NV_cooperative_vector" in extensions else (),
+            vectors=tuple(self._vectors(device, extensions)),
             processors=_processors(),
             layer=self._layer,
             queues=self.queue_families(index),
@@ -195,16 +204,25 @@ class Instance:
     ) -> Iterator[MatrixRow]:
         """Only what the device has is asked: the loader's entry points call through null pointers otherwise."""
         if "VK_KHR_cooperative_matrix" in extensions:
+            self._announce(MATRICES.command)
             yield from query_matrices(self.handle, device)
         if "VK_NV_cooperative_matrix2" in extensions:
+            self._announce(FLEXIBLE_DIMENSIONS.command)
             yield from query_flexible_dimensions(self.handle, device)
         if features.get("cooperativeMatrixProperties2"):
+            self._announce(MATRICES2.command)
             for selector in _selectors(features, properties):
                 yield from query_matrices2(self.handle, device, selector)
+
+    def _vectors(self, device: Any, extensions: frozenset[str]) -> Iterator[VectorRow]:
+        if "VK_NV_cooperative_vector" in extensions:
+            self._announce(VECTORS.command)
+            yield from query_vectors(self.handle, device)
 
     def _core_properties(self, index: int) -> tuple[Any, dict[str, dict[str, Property]]]:
         """VkPhysicalDeviceProperties, and the structures of Vulkan 1.1 to 1.3 where the device has them."""
         device = self.physical[index]
+        self._announce("vkGetPhysicalDeviceProperties2")
         properties = vk.vkGetPhysicalDeviceProperties(device)
         if properties.apiVersion < API_VERSION:
             return properties, {}
