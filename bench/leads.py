@@ -4,7 +4,7 @@ Each planted bug of the emulator is found in its area, its case reduced and expl
 what the bug is, so that the first lead, the instruction and the fact that are named first, is *right*, names the
 *place* alone, *misleads* to another instruction, or is *none*. A guess ("looks like") misleads where it says that
 elements come from elsewhere, and numbers are wrong. Exit status 1 where fewer leads are right, or more mislead, than is
-promised.
+promised. `--memory-only` hides matrices and vectors, as a device does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cts.capabilities import Capabilities
+from cts.driver import Driver, Job, Outcome
 from cts.drivers.emulator.mutants.catalogue import mutants
 from cts.explain import explain
 from cts.explain.model import Explanation
@@ -85,9 +88,30 @@ def led(cause: Cause, explained: Explanation) -> str:
     return "place" if cause.has_op(explained.op) else "misleads"
 
 
-def measured(name: str, area: str, seed: int) -> Mapping[str, Any]:
+class Counted:
+    """A driver whose runs are counted, and that shows nothing but memory where that is said."""
+
+    def __init__(self, driver: Driver, *, memory_only: bool) -> None:
+        self.name, self.runs = driver.name, 0
+        self._driver, self._memory_only = driver, memory_only
+
+    def capabilities(self) -> Capabilities:
+        return self._driver.capabilities()
+
+    def run(self, job: Job) -> Outcome:
+        self.runs += 1
+        outcome = self._driver.run(job)
+        return replace(outcome, matrices={}) if self._memory_only else outcome
+
+    def close(self) -> None:
+        self._driver.close()
+
+
+def measured(name: str, area: str, seed: int, *, memory_only: bool) -> Mapping[str, Any]:
     """A mutant that is found, reduced and explained."""
-    cause, driver, oracle = causes()[name], open_driver(f"emulator:mutant={name}"), registry.oracle()
+    cause, opened, oracle = causes()[name], open_driver(f"emulator:mutant={name}"), registry.oracle()
+    counted = Counted(opened.driver, memory_only=memory_only)
+    driver = replace(opened, driver=counted)
     settings = profile("default", seed=seed)
     found: dict[str, Any] = {"mutant": name, "area": area}
     draws = Draws(registry.area(area)(driver.capabilities), seed)
@@ -105,7 +129,7 @@ def measured(name: str, area: str, seed: int) -> Mapping[str, Any]:
         failing = Shrinker(driver, oracle, settings, ignore).shrunk(draws, number, case, Verdict.FAIL)
     except NotReduced:
         failing = Failing(case, attempt, expectation)
-    start = time.perf_counter()
+    start, before = time.perf_counter(), counted.runs
     explained = explain(failing.case, driver, oracle, found=case)
     seconds = time.perf_counter() - start
     shown = finding(failing.case, failing.attempt, failing.expectation, oracle)
@@ -119,6 +143,7 @@ def measured(name: str, area: str, seed: int) -> Mapping[str, Any]:
         "why": explained.suspects[0].why if explained.suspects else "",
         "looks": [guess_text(g) for g in shown.guesses],
         "seconds": round(seconds, 2),
+        "runs": counted.runs - before,
         "hash": failing.case.content_hash,
     }
 
@@ -134,12 +159,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--mutants", default=".*", metavar="REGEX", help="those whose names match")
+    parser.add_argument("--memory-only", action="store_true")
     given = parser.parse_args()
     chosen = [m for m in mutants() if re.fullmatch(given.mutants, m.name)]
     tally: dict[str, Counter[str]] = defaultdict(Counter)
+    task = partial(measured, seed=given.seed, memory_only=given.memory_only)
+    most: Counter[str] = Counter()
     with ProcessPoolExecutor(given.processes) as pool:
-        for future in as_completed([pool.submit(measured, m.name, m.area, given.seed) for m in chosen]):
+        for future in as_completed([pool.submit(task, m.name, m.area) for m in chosen]):
             one = future.result()
+            most |= Counter({"seconds": one.get("seconds", 0), "runs": one.get("runs", 0)})
             for area in (one["area"], "all"):
                 tally[area][one["lead"]] += 1
                 tally[area]["guess misleads"] += one.get("guess") == "misleads"
@@ -150,6 +179,7 @@ def main() -> int:
     print(f"{'area':20}" + "".join(f"{c:>16}" for c in columns), file=sys.stderr)
     for area, counts in sorted(tally.items(), key=lambda item: item[0] == "all"):
         print(f"{area:20}" + "".join(f"{counts[c]:16}" for c in columns), file=sys.stderr)
+    print(f"the longest explanation took {most['seconds']} s, the one of most runs {most['runs']}", file=sys.stderr)
     every = tally["all"]
     kept = every["right"] >= RIGHT * len(chosen) and every["misleads"] <= MISLEADING * len(chosen)
     return int(not kept)

@@ -55,7 +55,8 @@ MOST_BYTES = 1 << 26
 #: What slots hold before: a number of every component type.
 BEFORE = 64
 
-#: Rows of slots begin at multiples of so many bytes: enough for every device (VK-040, CV-013).
+#: Rows of slots begin at multiples of so many bytes, shorter rows of a matrix at multiples of their own: enough for
+#: every device (VK-040, CV-013).
 ALIGNMENT = 16
 
 
@@ -264,8 +265,11 @@ def _buffer_name(case: Case, component: ComponentType) -> str:
 def _slots(case: Case, point: Point, start: int) -> Slots:
     shape = point.shape
     rows, cols = (shape.rows, shape.cols) if isinstance(shape, MatrixShape) else (1, getattr(shape, "length", 1))
+    row = cols * shape.component.size
+    alignment = min(row, ALIGNMENT) if isinstance(shape, MatrixShape) else ALIGNMENT
+    start = -(-start // alignment) * alignment
     # Between rows is a gap, so that a store which writes too much is not taken for a wrong result.
-    pitch = (-(-cols * shape.component.size // ALIGNMENT) + 1) * ALIGNMENT
+    pitch = (-(-row // alignment) + 1) * alignment
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(shape) else 1)
     instances = math.prod(case.dispatch.workgroups) * each
     return Slots(point, _buffer_name(case, shape.component), start, rows, cols, pitch, instances)

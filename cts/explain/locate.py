@@ -25,6 +25,7 @@ from cts.model import (
     Load,
     MatrixShape,
     Pointer,
+    Return,
     ScalarType,
     Store,
     VectorAtomicAdd,
@@ -160,8 +161,14 @@ def _instrumented(search: _Search) -> Located | bool:
 def _believed(search: _Search, first: Result, results: Sequence[Result]) -> bool:
     """Whether a wrong result that was stored may be what was computed: not where the driver shows a right one.
 
-    A driver shows the last iteration of loops, so that is compared.
+    Nor where all that is wrong was not stored at all, though nothing leads past the store. A driver shows the last
+    iteration of loops, so that is compared.
     """
+    if first.block is None and not any(isinstance(i, Return) for i in search.case.program):
+        before = encode(first.component, [BEFORE])[0]
+        if (first.actual[first.wrong] == before).all():
+            search.notes.append(f"{first.name!r} is not stored where it is wrong: the store is wrong")
+            return False
     known = search.shown.get(first.name)
     if known is None or known.wrong.any() or first.block is not None:
         return True

@@ -13,10 +13,12 @@ from cts.errors import BadInput
 from cts.explain import Explanation, explain
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
+from cts.explain.needed import needed
+from cts.explain.other_contents import other_contents
 from cts.explain.text import lines
 from cts.judging.judge import OpenDriver, judge
 from cts.judging.sentences import step_parts
-from cts.model import Case, MatrixMulAdd, MatrixStore, loads_case
+from cts.model import Case, MatrixMulAdd, MatrixStore, initial_bits, loads_case
 from cts.oracle.trace import StepKind
 from cts.running.opening import open_driver
 from cts.verdict import Verdict
@@ -250,3 +252,83 @@ def test_nothing_to_explain() -> None:
     nothing = replace(driver, capabilities=replace(driver.capabilities, features=frozenset()))
     with pytest.raises(BadInput, match="does not run the case"):
         explain(corpus_case(MIRRORED), nothing, ORACLE)
+
+
+@pytest.mark.parametrize("mutant", ["store-invocation-idle", "stride-rounded-up"])
+def test_a_store_that_stores_less_is_not_laid_to_what_it_stores(mutant: str) -> None:
+    case = loads_case(
+        """
+schema: 1
+name: t.a
+buffers: {dst: {type: int8, shape: [96], data: {fill: 99}}}
+program:
+  - {op: MatrixConstant, id: c, type: {component: int8, scope: Subgroup, rows: 3, cols: 3, use: Accumulator}, value: 7}
+  - {op: MatrixStore, matrix: c, buffer: dst, stride: 9}
+"""
+    )
+    assert explain(case, device(mutant), ORACLE).op == "MatrixStore"
+
+
+#: Rows of 12 bytes; in the smallest element all sums and products are alike.
+REDUCED = """
+schema: 1
+name: t.b
+functions: {f: {kind: Combine, type: uint32, body: 'max(x, y)'}}
+buffers:
+  src: {type: uint32, shape: [9], data: {iota: {}}}
+  dst: {type: uint32, shape: [9], data: {fill: 99}}
+program:
+  - op: MatrixLoad
+    id: m
+    type: {component: uint32, scope: Subgroup, rows: 3, cols: 3, use: Accumulator}
+    buffer: src
+    stride: 3
+  - {op: MatrixReduce, id: r, matrix: m, mode: [Row], combine: f}
+  - {op: MatrixStore, matrix: r, buffer: dst, stride: 3}
+"""
+
+
+def test_matrices_of_short_rows_are_stored() -> None:
+    found = explain(loads_case(REDUCED), device("reduce-row-as-column"), ORACLE)
+    assert (found.op, found.how, found.facts[0]) == ("MatrixReduce", INSTRUMENTED, "CM-022")
+
+
+def test_other_contents_have_no_two_neighbours_alike_and_other_signs() -> None:
+    small, other = (case.buffers["src"] for case in other_contents(loads_case(REDUCED)))
+    assert [initial_bits(b)[:3].tolist() for b in (small, other)] == [[1, 2, 3], [2**32 - 65521 + n for n in range(3)]]
+
+
+def test_a_change_that_other_contents_refute_is_dropped() -> None:
+    """Where the source repeats itself, an offset of 4 is as good as one of 0."""
+    case = loads_case(
+        """
+schema: 1
+name: t.c
+buffers:
+  src: {type: uint32, shape: [8], data: {cycle: [1, 2, 3, 4]}}
+  dst: {type: uint32, shape: [2], data: {fill: 99}}
+program:
+  - op: MatrixLoad
+    id: m
+    type: {component: uint32, scope: Subgroup, rows: 1, cols: 2, use: Accumulator}
+    buffer: src
+    stride: 2
+    offset: 2
+  - {op: MatrixStore, matrix: m, buffer: dst, stride: 2}
+"""
+    )
+    driver = open_driver("emulator:mutant=load-aligned-to-16")
+    assert {a.what for a in explain(case, driver, ORACLE).as_if} == {"program[0].offset were a quarter (0)"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fact"),
+    [
+        ("matrix_programs.return.by_subgroup", "KM-024"),
+        ("per_element.tables.two_tables", "CM-032"),
+        ("vector_multiply.packed.bias", "CV-034"),
+    ],
+)
+def test_what_is_left_in_a_case_speaks_for_its_fact(name: str, fact: str) -> None:
+    assert fact in [n.fact for n in needed(corpus_case(name))]
+    assert fact not in [n.fact for n in needed(loads_case(REDUCED))]

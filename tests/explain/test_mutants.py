@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from cts.drivers.emulator.mutants.catalogue import mutants
 from cts.explain import explain
 from cts.explain.model import INSTRUMENTED, MEMORY
+from cts.features.instructions import INSTRUCTIONS
 from cts.report.html import page_of_failure
 from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, device
 
 TABLE = Path(__file__).with_name("mutants.txt")
+CAUSES = Path(__file__).with_name("causes.txt")
 
 #: Those of addressing whose wrong elements are not read elsewhere: a value, and what is stored wrongly or not at all.
 UNREAD = {"clamp-value-zero", "clip-width-remaining", "store-repeat-wraps", "order-ignored-on-store"}
@@ -48,6 +51,18 @@ def test_the_instruction_and_the_fact(mutant: str, name: str, op: str, fact: str
     if name.startswith("tensor_addressing.") and found.wrong:
         assert set(re.findall(r'data-mark="(\w+)"', page)) & {"wrong", "untouched"}
         assert ('data-mark="instead"' in page) == (mutant not in UNREAD)
+
+
+def test_every_mutant_has_a_cause_of_known_instructions_and_facts() -> None:
+    rows = [line.split() for line in CAUSES.read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    assert [row[0] for row in rows] == [m.name for m in mutants()]
+    page = (Path(__file__).parents[2] / "docs" / "facts.md").read_text(encoding="utf-8")
+    facts = set(re.findall(r"^\| ([A-Z]{2}-\d{3}b?) ", page, re.M))
+    for name, kind, ops, broken in rows:
+        assert kind in ("address", "value", "flow"), name
+        assert set(ops.split("|")) <= {*INSTRUCTIONS, "conversions", "*"}, name
+        for fact in broken.split("|"):
+            assert [f for f in facts if f == fact or (fact.endswith("*") and f.startswith(fact[:-1]))], (name, fact)
 
 
 def test_the_first_fact_is_the_right_one_of_most() -> None:
