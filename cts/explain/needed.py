@@ -1,6 +1,7 @@
 """What a failing case has that most cases do not need: a reduction takes away whatever it fails without.
 
-So where numbers alone leave the choice, what is left in the case speaks for the facts that say what it does.
+So where numbers alone leave the choice, what is left in a reduced case speaks for the facts that say what it does. A
+case that stores more than one result is not taken for a reduced one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from cts.features.language import Condition, parse
-from cts.model import Case
+from cts.model import Accumulation, Case, Store
 
 
 class Needed(NamedTuple):
@@ -68,7 +69,9 @@ def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str, bool], ...]:
 
 
 def needed(case: Case) -> Iterator[Needed]:
-    """Facts that what is in a case speaks for."""
+    """Facts that what is in a case speaks for, if it looks reduced."""
+    if sum(isinstance(i, Store | Accumulation) for i in case.program) > 1:
+        return
     for condition, facts, what, alone in _conditions():
         if condition(case):
             yield from (Needed(fact, f"the case {what}", alone) for fact in facts)
