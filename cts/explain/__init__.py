@@ -79,7 +79,7 @@ def _of_failure(
     located = locate(case, driver, oracle, expectation, attempt)
     known = structs.replace(plain, how=located.how, notes=located.notes)
     if located.index is not None:
-        known = structs.replace(known, instruction=located.index, op=type(case.program[located.index]).__name__)
+        known = structs.replace(known, instruction=located.index, op=_op(case, located))
     elif located.trace is not None and located.trace.conversion is not None:
         known = structs.replace(known, op=f"conversions[{located.trace.conversion}]")
     steps = () if located.trace is None else located.trace.steps
@@ -89,8 +89,8 @@ def _of_failure(
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    seen = _seen(case, driver, oracle, attempt, located, result)
-    others = [] if wanted else list(_elsewhere(seen, case, found, driver, oracle))
+    seen = _seen(case, oracle, attempt, located, result)
+    others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
     as_if = tuple(t.as_if for t in _fitting(seen, others))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
@@ -120,22 +120,19 @@ class _Seen(NamedTuple):
     """What a failing case shows of its cause: changes under which its values are right, and suspects."""
 
     case: Case
-    op: str
     tried: tuple[Tried, ...]
     suspects: tuple[Evidence, ...]
 
 
-def _seen(case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt, located: Located, result: Result) -> _Seen:
+def _seen(case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result) -> _Seen:
     assert attempt.outcome is not None
     tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     steps = () if located.trace is None else located.trace.steps
-    suspected = suspects(case, located.index, tried, result, steps_of(case, oracle, result), steps)
-    op = "" if located.index is None else type(case.program[located.index]).__name__
-    return _Seen(case, op, tried, suspected)
+    return _Seen(case, tried, suspects(case, located.index, tried, result, steps_of(case, oracle, result), steps))
 
 
-def _elsewhere(seen: _Seen, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
-    """The same of other cases that fail in an instruction of this kind: with other contents, and as it was found."""
+def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
+    """The same of other cases that fail in an instruction of this name: with other contents, and as it was found."""
     for other in (*other_contents(case), *([] if found is None else [found])):
         expectation = expected(other, oracle)
         if expectation is None or refusal(driver, other) is not None:
@@ -144,10 +141,12 @@ def _elsewhere(seen: _Seen, case: Case, found: Case | None, driver: OpenDriver, 
         if attempt.verdict is not Verdict.FAIL:
             continue
         located = locate(other, driver, oracle, expectation, attempt)
-        if located.result is not None:
-            shown = _seen(other, driver, oracle, attempt, located, located.result)
-            if shown.op == seen.op:
-                yield shown
+        if located.result is not None and _op(other, located) == op:
+            yield _seen(other, oracle, attempt, located, located.result)
+
+
+def _op(case: Case, located: Located) -> str:
+    return "" if located.index is None else type(case.program[located.index]).__name__
 
 
 def _fitting(seen: _Seen, others: Sequence[_Seen]) -> Sequence[Tried]:

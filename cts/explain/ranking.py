@@ -233,18 +233,10 @@ def _leaves_out(change: AsIf) -> bool:
 
 
 def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
-    """The suspects of a case by what speaks for them there and in other cases of the same failure, on average."""
-    if not others:
-        return tuple(own)
-    least = min((e.strength for e in own), default=0.0) - 1
-    sums = {e.fact: e.strength for e in own}
-    for some in others:
-        here = {e.fact: e.strength for e in some}
-        for fact in sums:
-            sums[fact] += here.get(fact, min(least, 0.0))
-    count = 1 + len(others)
-    ordered = sorted(own, key=lambda e: -sums[e.fact])
-    return tuple(e._replace(strength=sums[e.fact] / count) for e in ordered)
+    """The suspects of a case by what speaks for them there and in other cases of the same failure, all in all."""
+    absent = min(0.0, min((e.strength for e in own), default=0.0) - 1)
+    elsewhere = [{e.fact: e.strength for e in some} for some in others]
+    return tuple(sorted(own, key=lambda e: -(e.strength + sum(some.get(e.fact, absent) for some in elsewhere))))
 
 
 def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -71,6 +72,7 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
     return tuple(word for word in NUMBERS if found.get(word))
 
 
+@cache
 def _top(component: ComponentType) -> float:
     """The power of two at which the largest exponent of a type begins."""
     greatest = float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]

@@ -216,16 +216,17 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
             code = "no-device"
             remedy = "install a Vulkan driver there, or name another machine with the option `worker`"
     else:
-        code, remedy = "worker-start", _OUR_WORKER
-        what = f"expected {kind.__name__}, got {reply}"
+        code, remedy = "worker-start", _OF_DRIVER if call else _OF_COMMAND
+        where = f", in {call}" if call else ""
         if reply is None:
-            what = f"no answer within {timeout:g} s" + (f", in {call}" if call else "")
-            remedy = _OF_DRIVER if call else _OF_COMMAND
-        if isinstance(reply, Ended):
-            what = f"{reply.detail}, in {call}" if call else reply.detail
+            what = f"no answer within {timeout:g} s{where}"
+        elif isinstance(reply, Ended):
+            what = f"{reply.detail}{where}"
             if reply.how == "killed":
                 raise WorkerKilled(code, f"{what}, from outside", "the Vulkan worker", "enough memory for it")
-            remedy = f"{_OF_COMMAND}; {_OUR_WORKER}" if reply.how == "garbage" else _OF_DRIVER if call else _OF_COMMAND
+            remedy = f"{_OF_COMMAND}; {_OUR_WORKER}" if reply.how == "garbage" else remedy
+        else:
+            what, remedy = f"expected {kind.__name__}, got {reply}", _OUR_WORKER
     words = worker.last_words()
     raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
 
