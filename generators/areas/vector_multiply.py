@@ -13,7 +13,7 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import draw_length
-from cts.generators.build.value_ranges import Known, anything
+from cts.generators.build.value_ranges import Known, anything, clamped
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.conversion_operands import Step, converted
@@ -215,7 +215,7 @@ def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> V
         return _apply(kernel, VectorOperation.Tanh, (vector,), Known(-1, 1, None))
     low, high = _constant(kernel, vector, 0 if kind < 6 or not component.is_float else -2), _constant(kernel, vector, 3)
     operation = VectorOperation.FClamp if component.is_float else VectorOperation.UClamp
-    known = Known(low.range.low, 3, vector.range.grain) if component.is_float else Known(0, 3)
+    known = clamped(vector.range, low.range, high.range) if component.is_float else Known(0, 3)
     return _apply(kernel, operation, (vector, low, high), known)
 
 

@@ -143,6 +143,13 @@ def negated(component: ComponentType, a: Known) -> Known:
     return settled(component, -a.high, -a.low, a.grain)
 
 
+def clamped(a: Known, low: Known, high: Known) -> Known:
+    """A between `low` and `high`, which may be less fine than A."""
+    bottom = max(low.low, min(a.low, high.low))
+    grain = _finer(_finer(a.grain, low.grain), high.grain)
+    return Known(bottom, max(bottom, min(high.high, max(a.high, low.high))), grain)
+
+
 def _finer(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else min(a, b)
 

@@ -14,6 +14,7 @@ from cts.generators.build.value_ranges import (
     Known,
     added,
     anything,
+    clamped,
     limits,
     multiplied,
     negated,
@@ -203,10 +204,7 @@ def _clamp(*, signed: bool) -> Rule:
         high = o.numbers((3, 100, 5, 64, 31))
         if not o.component.is_float:
             return anything(o.component)
-        if not o.a.bounded:
-            return UNBOUNDED
-        bottom = max(low.low, min(o.a.low, high.low))
-        return Known(bottom, max(bottom, min(high.high, max(o.a.high, low.high))), _finer(o.a, low, high))
+        return clamped(o.a, low, high) if o.a.bounded else UNBOUNDED
 
     return rule
 

@@ -17,6 +17,7 @@ from cts.generators.build.value_ranges import (
     Known,
     added,
     anything,
+    clamped,
     limits,
     multiplied,
     negated,
@@ -83,3 +84,13 @@ def test_contents_are_what_is_known_of_them(data: st.DataObject, component: C, s
         assert (values % math.ldexp(1, contents.known.grain) == 0).all()
     if sign in ("positive", "negative"):
         assert (values != 0).all() and (np.sign(values) == (1 if sign == "positive" else -1)).all()
+
+
+@pytest.mark.parametrize(("a", "low", "high"), [((-64, 64, 5), 0, 3), ((-64, 64, 5), -2, 3), ((1, 2, -1), -8, 96)])
+def test_bounds_of_a_clamp_are_as_fine_as_they_are(a: tuple[int, int, int], low: int, high: int) -> None:
+    known = Known(*a)
+    found = clamped(known, Known(low, low), Known(high, high))
+    step = 2.0**known.grain if known.grain is not None else 0
+    values = np.clip(np.arange(known.low, known.high + step, step), low, high)
+    assert found.low <= values.min() and values.max() <= found.high
+    assert found.grain is not None and (values % 2.0**found.grain == 0).all()
