@@ -23,13 +23,12 @@ def check_json(path: Path | None) -> None:
 
 def write_json(path: Path | None, document: Any) -> None:
     """Write a document where it is wanted. Raises BadInput if the file cannot be written."""
-    import msgspec
-
     from cts.errors import BadInput
+    from cts.plain_json import pretty
 
     if path is None:
         return
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    text = pretty(document).decode()
     if is_stdout(path):
         print(text, end="", flush=True)
         return

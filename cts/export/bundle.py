@@ -7,10 +7,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 import cts
-from cts import pictures
+from cts import pictures, plain_json
 from cts.errors import BadInput
 from cts.explain.model import Explanation
 from cts.explain.text import lines
@@ -74,7 +72,7 @@ def bundle(subject: Subject) -> dict[str, bytes]:
     if subject.original is not None:
         files[ORIGINAL] = dumps_case(subject.original).encode()
     if isinstance(subject.explanation, Explanation):
-        files[EXPLANATION] = msgspec.json.format(msgspec.json.encode(to_json(subject.explanation)), indent=2) + b"\n"
+        files[EXPLANATION] = plain_json.pretty(to_json(subject.explanation))
     if subject.seen and subject.seen.finding:
         files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
     picture = _picture(subject)
@@ -189,4 +187,4 @@ def _manifest(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[st
             for name, data in sorted(files.items())
         },
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return plain_json.pretty(document)

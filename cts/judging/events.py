@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from cts import plain_json
 from cts.errors import BadInput, CtsError
 from cts.input_files import Kind, decoded_lines
 from cts.judging.guesses import Guess
@@ -482,9 +483,9 @@ def encode(event: Event) -> bytes:
     """One line of JSON, without the newline; guesses and steps of a finding have their words beside them."""
     has_words = isinstance(event, Result) and event.finding is not None
     try:
-        return msgspec.json.encode(to_json(event) if has_words else event)
+        return plain_json.encode(to_json(event) if has_words else event)
     except UnicodeEncodeError:  # a name of a file that is no text, or what a driver says
-        return msgspec.json.encode(printable_data(to_json(event) if has_words else msgspec.to_builtins(event)))
+        return plain_json.encode(printable_data(to_json(event) if has_words else msgspec.to_builtins(event)))
 
 
 def decode(line: str | bytes) -> Event:

@@ -211,8 +211,12 @@ _DTYPES: dict[ComponentType, np.dtype[Any]] = {
     t: np.dtype(getattr(ml_dtypes, t.value, None) or getattr(np, t.value)) for t in ComponentType
 }
 
-#: A component value in a case: a number that the type represents exactly, or its bits as "0x...".
-Number: TypeAlias = int | float | Annotated[str, Meta(pattern="^0x[0-9a-fA-F]+$")]
+#: A component value in a case: a number that the type represents exactly, or its bits as "0x..."; JSON, which has no
+#: NaN and no infinity, gives these as texts.
+Number: TypeAlias = int | float | Annotated[str, Meta(pattern="^(0x[0-9a-fA-F]+|nan|-?inf)$")]
+
+#: How JSON and YAML texts call the numbers that JSON does not have.
+_WORDS = ("nan", "inf", "-inf")
 
 _HEX = re.compile(r"^0x[0-9a-fA-F]+$")
 
@@ -228,6 +232,7 @@ def encode(component: ComponentType, numbers: Sequence[Number] | npt.NDArray[Any
     if isinstance(numbers, np.ndarray):
         return _encode_array(component, numbers)
     out = np.empty(len(numbers), component.bits_dtype)
+    numbers = [float(n) if isinstance(n, str) and n in _WORDS else n for n in numbers]
     plain = [n for n in numbers if not isinstance(n, str)]
     encoded = iter(_encode_array(component, np.array(plain, dtype=object)))
     for i, n in enumerate(numbers):
@@ -247,6 +252,7 @@ def _encode_array(component: ComponentType, numbers: npt.NDArray[Any]) -> Bits:
             wide = numbers.astype(np.float64)
         except OverflowError as e:
             raise ValueError(f"a number is too large for {component.value}") from e
+        wide[np.isnan(wide)] = np.nan  # what YAML calls .nan has another sign on each platform
         with np.errstate(over="ignore", invalid="ignore"):
             narrow = wide.astype(component.dtype)
         wrong = (narrow.astype(np.float64) != wide) & ~np.isnan(wide)

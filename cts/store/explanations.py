@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cts import plain_json
 from cts.errors import CtsError, HarnessTrouble
 from cts.input_files import Kind, decoded_lines
 from cts.judging.sentences import check_words, to_json
@@ -100,6 +101,6 @@ def _on_driver(
 def _append(path: Path, explanation: Explanation) -> None:
     try:
         with path.open("ab") as file:
-            file.write(msgspec.json.encode(to_json(explanation)) + b"\n")
+            file.write(plain_json.encode(to_json(explanation)) + b"\n")
     except OSError as e:
         raise HarnessTrouble("run-unwritable", e.strerror or str(e), str(path), "a folder that can be written") from e

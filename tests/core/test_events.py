@@ -7,10 +7,12 @@ from types import ModuleType
 import pytest
 
 from cts.errors import BadInput
-from cts.judging.events import Event, Shrinking, encode, read
+from cts.judging.events import CaseJudged, Event, Shrinking, decode, encode, read
+from cts.model import dumps_case, loads_case
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
+from cts.verdict import Verdict
 
 
 @pytest.fixture
@@ -55,3 +57,12 @@ def test_other_lines_are_refused_with_their_number(lines: tuple[list[Event], lis
 def test_nothing_is_no_run() -> None:
     with pytest.raises(BadInput, match="events-header"):
         read([])
+
+
+def test_a_case_with_infinities_and_nans_comes_back() -> None:
+    case = corpus.load(corpus.find_one("per_element.body.magnitude_of_nan").path).case
+    judged = CaseJudged("fake", "files", case.content_hash, Verdict.FAIL, "", case)
+    back = decode(encode(judged))
+    assert isinstance(back, CaseJudged) and back.case is not None
+    assert back.case.content_hash == case.content_hash
+    assert loads_case(dumps_case(back.case)).content_hash == case.content_hash
