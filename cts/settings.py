@@ -182,6 +182,17 @@ class Settings:
             key="",
         ),
     ] = False
+    known: Annotated[
+        int | None,
+        Option(
+            "Instead: N cases of each entry of the baseline and the quarantine that does not leave them out, to see "
+            "what is still wrong; `cts baseline --audit` then counts.",
+            metavar="N",
+            verbs=(RUN,),
+            key="",
+            at_least=1,
+        ),
+    ] = None
     retry_never: Annotated[
         int | None,
         Option(

@@ -76,9 +76,9 @@ def _audit(run: Run, json: Path | None) -> NoReturn:
 
     check_json(json)
     found = audited(run)
-    if not found.areas:
-        what = "the run has generated no cases, or none that a suite of today has counted"
-        raise BadInput("nothing-to-audit", what, str(run.path), "a run with generated cases and --baseline")
+    if not found.areas and not any(entry.ran for entry in found.entries.values()):
+        what = "the run has generated no cases, or none that a suite of today has counted, and met no known one"
+        raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline and generated cases, or --known")
     if not found.entries:
         what = "the run knew no condition of its drivers"
         raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline or --quarantine")

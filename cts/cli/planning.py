@@ -21,7 +21,7 @@ from cts.running.outputs import check_file, check_folder
 from cts.running.policy import Policy
 from cts.running.processes import DEVICE
 from cts.running.profiles import check_shared_seed, profile
-from cts.running.retried import retried
+from cts.running.retried import known, retried
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.settings import Settings
@@ -120,6 +120,8 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     if settings.retry_never is not None:
         again = retried(drivers, quarantine, settings.retry_never, profile.seed or 0, settings.save_dir)
         entries, quarantine, baseline = list(again.entries), again.quarantine, again.expected
+    if settings.known is not None:
+        entries = known(drivers, quarantine, baseline, settings.known, profile.seed or 0, settings.save_dir)
     return Plan(
         drivers,
         profile,
@@ -141,7 +143,7 @@ def make_plan(request: Request, checks: Checks) -> Plan:
 def _alone(request: Request) -> Settings:
     """The settings; what a file says of all cases is not meant for those that are named."""
     settings = request.settings
-    if not (request.targets or settings.listed or settings.failed or settings.retry_never):
+    if not (request.targets or settings.listed or settings.failed or settings.known or settings.retry_never):
         return settings
     of_file = {name: value for name, value in _OF_ALL_CASES.items() if name in settings.origins}
     return replace(settings, **of_file)
@@ -234,11 +236,12 @@ def _sweeps(request: Request, checks: Checks) -> list[SweepEntry]:
 def _selected(request: Request, found: Profile | None, checks: Checks) -> tuple[list[Entry], list[str]]:
     """The cases and the areas that are asked for."""
     before, settings = len(checks.errors), request.settings
-    if settings.listed or settings.retry_never:
-        option = "listed" if settings.listed else "retry-never"
+    alone = {"listed": settings.listed, "known": settings.known, "retry-never": settings.retry_never}
+    if options := [name for name, given in alone.items() if given]:
+        option, *others = options
         with checks.part():
-            if request.targets or settings.area or settings.corpus or settings.generate:
-                what = f"--{option} with CASE, --area, --corpus or --generate"
+            if others or request.targets or settings.area or settings.corpus or settings.generate:
+                what = f"--{option} with CASE, --area, --corpus, --generate or another of {', '.join(alone)}"
                 raise BadInput(f"{option}-alone", what, request.command, f"--{option} alone")
         return [], []
     if request.universes:

@@ -1,4 +1,4 @@
-"""The cases of `cts run --retry-never N`: what a quarantine leaves out, tried again."""
+"""The cases of `cts run --known N` and `--retry-never N`: some of each entry of a baseline or quarantine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from cts.errors import BadInput
 from cts.judging.judge import OpenDriver
 from cts.known.baseline import Baseline, generated_name
-from cts.known.quarantine import Failure, Match, Quarantine, Rule
+from cts.known.quarantine import NO_RULES, Failure, Match, Quarantine, Rule
 from cts.model import Case
 from cts.plugins import registry
 from cts.running.corpus import Entry, entries, load
@@ -25,8 +25,8 @@ from cts.running.opening import open_driver
 #: The folder of cases that were drawn, in the folder of runs.
 FOLDER = "retried"
 
-#: Examples for each area among which cases of an entry are looked for.
-EXAMPLES = 400
+#: Examples of each area among which cases of an entry are looked for, and of those areas that have some, but too few.
+EXAMPLES, FURTHER = 400, 4000
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,27 @@ class Retried:
     expected: Baseline
 
 
+def known(
+    specs: Iterable[str], quarantine: Quarantine, baseline: Baseline, count: int, seed: int, runs: Path
+) -> list[Entry]:
+    """For each entry of a driver whose cases run, so many of them: of the corpus, then drawn by the seed.
+
+    Raises BadInput where no entry has a case.
+    """
+    found: dict[str, Entry] = {}
+    for spec in specs:
+        with closing(open_driver(spec, quarantine, baseline)) as opened:
+            rules = [rule for rule in (*opened.baseline.rules, *opened.quarantine.rules) if rule.when != "never"]
+            never = Quarantine(tuple(rule for rule in opened.quarantine.rules if rule.when == "never"))
+            for some in _of_rules(rules, opened, count, seed, never):
+                for case, entry in some.values():
+                    found[case.content_hash] = entry or write(case, runs / FOLDER)
+    if not found:
+        what = "no entry is of these drivers and has a case that they run"
+        raise BadInput("nothing-selected", what, "--known", "--baseline or --quarantine with entries for them")
+    return list(found.values())
+
+
 def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int, runs: Path) -> Retried:
     """For each entry that leaves cases out on a driver, so many of them: of the corpus, then drawn by the seed.
 
@@ -47,8 +68,7 @@ def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int,
     found: dict[str, Entry] = {}
     expected: list[Rule] = []
     for spec in specs:
-        opened = open_driver(spec, quarantine)
-        with closing(opened):
+        with closing(open_driver(spec, quarantine)) as opened:
             rules = [rule for rule in opened.quarantine.rules if rule.when == "never"]
             if rules and not opened.own_process:
                 remedy = f"{spec},process=own" if ":" in spec else f"{spec}:process=own"
@@ -67,25 +87,34 @@ def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int,
 
 
 def _of_rules(
-    rules: Sequence[Rule], driver: OpenDriver, count: int, seed: int
+    rules: Sequence[Rule], driver: OpenDriver, count: int, seed: int, never: Quarantine = NO_RULES
 ) -> list[dict[str, tuple[Case, Entry | None]]]:
-    """For each entry some cases that the driver can run, by hash, with their files where these are of the corpus."""
+    """For each entry some cases that the driver can run, by hash, with their files where these are of the corpus.
+
+    Examples of all areas are drawn first, then more of those areas that had some, but too few.
+    """
     found: list[dict[str, tuple[Case, Entry | None]]] = [{} for _ in rules]
-    for case, entry in _all(driver, seed):
-        wanting = [(rule, some) for rule, some in zip(rules, found, strict=True) if len(some) < count]
-        if not wanting:
-            break
-        if driver.capabilities.missing(case):
-            continue
-        for rule, some in wanting:
-            if rule.match.matches_case(case):
-                some[case.content_hash] = case, entry
-    return found
+    had: list[set[str]] = [set() for _ in rules]
 
+    def look(cases: Iterable[tuple[str, Case, Entry | None]]) -> None:
+        for area, case, entry in cases:
+            wanting = [place for place, some in enumerate(found) if len(some) < count]
+            if not wanting:
+                return
+            if driver.capabilities.missing(case) or never.find(case) is not None:
+                continue
+            for place in wanting:
+                if rules[place].match.matches_case(case):
+                    found[place][case.content_hash] = case, entry
+                    had[place].add(area)
 
-def _all(driver: OpenDriver, seed: int) -> Iterator[tuple[Case, Entry | None]]:
-    for entry in entries():
-        yield load(entry.path).case, entry
+    def drawn(areas: Sequence[str], seed: int, examples: int) -> Iterator[tuple[str, Case, None]]:
+        for area, example in islice(in_turn(areas, driver.capabilities, seed), examples * len(areas)):
+            yield area, replace(example, name=generated_name(area, example)), None
+
+    look(((case := load(entry.path).case).name.partition(".")[0], case, entry) for entry in entries())
     areas = registry.names("cts.areas")
-    for area, example in islice(in_turn(areas, driver.capabilities, seed), EXAMPLES * len(areas)):
-        yield replace(example, name=generated_name(area, example)), None
+    look(drawn(areas, seed, EXAMPLES))
+    few = {area for some, of in zip(found, had, strict=True) if len(some) < count for area in of}
+    look(drawn([area for area in areas if area in few], seed + 1, FURTHER))
+    return found

@@ -64,11 +64,12 @@ class Audit:
 
     def lines(self) -> Iterator[str]:
         """All of it as text, for each driver."""
-        for driver in dict.fromkeys(driver for driver, _ in self.areas):
+        for driver in dict.fromkeys(driver for driver, _ in (*self.areas, *self.entries)):
             areas = [area for area in self.areas.values() if area.driver == driver]
             whole = Area(driver, "", *(sum(getattr(a, n) for a in areas) for n in ("ran", "matching", "left_out")))
             yield f"{driver}: {whole.ran:,} generated cases ran"
-            yield f"blind: {whole.blind:.1%} of them match an entry; {whole.out:.1%} were left out"
+            if areas:
+                yield f"blind: {whole.blind:.1%} of them match an entry; {whole.out:.1%} were left out"
             for area in sorted(areas, key=lambda one: -one.blind):
                 if area.matching or area.left_out:
                     yield f"  {area.area:<20} {area.blind:6.1%} blind, {area.out:6.1%} left out"
@@ -86,18 +87,29 @@ class Audit:
 
 
 def audited(run: Run) -> Audit:
-    """What the entries with a condition that concern the run's drivers have done to its generated cases."""
+    """What the entries with a condition that concern the run's drivers have done to its generated cases.
+
+    Where it has none, as with `--known N`, to those that it was given: they say nothing of areas.
+    """
     from cts.known.baseline import Baseline
     from cts.running.usage import describe
 
     audit = Audit()
-    rules = Baseline((*run.manifest.baseline, *(r for r in run.manifest.quarantine if r.when == "never")))
+    never = [rule for rule in run.manifest.quarantine if rule.when == "never"] if run.examples else []
+    rules = Baseline((*run.manifest.baseline, *never))
     for opened in run.manifest.drivers:
         names = (opened.driver, opened.identity) if opened.identity else (opened.driver,)
+        known = Baseline(run.manifest.baseline).for_driver(*names, stage=opened.stage).rules
         for rule in rules.for_driver(*names, stage=opened.stage).rules:
             if rule.match.condition is not None:
                 text = describe(rule)
                 audit.entries[opened.driver, text] = Entry(opened.driver, text)
+        for one in () if run.examples else run.judged:
+            for rule in (known[place] for place in one.entries if one.driver == opened.driver):
+                if rule.match.condition is not None:
+                    entry = audit.entries[opened.driver, describe(rule)]
+                    entry.ran += 1
+                    entry.failed += one.verdict.value in rule.verdicts
     for judged in run.examples:
         area = audit.areas.setdefault((judged.driver, judged.area), Area(judged.driver, judged.area))
         area.ran += sum(judged.verdicts.values())

@@ -1,12 +1,15 @@
-"""`cts run --retry-never N`: what a quarantine leaves out, tried again."""
+"""`cts run --retry-never N` and `--known N`: cases of the entries of a quarantine or baseline."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from cts.features.language import parse
+from cts.features.sites import CaseView
+from cts.model import loads_case
 from cts.running import corpus, retried
 from tests.cli.command_line import Cts
 
@@ -55,6 +58,34 @@ def test_cases_are_drawn_where_the_corpus_has_too_few(cts: Cts, fakes: ModuleTyp
         assert "rows: 7, cols: 5" in path.read_text() or "spec: 7" in path.read_text(), path.name
 
 
+BASELINE = """
+schema: 1
+entries:
+  - {match: {cases: "tensor_addressing.clamp.edge_*"}, verdict: crash, reason: edges crash}
+  - {match: {condition: "some(MatrixReduce, matrix.rows == 7)"}, verdict: crash, reason: sevens crash}
+  - {match: {condition: "some(MatrixReduce, matrix.rows == 7, matrix.cols == 5)"}, when: never, reason: a hang}
+  - {match: {condition: "some(MatrixReduce, matrix.rows == 70000)"}, verdict: crash, reason: of no case}
+"""
+
+
+@pytest.mark.parametrize(("driver", "status", "share"), [(CRASH, 0, "(100%)"), (RIGHT, 1, "(0%)")])
+def test_some_cases_of_each_known_failure_run(
+    cts: Cts, fakes: ModuleType, driver: str, status: int, share: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retried, "registry", SimpleNamespace(names=lambda _: ["reductions"]))
+    (cts.folder / "b.yaml").write_text(BASELINE)
+    ran = cts("run", "--known", "2", "--baseline", "b.yaml", "--reruns", "0", "-d", driver, "--seed", "3")
+    assert ran.status == status, ran.out  # where a named case passes, its entry is to go
+    assert "4 crash (4 known" in ran.out if driver == CRASH else "4 pass (0 known, 2 unexpected" in ran.out
+    for path in (cts.folder / "cts-run/retried").iterdir():
+        assert parse("some(MatrixReduce, matrix.rows == 7, not (matrix.cols == 5))").test(
+            CaseView(loads_case(path.read_text())).root
+        ), path.name
+    audit = cts("baseline", "cts-run", "--audit").out
+    assert f"2 {2 if driver == CRASH else 0} {share}" in " ".join(audit.split())
+    assert "dead: condition some(MatrixReduce, matrix.rows == 70000)" in audit and "a hang" not in audit
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -71,3 +102,11 @@ def test_what_cannot_be_tried_again_says_why(
     (cts.folder / "none.yaml").write_text("schema: 1\nentries: []\n")
     status, _, err = retry(cts, *arguments)
     assert status == 2 and said in err
+
+
+def test_known_failures_that_cannot_be_looked_for_say_why(cts: Cts, fakes: ModuleType) -> None:
+    (cts.folder / "none.yaml").write_text("schema: 1\nentries: []\n")
+    ran = cts("run", "--known", "2", "--baseline", "none.yaml", "-d", RIGHT)
+    assert ran.status == 2 and "error[nothing-selected]" in ran.err and "fix:   --baseline" in ran.err
+    ran = cts("run", "--known", "2", "--retry-never", "2", "-d", RIGHT)
+    assert ran.status == 2 and "error[known-alone]" in ran.err
