@@ -84,6 +84,8 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
     typer.echo(f"{run.path}{ended}{compared}")
     for group in triaged.groups:
         typer.echo(f"\n{_heading(group)}")
+        if group.cause.why:
+            typer.echo(f"  {group.cause.why}")
         if (common := in_common(group.cause)) and len(group.failures) > 1:
             typer.echo(f"  {common}")
         for failure in group.failures[:SHOWN]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,12 +20,25 @@ from cts.explain.elements import (
     trace_of,
     worst_elements,
 )
-from cts.explain.locate import STORES, Located, locate, untouched
+from cts.explain.in_memory import untouched
+from cts.explain.locate import locate
 from cts.explain.model import KEPT, AsIf, Element, Explanation, Suspect
 from cts.explain.other_contents import other_contents
 from cts.explain.picture import picture
-from cts.explain.ranking import LISTED, Evidence, Tried, expected, explaining, prioritised, suspects, together
+from cts.explain.ranking import (
+    LISTED,
+    Evidence,
+    Tried,
+    agreed,
+    expected,
+    explaining,
+    prioritised,
+    said_by,
+    suspects,
+    together,
+)
 from cts.explain.results import Result
+from cts.explain.search import STORES, Located
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
@@ -43,11 +56,14 @@ def explain(
     oracle: Oracle | None = None,
     elements: Sequence[tuple[int, int]] = (),
     found: Case | None = None,
+    *,
+    reduced: bool = True,
 ) -> Explanation:
     """What a valid case shows of a driver: of a failure or a crash, where it begins.
 
     `elements` are the rows and columns to describe; without them, those of `worst_elements`. `found` is the case before
-    it was reduced: it and the case with other contents say which of several causes it can be. The driver runs the case,
+    it was reduced: it and the case with other contents say which of several causes it can be. What is in a case speaks
+    for its facts where it is `reduced` as far as can be. The driver runs the case,
     and where it does not show its intermediate results versions of it that store them. Raises BadInput
     where the driver cannot run the case, or `elements` are outside the result.
     """
@@ -60,9 +76,9 @@ def explain(
     attempt = judge(driver, case, expectation)
     plain = Explanation(case.name, case.content_hash, driver.spec, attempt.verdict, attempt.detail)
     if attempt.verdict is Verdict.FAIL:
-        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found)
+        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found, reduced)
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):
-        return ranked(shortest(plain, case, driver, oracle, attempt), case, oracle, expectation)
+        return ranked(shortest(plain, case, driver, oracle, attempt), case, oracle, expectation, reduced=reduced)
     return plain
 
 
@@ -75,6 +91,7 @@ def _of_failure(
     attempt: Attempt,
     wanted: Sequence[tuple[int, int]],
     found: Case | None,
+    reduced: bool,
 ) -> Explanation:
     located = locate(case, driver, oracle, expectation, attempt)
     known = structs.replace(plain, how=located.how, notes=located.notes)
@@ -85,16 +102,19 @@ def _of_failure(
     steps = () if located.trace is None else located.trace.steps
     result = located.result
     if result is None:
-        return ranked(known, case, oracle, expectation, steps)
+        return ranked(known, case, oracle, expectation, steps, reduced=reduced)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    seen = _seen(case, oracle, attempt, located, result)
+    seen = _seen(case, oracle, attempt, located, result, reduced=reduced)
     others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
-    as_if = tuple(t.as_if for t in _fitting(seen, others))[:LISTED]
+    fitting = agreed(seen.tried, [other.tried for other in others])
+    as_if = tuple(t.as_if for t in _fitting(seen, others, fitting))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
-    suspected = _said(together(seen.suspects, [other.suspects for other in others]))
+    suspected = _said(
+        said_by(together(seen.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
+    )
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
@@ -124,11 +144,12 @@ class _Seen(NamedTuple):
     suspects: tuple[Evidence, ...]
 
 
-def _seen(case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result) -> _Seen:
+def _seen(case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result, *, reduced: bool) -> _Seen:
     assert attempt.outcome is not None
     tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     steps = () if located.trace is None else located.trace.steps
-    return _Seen(case, tried, suspects(case, located.index, tried, result, steps_of(case, oracle, result), steps))
+    own = steps_of(case, oracle, result)
+    return _Seen(case, tried, suspects(case, located.index, tried, result, own, steps, reduced=reduced))
 
 
 def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
@@ -142,21 +163,21 @@ def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, orac
             continue
         located = locate(other, driver, oracle, expectation, attempt)
         if located.result is not None and _op(other, located) == op:
-            yield _seen(other, oracle, attempt, located, located.result)
+            yield _seen(other, oracle, attempt, located, located.result, reduced=False)
 
 
 def _op(case: Case, located: Located) -> str:
     return "" if located.index is None else type(case.program[located.index]).__name__
 
 
-def _fitting(seen: _Seen, others: Sequence[_Seen]) -> Sequence[Tried]:
+def _fitting(seen: _Seen, others: Sequence[_Seen], tried: Sequence[Tried]) -> Sequence[Tried]:
     """The changes that fit with other contents, too; those of the case where none does."""
     same = [{t.as_if.what for t in o.tried if t.as_if.exact} for o in others if o.case.program == seen.case.program]
-    fitting = [t for t in seen.tried if all(t.as_if.what in fit for fit in same)]
-    return fitting or seen.tried
+    fitting = [t for t in tried if all(t.as_if.what in fit for fit in same)]
+    return fitting or tried
 
 
-def _said(suspected: Sequence[Evidence]) -> tuple[Suspect, ...]:
+def _said(suspected: Iterable[Evidence]) -> tuple[Suspect, ...]:
     return tuple(Suspect(s.fact, s.why) for s in suspected)
 
 
@@ -177,12 +198,18 @@ def _wrong_memory(case: Case, attempt: Attempt) -> tuple[tuple[str, int, int], .
 
 
 def ranked(
-    known: Explanation, case: Case, oracle: Oracle, expectation: Expectation, steps: Sequence[TraceStep] = ()
+    known: Explanation,
+    case: Case,
+    oracle: Oracle,
+    expectation: Expectation,
+    steps: Sequence[TraceStep] = (),
+    *,
+    reduced: bool,
 ) -> Explanation:
     """An explanation without wrong elements, with the facts of its instruction."""
     index = known.instruction
     result = None if index is None else correct_result(case, expectation, index)
-    suspected = suspects(case, index, (), result, steps_of(case, oracle, result), steps)
+    suspected = suspects(case, index, (), result, steps_of(case, oracle, result), steps, reduced=reduced)
     return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=_said(suspected))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from cts.errors import BadInput
-from cts.explain.locate import STORES, Located
 from cts.explain.model import Element, Suspect
 from cts.explain.results import Result, compared
+from cts.explain.search import STORES, Located
 from cts.judging.compare import ulps
 from cts.judging.sentences import value_text
 from cts.model import (

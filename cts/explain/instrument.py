@@ -17,6 +17,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from cts.explain.results import Result, compared
+from cts.judging.compare import Differing
 from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
@@ -112,20 +113,30 @@ class Instrumented:
     case: Case
     slots: tuple[Slots, ...]
 
-    def results(self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]]) -> list[Result]:
-        """Every result in the order in which the program computes it, as memory has it after a run."""
+    def results(
+        self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]], groups: Sequence[Differing] = ()
+    ) -> list[Result]:
+        """Every result in the order in which the program computes it, as memory has it after a run.
+
+        `groups` are what is wrong in memory, which may be more than elements outside their own intervals.
+        """
         ordered: list[tuple[tuple[int, ...], Result]] = []
         for slots in self.slots:
             point, component = slots.point, slots.point.shape.component
             allowed = expectation.buffers[slots.buffer]
             actual = memory[slots.buffer][GUARD_BYTES:-GUARD_BYTES]
+            offsets = [g.offsets for g in groups if g.buffer == slots.buffer and not g.guard]
+            differing = np.concatenate(offsets) if offsets else np.empty(0, np.int64)
             wide = _spread_of(allowed.exact, allowed.intervals, component)
             for iteration in range(slots.iterations):
                 iterations = _iterations(iteration, point.loops)
-                indices = slots.places(iteration) // component.size
+                places = slots.places(iteration)
+                indices = places // component.size
                 arrays = [a.view(component.bits_dtype)[indices] for a in (allowed.exact, actual)]
                 spread = None if wide is None else Spread(wide.lo[indices], wide.hi[indices], wide.flags[indices])
                 result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, iterations)
+                wrong = result.wrong | np.isin(places, differing).reshape(result.wrong.shape)
+                result = replace(result, wrong=wrong)
                 after = point.after if point.kept else None
                 block = point.block if _otherwise_taken(result) else None
                 ordered.append((_moment(point, iterations), replace(result, after=after, block=block)))

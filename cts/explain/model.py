@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from cts.oracle.trace import TraceStep
@@ -15,6 +17,15 @@ SHORTENED = "by shorter programs"
 
 #: Fewer wrong elements than this are weak evidence: many a change of a number gives one value.
 FEW = 3
+
+#: How evidence says that values are the right ones of something else.
+AS_IF = "are as if"
+
+#: What stands before that of another case, and before an example of a step that was looked at.
+IN_ANOTHER, SUCH_AS = "; in another case that fails, ", ", such as: "
+
+#: What is of one case: places in its program, numbers, names.
+_OF_ONE_CASE = re.compile(r"program\[\d+\]|'[^']*'|(?<![\w.])-?\d[\d.]*\b")
 
 #: The most wrong elements of which an explanation keeps what they were.
 KEPT = 1024
@@ -95,3 +106,13 @@ class Explanation(Struct, frozen=True):
     values: tuple[tuple[int, int, int], ...] = ()
     stored: tuple[tuple[str, int, int], ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def general(why: str) -> str:
+    """Evidence without what is of one case, to be compared with that of others: numbers, names, how many elements.
+
+    >>> general("all 3 wrong elements are as if program[2] MatrixMulAdd gave 'c' as it was from row 8 on")
+    'all # wrong elements are as if # MatrixMulAdd gave # as it was from row # on'
+    """
+    said = why.partition(IN_ANOTHER)[0]
+    return _OF_ONE_CASE.sub("#", said.partition(SUCH_AS)[2] or said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.errors import BadInput
+from cts.explain.arithmetic import fitting
 from cts.explain.changes import changes
-from cts.explain.model import FEW, AsIf, Suspect
+from cts.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.explain.needed import needed
 from cts.explain.results import Mask, Result, compared
 from cts.judging.compare import compare
@@ -81,6 +82,9 @@ def explaining(
         if given:
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
             explanations.append(Tried(as_if, change.of_number, tried))
+    if not in_memory:
+        of_models = fitting(case, oracle.expect(case), result)
+        explanations += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in of_models]
     best = [t for t in explanations if t.as_if.exact]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
@@ -174,12 +178,14 @@ def suspects(
     result: Result | None,
     steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
+    *,
+    reduced: bool = False,
 ) -> tuple[Evidence, ...]:
     """Facts in the order of suspicion, each once, with the evidence for it.
 
     First those of program[`index`] where another instruction gave the result; then by what speaks for them: changes
     that explain every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the
-    right ones. Last `steps`, and facts that only take part.
+    right ones. Last `steps`, and facts that only take part. What a `reduced` case has speaks for its facts, too.
     """
     found: dict[str, Evidence] = {}
 
@@ -198,7 +204,7 @@ def suspects(
             coarse = of_number or _leaves_out(change)
             strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
-                put(fact, f"all {change.wrong} wrong elements are as if {change.what}", strength - place / 100)
+                put(fact, _as_if(change), strength - place / 100)
     if result is not None:
         for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
             why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
@@ -207,10 +213,10 @@ def suspects(
         put(step.fact, _takes_part(step), -1.0)
     for change, _, _ in as_if:
         for fact in change.facts:
-            put(fact, f"{change.given} of {change.wrong} wrong elements are as if {change.what}", -2.0)
+            put(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
         put(fact, kind, -3.0)
-    for fact, what, alone in needed(case):
+    for fact, what, alone in needed(case) if reduced else ():
         if alone and (fact not in found or found[fact].strength < NEEDED):
             found[fact] = Evidence(fact, what, NEEDED)
         if fact in found and found[fact].strength > 0:
@@ -239,6 +245,32 @@ def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> t
     return tuple(sorted(own, key=lambda e: -(e.strength + sum(some.get(e.fact, absent) for some in elsewhere))))
 
 
+def agreed(own: Sequence[Tried], others: Sequence[Sequence[Tried]]) -> tuple[Tried, ...]:
+    """Changes of a case that explain all wrong elements, those first that do so in the most other cases, too."""
+    elsewhere = [{general(t.as_if.what) for t in some if t.as_if.exact} for some in others]
+    return tuple(sorted(own, key=lambda t: -sum(general(t.as_if.what) in some for some in elsewhere)))
+
+
+def said_by(
+    suspected: Sequence[Evidence], tried: Sequence[Tried], others: Sequence[Sequence[Tried]]
+) -> Iterator[Evidence]:
+    """Suspects, of which those that a change speaks for say the first one of these that explains all."""
+    there = {general(t.as_if.what): t.as_if.what for some in others for t in some if t.as_if.exact}
+    for one in suspected:
+        of_fact = (t.as_if for t in tried if t.as_if.exact and one.fact in t.as_if.facts)
+        first = next(of_fact, None) if AS_IF in one.why else None
+        if first is None:
+            yield one
+            continue
+        other = there.get(general(first.what), first.what)
+        more = "" if other == first.what else f"{IN_ANOTHER}{other}"
+        yield one._replace(why=_as_if(first) + more)
+
+
+def _as_if(change: AsIf) -> str:
+    return f"all {change.wrong} wrong elements {AS_IF} {change.what}"
+
+
 def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
     """Some suspects before others, each fact once."""
     facts = {s.fact for s in first}
@@ -249,7 +281,7 @@ def _why(seen: _Seen) -> str:
     if not seen.score:
         return "takes part, and changes nothing in the wrong elements that were looked at"
     what, _ = step_parts(seen.example)
-    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at, such as: {what}"
+    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at{SUCH_AS}{what}"
 
 
 def _takes_part(step: TraceStep) -> str:

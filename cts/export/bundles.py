@@ -85,7 +85,7 @@ class Bundles:
         said: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
         if not self._time_is_up():
             before = original or reported.found
-            said = explanation(reported.case, driver, oracle, result.verdict, before)
+            said = explanation(reported.case, driver, oracle, result.verdict, before, reduced=reported.reduced)
         size = described.capabilities["subgroup_size"]
         return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)
 

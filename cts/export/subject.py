@@ -79,18 +79,24 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
 
 
 def explanation(
-    case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict, found: Case | None = None
+    case: Case,
+    driver: OpenDriver,
+    oracle: Oracle,
+    verdict: Verdict,
+    found: Case | None = None,
+    *,
+    reduced: bool = True,
 ) -> Explanation | str:
     """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time.
 
-    `found` is the case before it was reduced.
+    `found` is the case before it was `reduced`, as far as can be.
     """
     from cts.explain import explain
 
     if not verdict.is_finding or verdict is Verdict.FLAKY:
         return ""
     try:
-        return explain(case, driver, oracle, found=found)
+        return explain(case, driver, oracle, found=found, reduced=reduced)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
         return f"not explained: {described(e)}"
 

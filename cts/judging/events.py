@@ -16,7 +16,7 @@ from cts import plain_json
 from cts.errors import BadInput, CtsError
 from cts.input_files import Kind, decoded_lines
 from cts.judging.guesses import Guess
-from cts.judging.reduction_record import Reduction
+from cts.judging.reduction_record import Reduction, Stopped
 from cts.judging.sentences import to_json
 from cts.model import Case
 from cts.oracle.trace import TraceStep, Writer
@@ -287,6 +287,11 @@ class Finding(Struct, frozen=True):
     reduction: Reduction | None = None
     found: Case | None = None
     driver: str = ""
+
+    @property
+    def reduced(self) -> bool:
+        """Whether the case is as small as the reducer makes it, or somebody wrote it."""
+        return self.reduction is None or self.reduction.stopped is Stopped.COMPLETE
 
     @property
     def differing(self) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cts.errors import BadInput
+from cts.explain.model import AS_IF, general
 from cts.features.phrases import phrases
 from cts.judging.cause import named_by
 from cts.judging.events import Result
@@ -28,8 +29,9 @@ GUESSED = "guessed from the address of the first wrong element"
 class Cause:
     """What failures may have in common.
 
-    `verdict` is that of all of them. `instruction` and `fact` are those that most of them speak for, empty where
-    nothing does. All cases have `traits`, and so have `passing` of the `passed` cases of the corpus that pass.
+    `verdict` is that of all of them. `instruction` and `fact` are those that they speak for, empty where
+    nothing does, and `why` the evidence of the first one. Of failures that are not explained all cases have `traits`,
+    and so have `passing` of the `passed` cases of the corpus that pass.
     """
 
     driver: str
@@ -39,6 +41,7 @@ class Cause:
     traits: tuple[str, ...] = ()
     passing: int = 0
     passed: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     failures = []
     for result in run.findings():
         explanation = explanations.get((result.shown_on, result.finding.case.content_hash)) if result.finding else None
-        instruction, fact, how = _speaks_for(result, explanation)
-        failures.append((Failure(result, _status(result, before.get(id(result))), how), instruction, fact))
+        spoken = _speaks_for(result, explanation)
+        failures.append(_Speaking(Failure(result, _status(result, before.get(id(result))), spoken.how), spoken))
     ranked = [group for some in _apart(failures) for group in _groups(some, run)]
     ranked.sort(key=lambda g: (-g.new, -len(g.failures)))
     fixed = tuple(d.result for d in changes if d.change is Change.FIXED)
@@ -89,7 +92,7 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
 
 
 def in_common(cause: Cause) -> str:
-    """What all cases of a cause have, in words; empty where nothing tells them from cases that pass."""
+    """What all cases of a cause have, in words; empty where they are explained, or nothing tells them from others."""
     if not cause.traits:
         return ""
     passing = f"{cause.passing} of {cause.passed}" if cause.passing else "none"
@@ -102,44 +105,67 @@ def _status(result: Result, change: Change | None) -> str:
     return "changed" if change is Change.CHANGED else "new"
 
 
-#: A failure, and the instruction and the fact that it speaks for.
-_Speaking = tuple[Failure, str, str]
+class _Spoken(NamedTuple):
+    """The instruction and the fact that a failure speaks for, how these are known, and the evidence.
+
+    `like` is the evidence as it is compared; where that is no change which explains all, with the next likely fact.
+    """
+
+    instruction: str
+    fact: str
+    how: str = ""
+    why: str = ""
+    like: str = ""
+
+
+class _Speaking(NamedTuple):
+    failure: Failure
+    spoken: _Spoken
 
 
 def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
     """Failures that cannot have one cause: of other drivers or verdicts, or with another reason in a baseline."""
     groups: dict[tuple[str, str, Verdict, str], list[_Speaking]] = {}
     for one in failures:
-        result = one[0].result
+        result = one.failure.result
         groups.setdefault((result.driver, result.shown_on, result.verdict, result.known), []).append(one)
     return list(groups.values())
 
 
 def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
-    """Failures of one driver, by cause; without a case, or with none that passes, by what each speaks for."""
-    driver = failures[0][0].result.driver
-    passed = _passed(run, driver) if len(failures) > 1 else []
-    with_case = [one for one in failures if one[0].result.finding is not None] if passed else []
-    groups = []
-    if with_case:
-        cases = [one[0].result.finding.case for one in with_case if one[0].result.finding is not None]
-        for found in alike([phrases(case) for case in cases], passed):
-            some = [with_case[place] for place in found.places]
-            groups.append(_group(some, found.traits, found.passing, len(passed)))
-    others: dict[tuple[Verdict, str, str], list[_Speaking]] = {}
+    """Failures of one driver and verdict, by cause.
+
+    Those that are explained alike have one: the same instruction and fact, and the same evidence but for numbers and
+    names. The others by what their cases have in common; without a case by what each speaks for.
+    """
+    explained: dict[tuple[str, str, str], list[_Speaking]] = {}
+    others: dict[tuple[str, str], list[_Speaking]] = {}
+    with_case: list[_Speaking] = []
+    passed = _passed(run, failures[0].failure.result.driver) if len(failures) > 1 else []
     for one in failures:
-        if not with_case or one[0].result.finding is None:
-            others.setdefault((one[0].result.verdict, one[1], one[2]), []).append(one)
-    return groups + [_group(some) for some in others.values()]
+        said = one.spoken
+        if said.fact and said.like:
+            explained.setdefault((said.instruction, said.fact, said.like), []).append(one)
+        elif passed and one.failure.result.finding is not None:
+            with_case.append(one)
+        else:
+            others.setdefault((said.instruction, said.fact), []).append(one)
+    groups = [_group(some) for some in (*explained.values(), *others.values())]
+    cases = [one.failure.result.finding.case for one in with_case if one.failure.result.finding is not None]
+    some_alike = alike([phrases(case) for case in cases], passed) if cases else []
+    return groups + [
+        _group([with_case[place] for place in found.places], found.traits, found.passing, len(passed))
+        for found in some_alike
+    ]
 
 
 def _group(failures: list[_Speaking], common: tuple[str, ...] = (), passing: int = 0, passed: int = 0) -> Group:
     """Failures of one cause, named by a vote of theirs."""
-    first = failures[0][0].result
-    instruction = _most_named(one[1] for one in failures)
-    fact = _most_named(one[2] for one in failures if one[1] == instruction)
-    cause = Cause(first.driver, first.verdict, instruction, fact, common, passing, passed)
-    return Group(cause, tuple(one[0] for one in failures))
+    first, why = failures[0].failure.result, failures[0].spoken.why
+    instruction = _most_named(one.spoken.instruction for one in failures)
+    fact = _most_named(one.spoken.fact for one in failures if one.spoken.instruction == instruction)
+    cause = Cause(first.driver, first.verdict, instruction, fact, common, passing, passed, why)
+    return Group(cause, tuple(one.failure for one in failures))
 
 
 def _most_named(names: Iterable[str]) -> str:
@@ -160,13 +186,16 @@ def _passed(run: Run, driver: str) -> list[frozenset[str]]:
     return found
 
 
-def _speaks_for(result: Result, explanation: Explanation | None) -> tuple[str, str, str]:
-    """The instruction, the fact, and how they are known. What does not end has no fact: no number of it is wrong."""
+def _speaks_for(result: Result, explanation: Explanation | None) -> _Spoken:
+    """What a failure speaks for. What does not end has no fact: no number of it is wrong."""
     if explanation is not None and explanation.op and result.verdict is not Verdict.FAIL:
-        return explanation.op, "", explanation.how
+        return _Spoken(explanation.op, "", explanation.how)
     if explanation is not None and (explanation.op or explanation.facts):
-        return explanation.op, explanation.facts[0] if explanation.facts else "", explanation.how
+        fact = explanation.facts[0] if explanation.facts else ""
+        why = explanation.suspects[0].why if explanation.suspects else ""
+        like = general(why) if AS_IF in why else " ".join((general(why), *explanation.facts[1:2]))
+        return _Spoken(explanation.op, fact, explanation.how, why, like)
     instruction, fact = named_by(result.finding) if result.finding is not None else ("", "")
     if not instruction and (words := result.cause.partition(": ")[2].split()) and words[0][0].isupper():
         instruction, fact = words[0], " ".join(words[1:])
-    return instruction, fact, GUESSED if instruction else ""
+    return _Spoken(instruction, fact, GUESSED if instruction else "")

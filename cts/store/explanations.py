@@ -90,7 +90,8 @@ def _on_driver(
             case = result.finding.case
             tell(f"explaining {case.name} on {driver}")
             try:
-                explanation = explain(case, opened, found=result.finding.found)
+                finding = result.finding
+                explanation = explain(case, opened, found=finding.found, reduced=finding.reduced)
             except CtsError as e:
                 tell(str(e))
                 continue

@@ -1,0 +1,198 @@
+"""What computing hardware and compilers get wrong, as models of whole results, each held against every element.
+
+A model says what an instruction would give if, say, a tail of K were lost, an operand were rounded to a narrower type
+or a value were overwritten. It explains a failure where all wrong elements, and no right one, are as it says:
+everywhere, or from a row or a column on, as where the last tile of a matrix is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.explain.model import AsIf
+from cts.explain.model_values import NARROW, TILES, Model, Numbers, Values, bits_of, numbers, through
+from cts.explain.product_models import of_matrices, of_vector
+from cts.explain.results import Mask, Result
+from cts.model import (
+    BlockEnd,
+    BlockStart,
+    Case,
+    ComponentType,
+    Constant,
+    Load,
+    MatrixConvert,
+    MatrixMulAdd,
+    VectorMatrixMul,
+    references,
+)
+from cts.model.instructions import defined_ids
+from cts.oracle.expectation import Expectation, Freedom
+
+#: Instances that are looked at, and models that explain a failure, at most.
+INSTANCES, LISTED = 4, 6
+
+
+def fitting(case: Case, expectation: Expectation, result: Result) -> Iterator[tuple[AsIf, bool]]:
+    """The models that explain a result which the specification does not leave free, with whether each is one of many.
+
+    Nothing is known of the operands in a loop, whose values are those of the last iteration.
+    """
+    names = [name for ids in defined_ids(case.program)[: result.index + 1] for name in ids]
+    if result.iterations or result.name not in names or result.block is not None:
+        return
+    chosen = np.flatnonzero(result.wrong.any(axis=(1, 2)))[:INSTANCES]
+    values = Values(case, expectation, chosen)
+    at = f"program[{result.index}] {type(case.program[result.index]).__name__}"
+    wrong = int(result.wrong.sum())
+    found = 0
+    for model in _models(case, values, result):
+        where = _where(_right(model, result, chosen), result, chosen)
+        if where is not None:
+            found += 1
+            what = model.what if model.what.startswith("program[") else f"{at} {model.what}"
+            yield AsIf(f"{what}{where}", model.facts, wrong, wrong, exact=True), model.one_of_many or bool(where)
+        if found == LISTED:
+            return
+
+
+def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
+    """Which elements of the chosen instances are as a model says, or may be anything."""
+    component, actual = result.component, result.actual[chosen]
+    bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape))
+    same: Mask = bits == actual
+    if not component.is_float:
+        return same
+    have, say = numbers(component, actual), numbers(component, bits)
+    same |= np.isnan(have) & np.isnan(say)
+    if result.spread is not None:
+        # Where a sum may be rounded in many ways, so may that of the model.
+        low, high, flags = (np.asarray(a)[chosen] for a in (result.spread.lo, result.spread.hi, result.spread.flags))
+        expected = numbers(component, result.expected[chosen])
+        with np.errstate(invalid="ignore"):
+            near = (have >= say + (low - expected)) & (have <= say + (high - expected))
+        same |= near | (flags & np.uint8(Freedom.ANY) != 0)
+    return same
+
+
+def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:
+    """Where all is as a model says: everywhere in these instances, or from the first wrong row or column on."""
+    wrong = result.wrong[chosen]
+    if not right[wrong].all():
+        return None
+    if len(chosen) < min(INSTANCES, int(result.wrong.any(axis=(1, 2)).sum())):
+        return None
+    if right.all():
+        return ""
+    row, col = (int(np.flatnonzero(wrong.any(axis=axes))[0]) for axes in ((0, 2), (0, 1)))
+    if row and right[:, row:].all():
+        return f" from row {row} on"
+    if col and right[:, :, col:].all():
+        return f" from column {col} on"
+    return None
+
+
+def _models(case: Case, values: Values, result: Result) -> Iterator[Model]:
+    instruction: Any = case.program[result.index]
+    component = result.component
+    facts = instruction.explained_by
+    expected = values.of(result.name)
+    if expected is None:
+        return
+    yield from _held(case, values, result)
+    match instruction:
+        case Load():  # what may be wrong with it is where it reads
+            return
+        case MatrixMulAdd():
+            yield from of_matrices(instruction, values, expected, result)
+        case VectorMatrixMul():
+            yield from of_vector(case, instruction, values, expected, result)
+        case MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
+            yield from _roundings(values.of(instruction.matrix), component)
+    yield from _narrowed(expected, component, facts)
+    yield from _moved(expected, facts)
+
+
+def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
+    """The result as another value of the program: an operand as it was, or what overwrote it."""
+    ids = defined_ids(case.program)
+    shape = result.expected.shape[1:]
+    for name in values.names:
+        if name == result.name or values.component(name) is not result.component:
+            continue
+        held = values.of(name)
+        if held is None or held.shape[1:] != shape:
+            continue
+        index = next((n for n, given in enumerate(ids) if name in given), None)
+        if index is None:
+            continue
+        other = case.program[index]
+        if isinstance(other, BlockStart | BlockEnd):
+            continue
+        # A constant is right at first: what uses it, perhaps by another name as a loop does, may have overwritten it.
+        constant = isinstance(case.program[result.index], Constant)
+        if index > result.index and (constant or result.name in references(other)):
+            what = f"program[{index}] {type(other).__name__} had overwritten {result.name!r}"
+            yield Model(what, other.explained_by, held)
+        elif not isinstance(case.program[result.index], Load) and name in references(case.program[result.index]):
+            yield Model(f"gave {name!r} as it was", case.program[result.index].explained_by, held)
+
+
+def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Model]:
+    """A conversion between floats by another rounding, or by way of another type."""
+    if source is None:
+        return
+    facts = ("NU-012",)
+    nearest = bits_of(component, source)
+    rounded = numbers(component, nearest)
+    cut = np.where(np.isfinite(rounded) & (np.abs(rounded) > np.abs(source)), nearest - nearest.dtype.type(1), nearest)
+    down, up = numbers(component, cut), numbers(component, cut + cut.dtype.type(1))
+    with np.errstate(all="ignore"):
+        away = np.where((rounded != source) & (np.abs(source) >= np.abs(down + up) / 2), up, down)
+        yield Model("rounded towards zero", facts, down)
+        yield Model("rounded ties away from zero", facts, away)
+        for name, narrow in NARROW:
+            yield Model(f"went by way of {name}", facts, through(source, narrow))
+
+
+def _narrowed(expected: Numbers, component: ComponentType, facts: tuple[str, ...]) -> Iterator[Model]:
+    """The result by way of a narrower type, or without what a type has but numbers."""
+    with np.errstate(all="ignore"):
+        if not component.is_float:
+            for bits in (8, 16, 24):
+                if bits < component.size * 8:
+                    low = expected & ((1 << bits) - 1)
+                    yield Model(f"kept {bits} bits", facts, low)
+                    yield Model(f"kept {bits} bits, with a sign", facts, low - ((low >> bits - 1) << bits))
+            return
+        fmt = component.format
+        for name, narrow in NARROW:
+            if name != component.value:
+                yield Model(f"rounded its result to {name}", facts, through(expected, narrow))
+        yield Model(
+            "flushed denormals", ("NU-042", *facts), np.where(np.abs(expected) < fmt.least, 0 * expected, expected)
+        )
+        yield Model("lost the sign of zeros", ("NU-020", *facts), expected + 0.0)
+        yield Model("clamped infinities", ("NU-020", *facts), np.clip(expected, -fmt.greatest, fmt.greatest))
+
+
+def _moved(expected: Numbers, facts: tuple[str, ...]) -> Iterator[Model]:
+    """The right elements in other places, or of another instance."""
+    _, rows, cols = expected.shape
+    if rows == cols > 1:
+        yield Model("transposed its result", facts, expected.transpose(0, 2, 1))
+    if rows > 1:
+        yield Model("reversed its rows", facts, expected[:, ::-1])
+    if cols > 1:
+        yield Model("reversed its columns", facts, expected[:, :, ::-1])
+    for axis, extent, name in ((1, rows, "rows"), (2, cols, "columns")):
+        for tile in (t for t in (1, *TILES) if t < extent):
+            what = f"took {name} that are {tile} before"
+            yield Model(what, facts, np.roll(expected, tile, axis), one_of_many=True)
+            if extent % (2 * tile) == 0:
+                swapped = np.take(expected, np.arange(extent) ^ tile, axis)
+                yield Model(f"swapped {name} that are {tile} apart", facts, swapped, one_of_many=True)
+    yield Model("gave zeros", facts, np.zeros_like(expected), one_of_many=True)

@@ -1,0 +1,80 @@
+"""What is looked for: the place where a divergence begins, and what is known of it on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cts.errors import BadInput
+from cts.explain import model
+from cts.explain.converted import wrongly_converted
+from cts.explain.results import Result
+from cts.judging.judge import OpenDriver
+from cts.model import Case, Load, Store, VectorAtomicAdd, VectorMatrixMul, VectorReduceSumAccumulate
+from cts.oracle.expectation import Oracle, Trace
+
+#: What writes memory, and what reads it.
+STORES = (Store, VectorReduceSumAccumulate, VectorAtomicAdd)
+LOADS = (Load, VectorMatrixMul)
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Where a divergence begins; `how` is empty and `index` None where that is not known.
+
+    `result` is what the instruction gave, or the matrix of a store as memory has it. `trace` is that of
+    a byte which no store of a known place explains.
+    """
+
+    index: int | None = None
+    how: str = ""
+    result: Result | None = None
+    notes: tuple[str, ...] = ()
+    trace: Trace | None = None
+
+
+@dataclass(eq=False)
+class Search:
+    """`shown` are the results that the driver shows of the case itself, by name.
+
+    `shy`: nothing is wrong where any result is stored, so that it is not the store which makes it wrong.
+    """
+
+    case: Case
+    driver: OpenDriver
+    oracle: Oracle
+    shown: dict[str, Result]
+    notes: list[str] = field(default_factory=list)
+    shy: bool = False
+
+    def located(self, how: str, result: Result) -> Located:
+        instruction = self.case.program[result.index]
+        if isinstance(instruction, VectorMatrixMul):
+            trace = wrongly_converted(self.case, self.driver, self.oracle, instruction.matrix)
+            if trace is not None:
+                self.notes.append(f"{instruction.matrix!r} is wrong already where it is converted back")
+                return Located(None, model.INSTRUMENTED, None, tuple(self.notes), trace)
+        return Located(result.index, how, result, tuple(self.notes))
+
+    def stored(self, result: Result) -> Located:
+        """The instruction that the first wrong one of the stored results points to."""
+        name = f"{result.name!r}, of program[{result.index}],"
+        if result.block is not None:
+            kind = type(self.case.program[result.block]).__name__
+            self.notes.append(f"{name} is come to, or not, otherwise than the {kind} of program[{result.block}] says")
+            return Located(result.block, model.INSTRUMENTED, result, tuple(self.notes))
+        if result.after is not None:
+            kind = type(self.case.program[result.after]).__name__
+            self.notes.append(f"{name} is right at first and wrong behind program[{result.after}], which only reads it")
+            return Located(result.after, model.INSTRUMENTED, result, tuple(self.notes))
+        return self.located(model.INSTRUMENTED, result)
+
+
+def refused(search: Search, case: Case) -> str:
+    """Why the driver is not given a case, or nothing: a rule that it breaks, or what the driver lacks."""
+    try:
+        violations = search.oracle.violations(case)
+    except BadInput as e:
+        return e.what
+    if violations:
+        return f"that would break {violations[0].rule}: {violations[0].what}"
+    return "; ".join(search.driver.capabilities.missing(case))
