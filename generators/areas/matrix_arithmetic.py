@@ -21,12 +21,12 @@ from cts.generators.parts.computations import (
     draw_times_scalar,
 )
 from cts.generators.parts.products import (
+    Factors,
     declared_type,
     draw_factors,
     draw_mul_add,
     draw_product_row,
     draw_sizes,
-    load_factors,
     usable_products,
 )
 from cts.model import Case, Use
@@ -64,9 +64,17 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
     c = _draw_addend_matrix(choices, kernel, row, (sizes.m, sizes.n), of_c)
     first = c
+    factors = Factors(choices, kernel, row, sizes, (of_a, of_b))
+    a, b = factors.draw(choices, Use.A), factors.draw(choices, Use.B)
     for n in range(times):
-        if n == 0 or choices.chance(5):
-            a, b = load_factors(choices, kernel, row, sizes, (of_a, of_b))
+        # Of several, each has operands of its own, one of them, or none.
+        if n and (new := choices.between(0, 3)):
+            a = factors.draw(choices, Use.A) if new in (1, 3) else a
+            b = factors.draw(choices, Use.B) if new in (2, 3) else b
+        if n and choices.rarely(4):
+            # What one product added to, another one needs as well.
+            kernel.store(choices, c)
+            c = first
         c = draw_mul_add(choices, kernel, row, a, b, c)
     kept = choices.rarely(6)
     exact = c.known.grain is not None

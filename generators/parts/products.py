@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from cts.capabilities import Capabilities, MulAddSupport
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents, near_an_end, realistic
-from cts.generators.build.kernels import Kernel, Matrix, as_matrix
+from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
 from cts.generators.build.specials import draw_special
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run, draw_row, long_extent, shortened
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, reread, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, is_greatest, large, raised
+from cts.generators.parts.routes import Staging, draw_operand
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number
 
@@ -238,19 +239,60 @@ def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
     return reread(row.result, c.component, known)
 
 
-def load_factors(
-    choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: tuple[Contents, Contents]
-) -> tuple[Matrix, Matrix]:
-    """A and B, declared with the row's signs or, where the driver has such matrices, with the others."""
-    factors = []
-    for use, rows, cols, data in (
-        (Use.A, sizes.m, sizes.k, contents[0]),
-        (Use.B, sizes.k, sizes.n, contents[1]),
-    ):
-        declared = declared_type(choices, kernel, row, use, (rows, cols))
-        source = kernel.source(choices, row.a if use is Use.A else row.b, data)
-        factors.append(kernel.load_from(choices, source, rows, cols, use, declared))
-    return factors[0], factors[1]
+class Factors:
+    """A and B of a row, by all ways that a program has to get them, and buffers that they have in common."""
+
+    def __init__(
+        self, choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: tuple[Contents, Contents]
+    ) -> None:
+        self._kernel, self._row, self._contents = kernel, row, contents
+        self._shapes = {Use.A: (sizes.m, sizes.k), Use.B: (sizes.k, sizes.n)}
+        self._staging = Staging(kernel)
+        self._sources: list[Source] = []
+        # In one case of five all operands are tiles in shared memory, as in most programs that people write.
+        self._staged = choices.between(0, 4) == 4
+
+    def draw(self, choices: Choices, use: Use) -> Matrix:
+        """A matrix declared with the row's signs or, where the driver has such matrices, with the others."""
+        row, kernel, shape = self._row, self._kernel, self._shapes[use]
+        component = row.a if use is Use.A else row.b
+        declared = declared_type(choices, kernel, row, use, shape)
+        contents = self._contents[0 if use is Use.A else 1]
+        if choices.rarely(20) and (value := _one_of(contents.known, declared)) is not None:
+            return kernel.constant(declared, *shape, use, value)
+        source = self._source(choices, component, contents)
+
+        def load(c: Choices, use: Use, rows: int, cols: int) -> Matrix:
+            return kernel.load_from(c, source, rows, cols, use, declared)
+
+        signs = not row.saturating
+        return draw_operand(choices, self._staging, declared, use, shape, load, signs=signs, staged=self._staged)
+
+    def _source(self, choices: Choices, component: ComponentType, contents: Contents) -> Source:
+        """A buffer with these contents, now and then one that an earlier operand has."""
+        again = choices.rarely(4)
+        alike = [s for s in self._sources if s.type is component and s.data == contents.data]
+        if again and alike:
+            return alike[-1]
+        source = self._kernel.source(choices, component, contents)
+        self._sources.append(source)
+        return source
+
+
+def _one_of(known: Known, component: ComponentType) -> Number | None:
+    """A number of the type as fine and no larger than others are; None where nothing is known of these."""
+    if known.grain is None or not known.bounded:
+        return None
+    value = 2.0**known.grain
+    fitting = next(
+        (
+            v
+            for v in (3 * value, -value, value)
+            if known.low <= v <= known.high and (v > 0 or component.is_float or component.is_signed)
+        ),
+        None,
+    )
+    return None if fitting is None else int(fitting) if fitting == int(fitting) else fitting
 
 
 def declared_type(

@@ -15,6 +15,7 @@ from cts.generators.parts.blocks import draw_memory
 from cts.generators.parts.flow import COUNTS, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
+from cts.generators.parts.routes import Staging
 from cts.model import (
     ClampMode,
     ComponentType,
@@ -76,12 +77,18 @@ def draw_tiled_product(
     start = replace(start, known=bound)
 
     count = choices.pick((1, 1, 1, 1, 2, 3, 4))
+    # Tiles of one operand, or of both, go through shared memory.
+    staged, staging = choices.pick(((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))), Staging(kernel)
+
+    def tile(c: Choices, tiles: Tiles, use: Use) -> Matrix:
+        loaded = tiles.load(c)
+        return staging.pass_through(c, loaded, uniform=True) if use in staged else loaded
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        x = tiles_a.load(c)
-        return [replace(draw_mul_add(c, kernel, row, x, tiles_b.load(c), m), known=bound) for m in carried]
+        x = tile(c, tiles_a, Use.A)
+        return [replace(draw_mul_add(c, kernel, row, x, tile(c, tiles_b, Use.B), m), known=bound) for m in carried]
 
-    first, *others = draw_loop(choices, kernel, [start] * count, iteration)
+    first, *others = draw_loop(choices, kernel, [start] * count, iteration, uniform=bool(staged))
     for other in others:
         kernel.store(choices, other)
     return first

@@ -24,7 +24,7 @@ from cts.judging.compare import compare
 from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 from cts.plugins import registry
 
-MAX_INSTRUCTIONS = 8
+MAX_INSTRUCTIONS = 9
 
 
 @dataclass(frozen=True)

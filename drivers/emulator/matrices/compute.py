@@ -13,6 +13,7 @@ from cts.drivers.emulator.callbacks import Program, compiled
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import elements, reductions
 from cts.drivers.emulator.matrices.access import Access
+from cts.drivers.emulator.matrices.origins import factors
 from cts.drivers.emulator.matrices.ownership import distribute
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
@@ -151,6 +152,7 @@ def _null(i: MatrixNull, context: Context) -> Matrix:
 def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (context.matrices[name] for name in (i.a, i.b, i.c))
+    of_a, of_b, of_c = factors(i, context.case, context.matrices, context.bug)
     out = np.empty((c.instances, c.rows, c.cols), np.uint32)
     declared = tuple(TYPE_NUMBERS[x.component] for x in (a, b, c, c))
     signs = (
@@ -161,9 +163,9 @@ def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
     )
     types = tuple(t if t < UINT8 else (t & ~1) | (sign in i.operands) for t, sign in zip(declared, signs, strict=True))
     mul_add(
-        a.dense(),
-        b.dense(),
-        c.dense(),
+        of_a,
+        of_b,
+        of_c,
         read_as(types, declared, context.bug),
         ORDERS[context.options.accumulate],
         PRECISIONS[context.options.precision],

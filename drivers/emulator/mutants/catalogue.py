@@ -1,11 +1,11 @@
-"""The whole catalogue of planted bugs: of matrices, control flow, vectors, numbers and callbacks, in this order."""
+"""The whole catalogue of planted bugs, in the order of `MODULES`."""
 
 from __future__ import annotations
 
-from cts.drivers.emulator.mutants import callbacks, control, matrices, numbers, vectors
+from cts.drivers.emulator.mutants import callbacks, control, matrices, numbers, origins, vectors
 from cts.drivers.emulator.mutants.matrices import mutants, number_of
 
 #: The modules that enter mutants, in the order of their numbers.
-MODULES = (matrices, control, vectors, numbers, callbacks)
+MODULES = (matrices, control, vectors, numbers, callbacks, origins)
 
 __all__ = ["MODULES", "mutants", "number_of"]

@@ -1,0 +1,199 @@
+"""Where the operands of an instruction come from: mostly from memory, else by way of something that programs do first.
+
+Tiles staged in workgroup memory, values that loops carry and conditions select, elements that were computed or copied,
+uses that were converted: what an instruction makes of its operands must not depend on where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cts.capabilities import Feature
+from cts.choices import Choices
+from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix
+from cts.generators.build.memory import Part, Region, aligned_elements
+from cts.generators.build.operands import Varying
+from cts.generators.build.value_ranges import negated
+from cts.generators.parts.computations import ARITHMETIC
+from cts.generators.parts.conversion_operands import Step, emit_step
+from cts.generators.parts.flow import draw_if, draw_loop
+from cts.generators.parts.shared_memory import RegionAllocator
+from cts.model import (
+    Arithmetic,
+    ComponentType,
+    MatrixArithmetic,
+    MatrixCopy,
+    MatrixLoad,
+    MatrixPerElement,
+    MatrixStore,
+    Operand,
+    Order,
+    PerElement,
+    Through,
+    Use,
+)
+from cts.model.operand import Factors
+
+#: How a matrix is loaded, with the use that it is to have first, its rows and its columns.
+Load = Callable[[Choices, Use, int, int], Matrix]
+
+#: What a matrix may pass through and be the same (KM-011).
+_THROUGH = (Through.CopyObject, Through.Function, Through.Array, Through.Struct, Through.Variable, Through.Component)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A tile in a region: its lines, where a store puts it, and where a load finds that of the next instance."""
+
+    region: Region
+    shape: tuple[int, int]
+    order: Order
+    stride: Operand
+    own: Operand
+    next: Operand
+
+
+@dataclass
+class Staging:
+    """Tiles that a case stores, and loads behind a barrier: several of them in one array, places used again."""
+
+    kernel: Kernel
+    regions: dict[ComponentType, Region] = field(default_factory=dict)
+    places: list[_Place] = field(default_factory=list)
+
+    def pass_through(self, choices: Choices, matrix: Matrix, *, uniform: bool = False) -> Matrix:
+        """The matrix as another instance, or the same one, finds it in memory; `matrix` itself within a block.
+
+        Of one of its type and shape the place is taken again now and then, as with two buffers that change places. In a
+        loop that all instances go through alike (`uniform`) each iteration has that place or, in turn, one of its own.
+        """
+        program = self.kernel.program
+        if program.in_block and not uniform:
+            return matrix
+        again, other = choices.record(3, 1)
+        if uniform:
+            if again < 2:
+                program.barrier()
+            return self._stored(matrix, self._new(choices, matrix, by_iteration=again >= 2), other=other == 1)
+        alike = [p for p in self.places if p.region.type is matrix.component and p.shape == (matrix.rows, matrix.cols)]
+        if alike and again == 3:
+            place = alike[0]
+            program.barrier()
+        else:
+            place = self._new(choices, matrix)
+        return self._stored(matrix, place, other=other == 1)
+
+    def _stored(self, matrix: Matrix, place: _Place, *, other: bool) -> Matrix:
+        """Store a matrix and, behind a barrier, load it, or with `other` what another instance has stored."""
+        program, kernel = self.kernel.program, self.kernel
+        program.emit(
+            MatrixStore(
+                matrix=matrix.id, buffer=place.region.name, stride=place.stride, order=place.order, offset=place.own
+            )
+        )
+        program.barrier()
+        name = kernel.name("m")
+        program.emit(
+            MatrixLoad(
+                id=name,
+                type=kernel.type(matrix.component, matrix.rows, matrix.cols, matrix.use),
+                buffer=place.region.name,
+                stride=place.stride,
+                order=place.order,
+                offset=place.next if other else place.own,
+            )
+        )
+        return as_matrix(matrix, name, matrix.known)
+
+    def _new(self, choices: Choices, matrix: Matrix, *, by_iteration: bool = False) -> _Place:
+        """A place behind those that are there, or in another region where workgroup memory has no room for more."""
+        kernel, size = self.kernel, matrix.component.size
+        places = RegionAllocator(
+            kernel, Tile(matrix.type, matrix.component, matrix.rows, matrix.cols), [matrix.component]
+        )
+        shared, apart = choices.record(9, 2)
+        longest = max(matrix.rows, matrix.cols)
+        iterations = kernel.grid.loop * kernel.grid.loop_outer if by_iteration else 1
+        need = (longest + 3) * (longest * size + 64) * kernel.grid.sg * iterations
+        room = kernel.set_aside(need)
+        region = self.regions.get(matrix.component)
+        if region is None or isinstance(region, Part) != room:
+            region = places.tiles(places.storage(9 if shared < 8 and room else 4 + shared % 2, 0), matrix.component)
+            self.regions[matrix.component] = region
+        order, stride, extent, alignment = places.lines(choices, region, (0, 0, 1, 2, 4), matrix)
+        unit = aligned_elements(region, alignment)
+        tile = -(-extent // (unit * region.element_size)) * unit
+        grid = places.grid(region)
+        if not by_iteration:
+            # The same places in every iteration: barriers are between.
+            grid = replace(grid, loop=1, loop_outer=1)
+        base = (-(-region.size // (unit * region.element_size)) + apart) * unit
+        own = Varying(base, grid.tiles(tile))
+        region.size = own.range(grid)[1] * region.element_size + extent
+        f = own.factors
+        # The last subgroup's tile is read by the first, and so on.
+        back = Varying(base + f.sg * (grid.sg - 1), Factors(f.wg_x, f.wg_y, f.wg_z, -f.sg, f.loop, f.loop_outer))
+        written_stride, written_own, written_next = kernel.constness.scalars([stride, own, back])
+        place = _Place(region, (matrix.rows, matrix.cols), order, written_stride, written_own, written_next)
+        self.places.append(place)
+        return place
+
+
+def draw_operand(
+    choices: Choices,
+    staging: Staging,
+    component: ComponentType,
+    use: Use,
+    shape: tuple[int, int],
+    load: Load,
+    *,
+    signs: bool,
+    staged: bool = False,
+) -> Matrix:
+    """A matrix of a type, a use and a shape: as `load` gives it in half of all cases, else by another way.
+
+    With `signs`, also with other signs, where the type computes; `staged`: through shared memory.
+    """
+    kernel, kind = staging.kernel, 8 if staged else choices.between(0, 19)
+    if kind >= 17 and use is not Use.Accumulator and Feature.CONVERSIONS in kernel.features:
+        transposed = kind == 19 and use is Use.B
+        before = shape[::-1] if transposed else shape
+        if kernel.admits(component, *before, Use.Accumulator):
+            matrix = load(choices, Use.Accumulator, *before)
+            return emit_step(kernel, matrix, Step(matrix.component, use=use, transpose=transposed))
+    matrix = load(choices, use, *shape)
+    if kind < 8:
+        return matrix
+    if kind in (10, 11):
+        return draw_if(choices, kernel, lambda c: load(c, use, *shape), lambda c: matrix) or matrix
+    if kind in (12, 13):
+        return draw_loop(choices, kernel, [matrix, load(choices, use, *shape)], _change_places)[0]
+    if kind == 14:
+        name = kernel.name("m")
+        kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=choices.pick(_THROUGH)))
+        return as_matrix(matrix, name, matrix.known)
+    if kind in (15, 16) and signs:
+        return _with_signs(choices, kernel, matrix)
+    return staging.pass_through(choices, matrix)
+
+
+def _change_places(_: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+    return carried[1], carried[0]
+
+
+def _with_signs(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
+    """The same magnitudes: negated, or by a function of elements that negates some."""
+    component = matrix.component
+    if component not in ARITHMETIC or not (component.is_float or component.is_signed):
+        return matrix
+    known = negated(component, matrix.known)
+    name = kernel.name("m")
+    if choices.chance(5) and Feature.PER_ELEMENT in kernel.features:
+        body = choices.pick(("value if row % 2 < 1 else -value", "-value if col > row else value", "-value"))
+        function = kernel.function("f", PerElement(type=component, body=body))
+        kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function))
+    else:
+        operation = Arithmetic.FNegate if component.is_float else Arithmetic.SNegate
+        kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=matrix.id, b=None))
+    return as_matrix(matrix, name, known.union(matrix.known))
