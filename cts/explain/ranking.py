@@ -27,9 +27,10 @@ from cts.oracle.trace import StepKind, TraceStep
 #: Elements whose steps are compared, of the wrong and of the right ones each.
 SAMPLE = 24
 
-#: Changes listed, and the most that are tried.
+#: Changes listed, and the most that are tried: of cases with large buffers fewer, for so many bytes in all.
 LISTED = 8
-MOST = 400
+MOST, LEAST = 400, 24
+BYTES = 1 << 30
 
 #: Steps that every tensor access, copy, call, conversion or product takes. Were one of them wrong nearly every case
 #: would fail, so that of steps with the same evidence they are the least likely.
@@ -68,7 +69,9 @@ def explaining(
     free = _free(oracle.expect(case))
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
-    for tried, change in enumerate(islice(changes(case, index), MOST)):
+    size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
+    most = min(MOST, max(LEAST, BYTES // max(size, 1)))
+    for tried, change in enumerate(islice(changes(case, index), most)):
         expectation = expected(change.case, oracle)
         if expectation is None:
             continue

@@ -11,7 +11,7 @@ from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, Constant, Found, Instruction, Product
 from cts.model.operand import ComponentValue, Use, number_of
-from cts.model.types import MatrixShape, MatrixType, Problem
+from cts.model.types import MatrixShape, MatrixType, Problem, Scope
 
 if TYPE_CHECKING:
     from cts.model.names import Operands
@@ -224,13 +224,14 @@ def represents(field: str, component: ComponentType, value: ComponentValue) -> I
 class MatrixCopy(Instruction, frozen=True):
     """The same matrix, after a way through something that holds or passes matrices (KM-011).
 
-    `Component` extracts component 0 of every invocation and inserts it again.
+    `Component` extracts a component of every invocation by its literal index and inserts it again.
     """
 
     facts = ("KM-011",)
     id: str
     matrix: str
     through: Through
+    component: int = 0
 
     @property
     def spirv(self) -> str:
@@ -245,7 +246,25 @@ class MatrixCopy(Instruction, frozen=True):
         return (*super().exercised, *(("KM-015",) if self.through is Through.Component else ()))
 
     def typed(self, operands: Operands) -> Found:
-        yield operands.matrix(self.matrix).declared
+        """KM-015: each invocation has the same number of components, at least so many that all have all elements."""
+        matrix = operands.matrix(self.matrix)
+        of_subgroup = self.through is Through.Component and matrix.scope is Scope.Subgroup
+        least = sure_components(matrix.rows * matrix.cols) if of_subgroup else 1
+        if not 0 <= self.component < least:
+            shape = f"{matrix.rows}x{matrix.cols}"
+            what = f"component {self.component}, where invocations may hold {least} of a {shape} matrix"
+            right = f"0 to {least - 1}" if self.through is Through.Component else "0, or `through: Component`"
+            yield Problem("component", what, right, "KM-015")
+        yield matrix.declared
+
+
+#: The most invocations of a subgroup (Vulkan 1.4, VkPhysicalDeviceVulkan13Properties::maxSubgroupSize).
+MOST_IN_SUBGROUP = 128
+
+
+def sure_components(elements: int) -> int:
+    """How many components every invocation holds at least of a matrix that a subgroup has, whatever the device."""
+    return -(-elements // MOST_IN_SUBGROUP)
 
 
 MatrixValueInstruction: TypeAlias = (

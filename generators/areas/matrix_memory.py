@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from cts.capabilities import Capabilities, Feature
@@ -14,10 +13,11 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
-from cts.model import Case, ComponentType, MatrixConstant, MatrixCopy, MatrixNull, Through
+from cts.model import Case, ComponentType, MatrixConstant, MatrixNull
 
 #: How many steps a program has between its first load and its stores.
 STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
@@ -82,18 +82,11 @@ def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
     return matrix
 
 
-def _draw_copy(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Matrix:
-    copied = replace(matrix, id=places.kernel.name("m"))
-    through = choices.pick(tuple(Through))
-    places.kernel.program.emit(MatrixCopy(id=copied.id, matrix=matrix.id, through=through))
-    return copied
-
-
 def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *, again: bool = False) -> Matrix:
     """A matrix that goes to the other scope, where it may be copied, and back; else tiles change places."""
 
     def between(c: Choices, regrouped: Matrix) -> Matrix:
-        return _draw_copy(c, places, regrouped) if c.chance(4) else regrouped
+        return draw_copy(c, places.kernel, regrouped) if c.chance(4) else regrouped
 
     back = draw_regrouped(choices, places, matrix, between, again=again)
     return back or places.exchange(choices, matrix, again=again)
@@ -106,7 +99,7 @@ def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
     if kind > 12 and depth == 0:
         return _draw_regrouped(choices, places, matrix)
     if kind < 4 or kind > 12 or (depth > 1 and kind > 5):
-        return _draw_copy(choices, places, matrix)
+        return draw_copy(choices, places.kernel, matrix)
     if kind < 6:
         return _draw_origin(choices, places)
     if kind == 6 and depth == 0:

@@ -20,8 +20,20 @@ from cts.generators.build.value_ranges import (
     subtracted,
     within,
 )
-from cts.model import Arithmetic, Component, ComponentType, MatrixArithmetic, MatrixComponents, MatrixTimesScalar, Walk
+from cts.model import (
+    Arithmetic,
+    Component,
+    ComponentType,
+    MatrixArithmetic,
+    MatrixComponents,
+    MatrixCopy,
+    MatrixTimesScalar,
+    Scope,
+    Through,
+    Walk,
+)
 from cts.model.component import Number
+from cts.model.matrices import sure_components
 
 #: Component types with arithmetic (NU-034).
 ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)
@@ -151,6 +163,20 @@ def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     walk = Walk.ByInvocation if choices.chance(5) else Walk.Ascending
     kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk))
     return as_matrix(a, name, known)
+
+
+def draw_copy(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
+    """A matrix that is the same after a way through what holds or passes matrices (KM-011)."""
+    through, which = choices.pick(tuple(Through)), choices.between(0, 7)
+    name = kernel.name("m")
+    if through is Through.Component and which and kernel.scope is Scope.Subgroup:
+        last = sure_components(a.rows * a.cols) - 1
+        kernel.program.emit(
+            MatrixCopy(id=name, matrix=a.id, through=through, component=last if which > 5 else which % (last + 1))
+        )
+    else:
+        kernel.program.emit(MatrixCopy(id=name, matrix=a.id, through=through))
+    return as_matrix(a, name, a.known)
 
 
 def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[str, Known]]:

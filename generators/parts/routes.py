@@ -15,7 +15,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix
 from cts.generators.build.memory import Part, Region, aligned_elements
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import negated
-from cts.generators.parts.computations import ARITHMETIC
+from cts.generators.parts.computations import ARITHMETIC, draw_copy
 from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.shared_memory import RegionAllocator
@@ -23,23 +23,18 @@ from cts.model import (
     Arithmetic,
     ComponentType,
     MatrixArithmetic,
-    MatrixCopy,
     MatrixLoad,
     MatrixPerElement,
     MatrixStore,
     Operand,
     Order,
     PerElement,
-    Through,
     Use,
 )
 from cts.model.operand import Factors
 
 #: How a matrix is loaded, with the use that it is to have first, its rows and its columns.
 Load = Callable[[Choices, Use, int, int], Matrix]
-
-#: What a matrix may pass through and be the same (KM-011).
-_THROUGH = (Through.CopyObject, Through.Function, Through.Array, Through.Struct, Through.Variable, Through.Component)
 
 
 @dataclass(frozen=True)
@@ -170,9 +165,7 @@ def draw_operand(
     if kind in (12, 13):
         return draw_loop(choices, kernel, [matrix, load(choices, use, *shape)], _change_places)[0]
     if kind == 14:
-        name = kernel.name("m")
-        kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=choices.pick(_THROUGH)))
-        return as_matrix(matrix, name, matrix.known)
+        return draw_copy(choices, kernel, matrix)
     if kind in (15, 16) and signs:
         return _with_signs(choices, kernel, matrix)
     return staging.pass_through(choices, matrix)

@@ -42,7 +42,7 @@ def matrix_copy(instruction: MatrixCopy, shader: Shader) -> None:
             shader.define(instruction.id, type_, f"{function}({source})")
         case Through.Component:
             result = shader.define(instruction.id, type_, source)
-            shader.line(f"{result}[0] = {source}[0];")
+            shader.line(f"{result}[{instruction.component}] = {source}[{instruction.component}];")
         case Through.Array:
             array = shader.names.fresh(f"array_of_{instruction.id}")
             shader.line(f"{type_.name} {array}[2];")

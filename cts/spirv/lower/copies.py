@@ -69,8 +69,8 @@ def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
             lowering.define(instruction.id, "OpFunctionCall", source.type, _identity(lowering, source), source.id)
         case Through.Component:
             component = scalar(lowering.module, lowering.matrix(instruction.matrix).declared.component)
-            first = op("OpCompositeExtract", component, source.id, 0)
-            lowering.define(instruction.id, "OpCompositeInsert", source.type, first, source.id, 0)
+            one = op("OpCompositeExtract", component, source.id, instruction.component)
+            lowering.define(instruction.id, "OpCompositeInsert", source.type, one, source.id, instruction.component)
         case Through.Variable:
             _through_memory(instruction, lowering, _variable(lowering, source.type))
         case Through.Array:

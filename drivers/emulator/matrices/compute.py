@@ -434,4 +434,6 @@ def _copy(i: MatrixCopy, context: Context) -> Matrix:
         registers[:, :, -1] = 0
     elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is Through.Component:
         registers[:, :, 1:2] = registers[:, :, :1]
+    elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is Through.Component and i.component:
+        registers[:, :, i.component] = registers[:, :, i.component - 1]
     return replace(matrix, registers=registers)

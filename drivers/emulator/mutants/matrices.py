@@ -208,6 +208,9 @@ COPY_FUNCTION_LOSES_TAIL = memory(
 COMPONENT_INSERTED_BESIDE = memory(
     "component-inserted-beside", "a component is inserted one place beside the one that was extracted"
 )
+COMPONENT_LITERAL_BEFORE = memory(
+    "component-literal-before", "a literal index takes the component before, from index 1 on"
+)
 
 # Products, arithmetic and components (products.py, elements.py, vm.py)
 arithmetic = of_area("matrix_arithmetic")
