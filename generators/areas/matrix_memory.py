@@ -17,7 +17,7 @@ from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
-from cts.model import Case, ComponentType, MatrixConstant, MatrixNull
+from cts.model import Case, ComponentType, MatrixConstant, MatrixNull, Through
 
 #: How many steps a program has between its first load and its stores.
 STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
@@ -99,7 +99,7 @@ def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
     if kind > 12 and depth == 0:
         return _draw_regrouped(choices, places, matrix)
     if kind < 4 or kind > 12 or (depth > 1 and kind > 5):
-        return draw_copy(choices, places.kernel, matrix)
+        return _draw_copies(choices, places, matrix)
     if kind < 6:
         return _draw_origin(choices, places)
     if kind == 6 and depth == 0:
@@ -112,6 +112,17 @@ def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
         return _draw_switch(choices, places, pool, depth)
     places.store(choices, matrix)
     return None
+
+
+def _draw_copies(choices: Choices, places: RegionAllocator, matrix: Matrix) -> Matrix:
+    """A copy; in two of five cases behind that of another matrix, in a loop mostly one of each iteration, by this way.
+
+    What a device leaves of the first shows in the second.
+    """
+    through = choices.pick(tuple(Through))
+    if choices.chance(4):
+        places.store(choices, draw_copy(choices, places.kernel, places.load(choices), through))
+    return draw_copy(choices, places.kernel, matrix, through)
 
 
 def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix:

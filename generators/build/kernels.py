@@ -14,7 +14,18 @@ from cts.capabilities import PART_ALIGNMENT, Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.fast_math import with_fast_math
-from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, draw_read, draw_write
+from cts.generators.build.memory import (
+    FAR,
+    FILL,
+    Lines,
+    Part,
+    Region,
+    aligned_elements,
+    draw_base,
+    draw_read,
+    draw_write,
+    far_stride,
+)
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.returns import with_return
@@ -247,9 +258,12 @@ class Kernel:
         `declared` is a component type of the source's width, where it is not the source's.
         """
         order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
-        plan = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
-        stride, extent, alignment = plan
-        if choices.chance(7) and self.grid != Grid():
+        stride, extent, alignment = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
+        apart = choices.below(24 * len(FAR)) - 23 * len(FAR)
+        far = far_stride(Lines.for_matrix(region, order, region.type, rows, cols), apart) if apart >= 0 else None
+        if far is not None:
+            stride, extent = far, Lines.for_matrix(region, order, region.type, rows, cols).extent(far)
+        if far is None and choices.chance(7) and self.grid != Grid():
             offset = self._tiles(choices, region, alignment, extent)
         else:
             offset = draw_read(choices, region, self.grid, alignment, extent)

@@ -159,6 +159,16 @@ class Lines:
         return (self.count - 1) * stride * self.region.element_size + self.size
 
 
+#: Elements from one line to the next, beyond 12 and 16 bits, and bytes that the lines of one matrix may take so.
+FAR, FAR_BYTES = (4096, 5000, 8192, 65536, 66000), 1 << 22
+
+
+def far_stride(lines: Lines, number: int) -> int | None:
+    """A stride, in elements, that is large, and a multiple of what lines ask for; None where that takes too much."""
+    stride = -(-FAR[number] // lines.unit) * lines.unit
+    return stride if lines.count > 1 and lines.extent(stride) <= FAR_BYTES else None
+
+
 def draw_read(choices: Choices, region: Region, grid: Grid, alignment: int, extent: int) -> Varying:
     """Where reads of `extent` bytes start, in elements, and make room for them."""
     unit = aligned_elements(region, alignment)

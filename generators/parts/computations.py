@@ -165,9 +165,9 @@ def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     return as_matrix(a, name, known)
 
 
-def draw_copy(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
-    """A matrix that is the same after a way through what holds or passes matrices (KM-011)."""
-    through, which = choices.pick(tuple(Through)), choices.between(0, 7)
+def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: Through | None = None) -> Matrix:
+    """A matrix that is the same after a way, this one or any, through what holds or passes matrices (KM-011)."""
+    through, which = through or choices.pick(tuple(Through)), choices.between(0, 7)
     name = kernel.name("m")
     if through is Through.Component and which and kernel.scope is Scope.Subgroup:
         last = sure_components(a.rows * a.cols) - 1

@@ -9,7 +9,17 @@ from dataclasses import replace
 from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
-from cts.generators.build.memory import FILL, Lines, Part, Region, aligned_elements, draw_base, numbered
+from cts.generators.build.memory import (
+    FAR,
+    FILL,
+    Lines,
+    Part,
+    Region,
+    aligned_elements,
+    draw_base,
+    far_stride,
+    numbered,
+)
 from cts.generators.build.operands import Grid, Varying
 from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
@@ -109,10 +119,15 @@ class RegionAllocator:
         region = self.draw_source(choices)
         # -99 stands for a stride of 0.
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
+        t, apart = self.tile, choices.below(16 * len(FAR)) - 15 * len(FAR)
+        lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
+        far = far_stride(lines, apart) if apart >= 0 and not isinstance(region, Part) else None
+        if far is not None:
+            stride, extent = far, lines.extent(far)
         unit = aligned_elements(region, alignment)
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
-        factors = grid.tiles(tile) if choices.chance(7) else Factors()
+        factors = grid.tiles(tile) if choices.chance(7) and far is None else Factors()
         base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)

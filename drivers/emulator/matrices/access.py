@@ -260,6 +260,8 @@ class Access:
             stride[:] = dense
         elif self._bug == m.STRIDE_ROUNDED_UP:
             stride = -(-stride // 8) * 8
+        elif self._bug in (m.LINE_STRIDE_12_BIT, m.LINE_STRIDE_16_BIT) and isinstance(i, Load):
+            stride &= 0xFFF if self._bug == m.LINE_STRIDE_12_BIT else 0xFFFF
         if self._bug == m.STRIDE_IN_COMPONENTS:
             return stride * declared.type.size
         return stride if self._bug == m.STRIDE_IN_BYTES else stride * declared.element_size

@@ -254,7 +254,12 @@ def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
         return target.holding_dense(bits.reshape(-1, target.rows, target.cols))
     row, col = np.indices((target.rows, target.cols))
     indices = col, row
-    if context.bug == m.TRANSPOSE_WITHIN_TILES:
+    if context.bug == m.TRANSPOSE_TILES_IN_ORDER:
+        across, source_across = -(-target.cols // TILE), -(-source.cols // TILE)
+        tile = row // TILE * across + col // TILE
+        indices = tile // source_across * TILE + col % TILE, tile % source_across * TILE + row % TILE
+        bits = np.pad(bits, ((0, 0), (0, TILE * across), (0, TILE * across)))
+    elif context.bug == m.TRANSPOSE_WITHIN_TILES:
         indices = row // TILE * TILE + col % TILE, col // TILE * TILE + row % TILE
         bits = np.pad(bits, ((0, 0), (0, target.rows), (0, target.cols)))
     source_wide = source.wide_in_order()
@@ -423,12 +428,28 @@ def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Con
     return _unless(~twice, result, context.mapped(function, computed, elements_of(computed)))
 
 
+def _first_copy(i: MatrixCopy, context: Context) -> Matrix | None:
+    """What a bug gives instead: of an array in a loop the first iteration's, of a call what the first one gave."""
+    if context.bug == m.COPY_ARRAY_FIRST_ITERATION and i.through is Through.Array:
+        iterations = context.instances.iterations
+        return context.matrices.get(i.id) if iterations and iterations[-1] > 0 else None
+    if context.bug == m.COPY_FUNCTION_FIRST_ARGUMENT and i.through is Through.Function:
+        calls = (c for c in context.case.program if isinstance(c, MatrixCopy) and c.through is Through.Function)
+        own, first = context.matrices[i.matrix], context.matrices.get(next(calls).matrix)
+        alike = first is not None and first.registers.shape == own.registers.shape and first.use is own.use
+        return first if alike and first is not None and first.component is own.component else None
+    return None
+
+
 @result.register
 def _copy(i: MatrixCopy, context: Context) -> Matrix:
     """KM-011."""
     matrix = context.matrices[i.matrix]
     registers = matrix.registers.copy()
-    if context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is Through.Array:
+    first = _first_copy(i, context)
+    if first is not None:
+        registers[:] = first.registers
+    elif context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is Through.Array:
         registers[:] = 0
     elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is Through.Function:
         registers[:, :, -1] = 0

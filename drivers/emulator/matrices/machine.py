@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
@@ -37,6 +38,7 @@ from cts.drivers.emulator.matrices.state import (
 )
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import origins
 from cts.drivers.emulator.operands import Operands
 from cts.drivers.emulator.options import Options
 from cts.model import (
@@ -211,6 +213,8 @@ class Machine:
         return Decoder(scalar, vector, way, scalars, tables, vector_tables, self._case.helpers)
 
     def _load(self, i: MatrixLoad) -> Matrix:
+        if self._bug == origins.LOAD_STALE_BEHIND_BARRIER and (stale := self._before_barrier(i)) is not None:
+            return stale
         target = self._context.declared(i.type)
         pointer = self._access.resolve(i.buffer, i.offset)
         addresses = self._access.strided(i, target, target.owned.work, pointer)
@@ -218,6 +222,17 @@ class Machine:
         self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
         self._spoil(target)
         return target
+
+    def _before_barrier(self, i: MatrixLoad) -> Matrix | None:
+        """What the same load gave before the last barrier in front of it, if there is one."""
+        found: MatrixLoad | None = None
+        barrier = False
+        for other in self._case.program[: next(n for n, one in enumerate(self._case.program) if one is i)]:
+            same = isinstance(other, MatrixLoad) and structs.replace(other, id=i.id) == i
+            if same and not barrier:
+                found = other if isinstance(other, MatrixLoad) else None
+            barrier = barrier or (found is not None and isinstance(other, ControlBarrier))
+        return self.matrices.get(found.id) if found is not None and barrier else None
 
     def _spoil(self, loaded: Matrix) -> None:
         """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""

@@ -76,7 +76,9 @@ class Reducer:
     def squares(self, elements: Registers) -> Registers:
         """Combine squares of two by two (CM-022)."""
         parts = [elements[:, r::2, c::2] for r in (0, 1) for c in (0, 1)]
-        if self.bug == m.REDUCE_2X2_HALVES:
+        if self.bug == m.REDUCE_2X2_FIRST_TILE:
+            parts = [part[:, np.arange(part.shape[1]) % TILE] for part in parts]
+        elif self.bug == m.REDUCE_2X2_HALVES:
             rows, cols = elements.shape[1] // 2, elements.shape[2] // 2
             parts = [elements[:, r : r + rows, c : c + cols] for r in (0, rows) for c in (0, cols)]
         elif self.bug == m.REDUCE_2X2_DIAGONAL:

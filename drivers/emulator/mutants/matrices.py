@@ -208,6 +208,14 @@ COPY_FUNCTION_LOSES_TAIL = memory(
 COMPONENT_INSERTED_BESIDE = memory(
     "component-inserted-beside", "a component is inserted one place beside the one that was extracted"
 )
+LINE_STRIDE_12_BIT = memory("line-stride-12-bit", "the stride of a load has twelve bits")
+LINE_STRIDE_16_BIT = memory("line-stride-16-bit", "the stride of a load has sixteen bits")
+COPY_FUNCTION_FIRST_ARGUMENT = memory(
+    "copy-function-first-argument", "a second call of a function gets the argument of the first one"
+)
+COPY_ARRAY_FIRST_ITERATION = memory(
+    "copy-array-first-iteration", "an element of an array in a loop is that of the first iteration"
+)
 COMPONENT_LITERAL_BEFORE = memory(
     "component-literal-before", "a literal index takes the component before, from index 1 on"
 )
@@ -287,6 +295,10 @@ CONVERT_USE_TRANSPOSES = conversion(
 TRANSPOSE_NOT_APPLIED = conversion(
     "transpose-not-applied", "OpCooperativeMatrixTransposeNV keeps the elements in row-major order"
 )
+TRANSPOSE_TILES_IN_ORDER = conversion(
+    "transpose-tiles-in-order",
+    "OpCooperativeMatrixTransposeNV gives its 8x8 tiles in the order of the source",
+)
 TRANSPOSE_WITHIN_TILES = conversion(
     "transpose-within-tiles", "OpCooperativeMatrixTransposeNV transposes 8x8 tiles but leaves the tiles where they are"
 )
@@ -308,6 +320,9 @@ REDUCE_PADDING_COMBINED = reduction(
 )
 REDUCE_STARTS_AT_ZERO = reduction("reduce-starts-at-zero", "every reduction starts from 0")
 REDUCE_2X2_HALVES = reduction("reduce-2x2-halves", "2x2 combines elements half a matrix apart")
+REDUCE_2X2_FIRST_TILE = reduction(
+    "reduce-2x2-first-tile", "rows of a 2x2 result from 8 on combine the source rows of those 8 before"
+)
 REDUCE_2X2_DIAGONAL = reduction("reduce-2x2-diagonal", "2x2 combines only the two elements of the diagonal")
 REDUCE_ROW_AS_COLUMN = reduction("reduce-row-as-column", "Row and Column change places where the matrix is square")
 REDUCE_BOTH_ROWS_ONLY = reduction("reduce-both-rows-only", "Row and Column together combine each row only")

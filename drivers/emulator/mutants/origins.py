@@ -27,6 +27,9 @@ PRODUCT_OF_CONVERTED_USE = product(
 PRODUCT_SECOND_A = product("product-second-a", "where a B meets a second A, the first one is taken again")
 PRODUCT_SECOND_B = product("product-second-b", "where an A meets a second B, the first one is taken again")
 PRODUCT_SECOND_C = product("product-second-c", "a second product adds to what the first one gave, whatever its C is")
+LOAD_STALE_BEHIND_BARRIER = product(
+    "load-stale-behind-barrier", "a load behind a barrier gives what the same load gave before it"
+)
 PRODUCT_OF_ONE_BUFFER = product(
     "product-of-one-buffer", "matrices of one type that are loaded from one buffer are the first of them in products"
 )

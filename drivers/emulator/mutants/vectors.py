@@ -67,6 +67,7 @@ VECTOR_TANH_NEGATIVE = arithmetic("vector-tanh-negative", "tanh of a negative nu
 VECTOR_TANH_OVERFLOWS = arithmetic(
     "vector-tanh-overflows", "tanh is (exp(2x) - 1) / (exp(2x) + 1) in its own type: NaN where exp(2x) overflows"
 )
+VECTOR_EXP_IN_FLOAT16 = arithmetic("vector-exp-in-float16", "exp of float32 is computed in float16")
 VECTOR_EXP_BASE_TWO = arithmetic("vector-exp-base-two", "exp(x) is computed as 2 to the x")
 VECTOR_LOG_BASE_TWO = arithmetic("vector-log-base-two", "log(x) is computed to base 2")
 VECTOR_ATAN_NOT_REFLECTED = arithmetic(
@@ -181,6 +182,12 @@ VECTOR_BIAS_OFFSET_IN_ELEMENTS = multiply(
 VECTOR_PRODUCT_IN_OTHER_ARM = multiply(
     "vector-product-in-other-arm",
     "behind a condition or a switch, a product is taken by invocations of the subgroup that went another way, too",
+)
+VECTOR_BIAS_OF_FIRST_PRODUCT = multiply(
+    "vector-bias-of-first-product", "a second product adds the bias of the first one"
+)
+VECTOR_MATRIX_OF_FIRST_PRODUCT = multiply(
+    "vector-matrix-of-first-product", "a second product of the same extents has the matrix of the first one"
 )
 VECTOR_BIAS_UNIFORM = multiply(
     "vector-bias-uniform", "the bias offset of a subgroup's first active invocation serves them all"

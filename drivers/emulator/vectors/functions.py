@@ -80,6 +80,8 @@ def result(operation: VectorOperation, given: Sequence[Floats], component: Compo
             return x / rest[0]
         case _O.Fma:
             return x + rest[0] * rest[1] if bug == v.VECTOR_FMA_ROTATED else x * rest[0] + rest[1]
+        case _O.Exp if bug == v.VECTOR_EXP_IN_FLOAT16 and component is ComponentType.float32:
+            return np.exp(x.astype(np.float16)).astype(x.dtype)
         case _O.Exp:
             return np.exp2(x) if bug == v.VECTOR_EXP_BASE_TWO else np.exp(x)
         case _O.Log:

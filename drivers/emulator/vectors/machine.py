@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from cts.drivers.emulator import control
 from cts.drivers.emulator.fast_math import Licences
@@ -200,6 +201,7 @@ class VectorMachine:
             self._memory.scatter(i.buffer, behind, 1, np.zeros(behind.shape, np.uint32))
 
     def _multiply(self, i: VectorMatrixMul) -> Vector:
+        i = self._confused(i)
         source, active, lanes, bug = self.matrices[i.input], self._instances.active, self._lanes, self._bug
         offset, bias_offset = self._value(i.matrix_offset), self._value(i.bias_offset)
         if bug == v.VECTOR_MATRIX_OFFSET_IGNORED:
@@ -228,6 +230,18 @@ class VectorMachine:
             running = self._instances.running
             source.registers[running, :count] = product.registers[running, :count]
         return product
+
+    def _confused(self, i: VectorMatrixMul) -> VectorMatrixMul:
+        """The instruction with the bias or the matrix of the program's first one, where a bug confuses these."""
+        first = next(other for other in self._case.program if isinstance(other, VectorMatrixMul))
+        if self._bug == v.VECTOR_BIAS_OF_FIRST_PRODUCT and first.bias_interpretation == i.bias_interpretation:
+            return structs.replace(i, bias=first.bias, bias_offset=first.bias_offset)
+        same = all(
+            getattr(first, name) == getattr(i, name) for name in ("m", "k", "layout", "matrix_interpretation", "stride")
+        )
+        if self._bug == v.VECTOR_MATRIX_OF_FIRST_PRODUCT and same:
+            return structs.replace(i, matrix=first.matrix, matrix_offset=first.matrix_offset)
+        return i
 
     def _among_first_two(self, addresses: Ints, active: Active) -> Active:
         """The active invocations whose matrix is one of the first two of their subgroup."""
