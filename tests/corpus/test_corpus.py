@@ -26,7 +26,9 @@ TOPICS = {
         "constants", "copies", "dispatch", "large", "pointers", "robust", "scopes", "sizes", "storage", "strided",
         "types", "use", "vectors", "workgroup",
     },
-    "matrix_arithmetic": {"components", "elements", "environment", "fast_math", "modes", "mul_add", "operands", "scalar"},
+    "matrix_arithmetic": {
+        "components", "elements", "environment", "fast_math", "modes", "mul_add", "operands", "scalar",
+    },
     "conversions": {
         "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes", "one_source_two_results",
         "source_is_kept", "through_zero", "transpose", "use",
