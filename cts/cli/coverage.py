@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from cts.cli.documents import check_json, is_stdout, write_json
 from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping, Sequence
 
     from cts.coverage.situations import Row, Supported
@@ -33,11 +35,21 @@ def coverage(
     examples: Annotated[
         int, typer.Option("--max-examples", help="Generated cases per area; 0 for none.", metavar="N", min=0)
     ] = EXAMPLES,
+    modules: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: what the SPIR-V modules in this folder, or this one, do with matrices and vectors that no "
+            "generated case does.",
+            metavar="DIR",
+        ),
+    ] = None,
     json: JsonFile = None,
 ) -> None:
     """Print facts against corpus cases, rules for validators, generators and drivers, and name what is untested.
 
-    Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter.
+    Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter. With --modules,
+    features of instructions are counted instead: where operands come from, how pointers, strides and layouts are given,
+    which control flow is around, and which types, scopes and built-ins a module has.
     """
     from cts.coverage.situations import supported, table, untested
     from cts.model import load_case
@@ -47,6 +59,9 @@ def coverage(
     from cts.validation.rules import rules_of_facts
 
     check_json(json)
+    if modules is not None:
+        _census(modules, examples, json)
+        return
     specs = list(dict.fromkeys(driver or ("emulator", "interpreter")))
     check_drivers(specs)
     cases = [load_case(entry.path) for entry in corpus.entries()]
@@ -61,6 +76,43 @@ def coverage(
     write_json(json, _document(rows, gaps, cases, samples, drivers))
     if not is_stdout(json):
         _print(rows, gaps, cases, samples, drivers)
+
+
+def _census(modules: Path, examples: int, json: Path | None) -> None:
+    """Print what modules do, and how many generated ones do it."""
+    from cts.coverage.modules import census, of_cases
+
+    found = _of_folder(modules)
+    rows = census(found, of_cases(sampled(examples)))
+    write_json(json, {"modules": [str(path) for path, _ in found], "features": [row._asdict() for row in rows]})
+    if is_stdout(json):
+        return
+    missing = [row for row in rows if not row.generated]
+    typer.echo(f"{len(found)} modules, {len(rows)} features; {len(missing)} of them in no generated module")
+    typer.echo(f"{'modules':>8} {'times':>7}  feature")
+    for row in missing:
+        typer.echo(f"{row.modules:>8,} {row.times:>7,}  {row.feature}")
+
+
+def _of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
+    """The features of each module in a folder and those below it, or of one. Raises BadInput where there is none."""
+    from cts.coverage.modules import features
+    from cts.dispatch.words import load_words
+    from cts.errors import BadInput
+    from cts.spirv.decode import DecodeError
+
+    folder = path.is_dir()
+    paths = sorted(p for p in path.rglob("*") if p.suffix in (".spv", ".spvasm")) if folder else [path]
+    if not paths:
+        what = "no file ends in .spv or .spvasm"
+        raise BadInput("modules", what, f"--modules {path}", "a folder of SPIR-V modules, or one of them")
+    found = []
+    for one in paths:
+        try:
+            found.append((one, features(load_words(one, f"--modules {path}"))))
+        except DecodeError as e:
+            raise BadInput("module-invalid", str(e), str(one), "a whole SPIR-V module") from e
+    return found
 
 
 def sampled(examples: int) -> dict[str, list[Case]]:

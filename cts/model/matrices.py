@@ -10,8 +10,8 @@ from cts.model.component import ComponentType, encode
 from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, Constant, Found, Instruction, Product
-from cts.model.operand import ComponentValue, Use, number_of
-from cts.model.types import MatrixShape, MatrixType, Problem, Scope
+from cts.model.operand import ComponentValue, Scope, Use, number_of
+from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
     from cts.model.names import Operands

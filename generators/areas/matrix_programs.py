@@ -25,6 +25,8 @@ from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row,
 from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
 from cts.generators.parts.scopes import draw_regrouped, other_scope
 from cts.generators.parts.shared_memory import RegionAllocator
+from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
+from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
 
@@ -63,15 +65,64 @@ def _draw_chain(
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     formats = formats_for(row.b, pointees)[:7]
-    before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
+    if choices.rarely(6) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
+        before = m = _draw_loaded(choices, kernel, row.result, (sizes.m, sizes.n))
+    else:
+        before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
     for _ in range(count):
         before = m
-        m = choices.group(partial(_draw_next, kernel=kernel, row=row, products=products, matrix=m, pointees=pointees))
-    kernel.store(choices, m)
+        following = partial(_draw_next, kernel=kernel, row=row, products=products, pointees=pointees)
+        m = choices.group(partial(_draw_within, kernel=kernel, matrix=m, following=following))
+    _store(choices, kernel, m)
     if m is not before and choices.chance(4):
         # An implementation may overwrite what is still needed.
-        kernel.store(choices, before)
+        _store(choices, kernel, before)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
+
+
+def _draw_loaded(choices: Choices, kernel: Kernel, component: ComponentType, shape: tuple[int, int]) -> Matrix:
+    """A matrix of small numbers by a tensor load, in the place of a product."""
+    contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
+    kind = component, *shape, Use.Accumulator
+    sketch = replace(sketch_for_blocks(choices), clamp_value=None)
+    loaded = draw_block_load(choices, kernel, kind, sketch, Memory(component, contents), None)
+    # What is clipped or out of bounds has numbers of its own.
+    known = Known(-16, 16, None) if component.is_float else anything(component)
+    return replace(loaded, known=known)
+
+
+def _store(choices: Choices, kernel: Kernel, matrix: Matrix) -> None:
+    """A store, now and then by a tensor layout."""
+    if choices.rarely(4) and Feature.TENSOR_ADDRESSING in kernel.features:
+        tile = Tile(matrix.type, matrix.component, matrix.rows, matrix.cols)
+        draw_tensor_store(choices, kernel, tile, kernel.destination(choices, matrix.component), matrix.id)
+    else:
+        kernel.store(choices, matrix)
+
+
+def _draw_within(choices: Choices, kernel: Kernel, matrix: Matrix, following: Callable[..., Matrix]) -> Matrix:
+    """What follows a matrix; in one of five cases under a condition or in a loop, as parts of attention are."""
+    around = choices.between(0, 9)
+    if around < 8 or kernel.program.in_block:
+        return following(choices, matrix=matrix)
+
+    def stored(c: Choices, of: Matrix) -> Matrix | None:
+        computed = following(c, matrix=of)
+        if computed.type == matrix.type:
+            return computed
+        _store(c, kernel, computed)
+        return None
+
+    if around == 8:
+        return draw_if(choices, kernel, lambda c: stored(c, matrix), lambda c: matrix) or matrix
+
+    def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        if (computed := stored(c, carried[0])) is not None:
+            # Numbers that grow from one iteration to the next would overflow.
+            _store(c, kernel, computed)
+        return carried
+
+    return draw_loop(choices, kernel, [matrix], iteration)[0]
 
 
 def _draw_next(
@@ -83,7 +134,7 @@ def _draw_next(
     pointees: Sequence[ComponentType],
 ) -> Matrix:
     """What follows a product, in two of ten cases on a matrix of the other scope."""
-    if choices.between(0, 9) < 8:
+    if choices.between(0, 9) < 8 or kernel.program.in_block:
         return _draw_following(choices, kernel, row, matrix, pointees)
     same = [r for r in products if r.scope is other_scope(kernel) and _types(r) == _types(row)]
     fitting = [r for r in same if r.subgroups in (None, kernel.dispatch.subgroups)]

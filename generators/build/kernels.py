@@ -307,7 +307,7 @@ class Kernel:
 
     def store(self, choices: Choices, matrix: Matrix) -> MatrixStore:
         """Store a matrix to a place of its own, mostly in a new buffer."""
-        region = self._destination(choices, matrix.component)
+        region = self.destination(choices, matrix.component)
         order = choices.pick(tuple(Order)) if choices.rarely(6) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, (0,) * 9 + (1,))
         offset = draw_write(choices, region, self.grid, alignment, extent)
@@ -336,7 +336,8 @@ class Kernel:
         )
         return replace(matrix, id=name, type=written)
 
-    def _destination(self, choices: Choices, component: ComponentType) -> Region:
+    def destination(self, choices: Choices, component: ComponentType) -> Region:
+        """A region that stores go to, the last one or a new one."""
         again, storage = choices.chance(3), self.storage(choices)
         regions = [r for r in self._regions if not isinstance(r, Source)]
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).

@@ -14,6 +14,7 @@ from cts.model import (
     BlockEnd,
     BlockStart,
     Branch,
+    BranchStart,
     Break,
     Carry,
     ClampMode,
@@ -58,6 +59,8 @@ class Program:
         self.constness = constness
         self.instructions: list[AnyInstruction] = []
         self.layouts: list[Named] = []
+        #: How many of these there were before each block that is open.
+        self._outside: list[int] = []
         self._taken: dict[str, int] = {}
 
     def name(self, prefix: str) -> str:
@@ -72,7 +75,14 @@ class Program:
         return sum(isinstance(i, BlockStart) - isinstance(i, BlockEnd) for i in self.instructions) > 0
 
     def emit(self, instruction: AnyInstruction) -> None:
+        """One more instruction; layouts of a block, or a branch, are not seen behind it."""
         self.instructions.append(instruction)
+        if isinstance(instruction, BlockStart):
+            self._outside.append(len(self.layouts))
+        elif isinstance(instruction, BranchStart | Else | BlockEnd):
+            del self.layouts[self._outside[-1] :]
+        if isinstance(instruction, BlockEnd):
+            self._outside.pop()
 
     def begin_loop(self, count: Operand, carried: Iterable[tuple[str, str]] = ()) -> None:
         """A loop of so many iterations; `carried` are the ids in it, each with that of its first value."""

@@ -121,13 +121,13 @@ class RegionAllocator:
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
         t, apart = self.tile, choices.below(16 * len(FAR)) - 15 * len(FAR)
         lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
-        far = far_stride(lines, apart) if apart >= 0 and not isinstance(region, Part) else None
-        if far is not None:
-            stride, extent = far, lines.extent(far)
+        far_apart = far_stride(lines, apart) if apart >= 0 and not isinstance(region, Part) else None
+        if far_apart is not None:
+            stride, extent = far_apart, lines.extent(far_apart)
         unit = aligned_elements(region, alignment)
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
-        factors = grid.tiles(tile) if choices.chance(7) and far is None else Factors()
+        factors = grid.tiles(tile) if choices.chance(7) and far_apart is None else Factors()
         base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)

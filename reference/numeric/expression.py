@@ -103,7 +103,7 @@ class _Evaluation:
         watch, before = self.watch, self.names
         given = []
         for statements, taken in ((branch.then, holds), (branch.otherwise, ~holds)):
-            self.watch, self.names = watch.within(taken | undecided), dict(before)
+            self.watch, self.names = watch.within(taken, undecided), dict(before)
             self.execute(statements)
             given.append(self.names)
         self.watch, self.names = watch, before
@@ -222,9 +222,14 @@ class _Addressing(_Evaluation):
 
 
 def check_index(index: Value, count: int, what: str, watch: Watch, rule: str = "TA-073", first: I64 | int = 0) -> None:
-    """TA-073: an index outside an array, or by another rule a buffer; it counts from element `first` on."""
+    """TA-073: an index outside an array, or by another rule a buffer; it counts from element `first` on.
+
+    Behind a condition that may hold or not, mostly one of the index itself, it may be any that is inside.
+    """
     low, high = index.interval
     outside = (low + first < 0) | (high + first >= count) | (index.flags & Freedom.ANY != 0)
+    if watch.undecided is not None:
+        outside = outside & (~watch.undecided | (high + first < 0) | (low + first >= count))
     remedy = f"0 to {count - 1}" if not np.any(first) else "an element between its beginning and its end"
     watch.report(rule, outside, f"an index outside the {count} elements of {what}", remedy)
 

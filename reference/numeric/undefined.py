@@ -19,14 +19,23 @@ class Undefined:
 
 @dataclass
 class Watch:
-    """Collects what is undefined in one instruction, for the elements that it is `executed` for; None: for all."""
+    """Collects what is undefined in one instruction, for the elements that it is `executed` for; None: for all.
+
+    `undecided` are those for which a condition around it may hold or not.
+    """
 
     found: list[Undefined] = field(default_factory=list)
     executed: Mask | None = None
+    undecided: Mask | None = None
 
-    def within(self, condition: Mask) -> Watch:
-        """Collects into the same list what is undefined where a condition holds as well."""
-        return Watch(self.found, condition if self.executed is None else self.executed & condition)
+    def within(self, condition: Mask, undecided: Mask) -> Watch:
+        """Collects into the same list what is undefined where a condition holds as well, or may hold."""
+        either = condition | undecided
+        return Watch(
+            self.found,
+            either if self.executed is None else self.executed & either,
+            undecided if self.undecided is None else self.undecided | undecided,
+        )
 
     def report(self, rule: str, elements: Mask, what: str, remedy: str) -> None:
         """Note that the elements of a mask break a rule; none of them: nothing to note."""
