@@ -61,7 +61,7 @@ def _draw_chain(
     sizes = Sizes(sizes.m, sizes.n, k)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((0, 1, 1, 2, 2, 3))
+    count = choices.pick((0, 1, 1, 2, 2, 3, 4, 5))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     formats = formats_for(row.b, pointees)[:7]

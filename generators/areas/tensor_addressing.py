@@ -81,8 +81,19 @@ def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
         return transfers.constant(choices), False
     if kind < 4 or Feature.TENSOR_ADDRESSING not in kernel.features:
         return transfers.load(choices), False
-    spare = transfers.constant(choices)
+    spare = _draw_object(choices, transfers)
     return draw_tensor_load(choices, kernel, transfers.tile, transfers.source, spare), True
+
+
+def _draw_object(choices: Choices, transfers: Transfers) -> str:
+    """The matrix whose elements a load keeps where it clips: mostly a constant, else what was loaded before."""
+    kind = choices.between(0, 9)
+    if kind < 8:
+        return transfers.constant(choices)
+    if kind == 8:
+        return transfers.load(choices)
+    spare = transfers.constant(choices)
+    return draw_tensor_load(choices, transfers.kernel, transfers.tile, transfers.source, spare)
 
 
 def _draw_sink(choices: Choices, transfers: Transfers, matrix: str, by_tensor: bool) -> None:

@@ -99,5 +99,7 @@ def _scalars(name: str, kind: int, which: int, value: int, scalars: Sequence[Com
 
 
 def _draw_extra(choices: Choices, kernel: Kernel, like: Matrix) -> Matrix:
+    if choices.rarely(5):
+        return kernel.constant(like.component, like.rows, like.cols, like.use, choices.pick((1, 2, 3)))
     contents = draw_numbers(choices, like.component, Wanted(exact=True), ieee=kernel.ieee)
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)

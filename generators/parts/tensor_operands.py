@@ -40,8 +40,10 @@ def draw_tensor_operands(
     purpose = Purpose(store, shape, needed, kernel.grid, blocks)
     planned = plan(sketch, start.state, replace(purpose, distant=_may_be_distant(kernel, tile, region, store)))
     size = tile.component.size
-    # Each instance stores to a place of its own.
-    room = (MAX_BYTES - MARGIN - region.size) // kernel.grid.instances if store else MAX_BYTES - MARGIN
+    # Each instance stores to a place of its own in each iteration.
+    grid = kernel.grid
+    stored = grid.instances * grid.loop * grid.loop_outer
+    room = (MAX_BYTES - MARGIN - region.size) // stored if store else MAX_BYTES - MARGIN
     if planned.state.end(kernel.grid) * size > room:
         # Offsets of layouts that continue one another add up, and far strides with them.
         start = program.create_layout(sketch.dim, sketch.clamp)

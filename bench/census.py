@@ -1,0 +1,78 @@
+"""What real modules do that no generated module does: `python bench/census.py DIR [--max-examples N] [--write]`.
+
+DIR has SPIR-V modules as others ship or compile them, a folder for each source. With --write the list goes into
+docs/census.md, each line with the reason for which it is there. ggml's modules come
+from `bench/real_software.py PATH --modules DIR/ggml --compile-only`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cts.cli.coverage import sampled
+from cts.coverage.modules import census, features, of_cases
+from cts.dispatch.words import load_words
+
+PAGE = Path(__file__).parents[1] / "docs" / "census.md"
+
+#: Why generated modules lack a feature, by the first pattern that is found in it.
+REASONS = (
+    (r"Undef", "An undefined matrix is an operand where no element of it is kept. Cases have no undefined values."),
+    (r"Phi|a phi|variable with several values|member or an element|to Store",
+     "The same value, held or chosen otherwise: [forms](forms.md) of modules have variables, arrays and structures."),
+    (r"in Uniform|in Private|push constant",
+     "Operands that are read at run time come from a storage buffer, none from other memory yet."),
+    (r"SubgroupLocalInvocationId|NumSubgroups|NumWorkgroups|SubgroupSize|GlobalInvocationId",
+     "Not a coordinate that operands are made of yet."),
+    (r"execution scope 3", "Barriers of a subgroup: cases have those of a workgroup alone."),
+    (r"layout specialized", "The layout of a load is a literal."),
+    (r"in a condition|in a loop", "In no block of this kind yet."),
+    (r".*", "Rare in the sample, or not chained so yet."),
+)  # fmt: skip
+
+
+def reason(feature: str) -> str:
+    """Why no generated module has a feature."""
+    return next(why for pattern, why in REASONS if re.search(pattern, feature))
+
+
+def main() -> int:
+    """Count, print, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--max-examples", type=int, default=2000)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    paths = sorted(given.folder.rglob("*.spv"))
+    modules = [(path, features(load_words(path, str(given.folder)))) for path in paths]
+    rows = census(modules, of_cases(sampled(given.max_examples)))
+    missing = [row for row in rows if not row.generated]
+    often = [row for row in missing if row.modules > 1]
+    sources = Counter(path.relative_to(given.folder).parts[0] for path in paths)
+    said = ", ".join(f"{name} {count}" for name, count in sorted(sources.items()))
+    head = (
+        f"{len(modules)} modules ({said}) have {len(rows)} features; of these {len(often)} that two modules or more "
+        f"have, and {len(missing) - len(often)} of one alone, are in none of {given.max_examples:,} generated modules "
+        "of each area."
+    )
+    print(head)
+    lines = [f"| {row.feature} | {row.modules} | {row.times:,} | {reason(row.feature)} |" for row in often]
+    if given.write:
+        commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True)
+        when = f"Commit {commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}, by `python bench/census.py`."
+        table = "\n".join(["| Feature | modules | times | why not |", "|---|---|---|---|", *lines])
+        before = PAGE.read_text(encoding="utf-8").partition("## What is not generated")[0]
+        PAGE.write_text(f"{before}## What is not generated\n\n{head} {when}\n\n{table}\n", encoding="utf-8")
+    else:
+        print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
