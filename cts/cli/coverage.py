@@ -101,6 +101,8 @@ def _of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
     from cts.errors import BadInput
     from cts.spirv.decode import DecodeError
 
+    if not path.exists():
+        raise BadInput("modules", "no such file or folder", f"--modules {path}", "a folder of SPIR-V modules, or one")
     folder = path.is_dir()
     paths = sorted(p for p in path.rglob("*") if p.suffix in (".spv", ".spvasm")) if folder else [path]
     if not paths:

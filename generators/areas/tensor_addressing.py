@@ -81,7 +81,7 @@ def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
         return transfers.constant(choices), False
     if kind < 4 or Feature.TENSOR_ADDRESSING not in kernel.features:
         return transfers.load(choices), False
-    spare = _draw_object(choices, transfers)
+    spare = partial(_draw_object, transfers=transfers)
     return draw_tensor_load(choices, kernel, transfers.tile, transfers.source, spare), True
 
 
@@ -92,8 +92,7 @@ def _draw_object(choices: Choices, transfers: Transfers) -> str:
         return transfers.constant(choices)
     if kind == 8:
         return transfers.load(choices)
-    spare = transfers.constant(choices)
-    return draw_tensor_load(choices, transfers.kernel, transfers.tile, transfers.source, spare)
+    return draw_tensor_load(choices, transfers.kernel, transfers.tile, transfers.source, transfers.constant)
 
 
 def _draw_sink(choices: Choices, transfers: Transfers, matrix: str, by_tensor: bool) -> None:

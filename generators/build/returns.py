@@ -45,7 +45,10 @@ def with_return(choices: Choices, program: Sequence[AnyInstruction], dispatch: D
 
 
 def _places(program: Sequence[AnyInstruction], whole: bool) -> Iterator[tuple[int, int, bool]]:
-    """Indices before which a Return may stand: with how many loops are around, and whether all must end together."""
+    """Indices before which a Return may stand: with how many loops are around, and whether all must end together.
+
+    Those in blocks, which are fewer, come six times.
+    """
     last_write = max((i for i, x in enumerate(program) if x.writes is not None), default=-1)
     last_barrier = max((i for i, x in enumerate(program) if isinstance(x, ControlBarrier)), default=-1)
     opened: list[tuple[int, bool]] = []
@@ -54,7 +57,7 @@ def _places(program: Sequence[AnyInstruction], whole: bool) -> Iterator[tuple[in
         together = whole or last_barrier >= begin
         in_switch = i > 0 and isinstance(program[i - 1], Switch)
         if not in_switch and not (together and opened):
-            yield i, sum(is_loop for _, is_loop in opened), together
+            yield from [(i, sum(is_loop for _, is_loop in opened), together)] * (6 if opened else 1)
         if isinstance(instruction, BlockStart):
             opened.append((i, isinstance(instruction, Loop)))
         elif isinstance(instruction, BlockEnd):

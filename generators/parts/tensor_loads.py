@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.capabilities import Feature
@@ -38,19 +39,25 @@ class Memory:
     alignment: int = TENSOR_ALIGNMENT
 
 
-def draw_tensor_load(choices: Choices, kernel: Kernel, tile: Tile, region: Region, spare: str) -> str:
-    """A tensor load of a matrix of the tile's type; its id. Clipped elements keep the values of the matrix `spare`."""
+def draw_tensor_load(
+    choices: Choices, kernel: Kernel, tile: Tile, region: Region, spare: Callable[[Choices], str]
+) -> str:
+    """A tensor load of a matrix of the tile's type; its id. Clipped elements keep the values of the matrix `spare`.
+
+    It is drawn last, so that what is simpler in its place leaves the rest as it is.
+    """
     tensor = draw_tensor_operands(choices, kernel, tile, region, store=False)
     offset = draw_read(choices, region, kernel.grid, TENSOR_ALIGNMENT, tensor.extent)
-    name = kernel.name("m")
+    written_offset = kernel.constness.scalars([offset])[0]
+    kept, name = spare(choices), kernel.name("m")
     kernel.program.emit(
         MatrixLoadTensor(
             id=name,
-            object=spare,
+            object=kept,
             buffer=region.name,
             layout=tensor.layout,
             view=tensor.view,
-            offset=kernel.constness.scalars([offset])[0],
+            offset=written_offset,
         )
     )
     return name

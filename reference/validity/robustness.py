@@ -8,7 +8,7 @@ from cts.model import MatrixLoad, Robustness, tables_of
 from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, checked
 from cts.reference.addressing.coordinates import Status
-from cts.reference.common.broken import Broken, broken, everywhere
+from cts.reference.common.broken import Broken, broken
 from cts.reference.execution.outside import WIDEST
 from cts.reference.execution.program import Evaluation
 
@@ -39,15 +39,18 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     size, name = access.extent, access.buffer
     if size % _ROUNDED:
         what = f"{name!r} has {size} bytes, and its range may be rounded up to a multiple of {_ROUNDED}"
-        yield everywhere(Violation("VK-065", f"buffers.{name}.shape", what, f"a multiple of {_ROUNDED} bytes"))
+        right = f"a multiple of {_ROUNDED} bytes"
+        yield from broken("VK-065", f"buffers.{name}.shape", outside, lambda _: (what, right))
     if access.store and case.robustness is Robustness.ROBUST_BUFFER_ACCESS:
-        what = (
+        stored = (
             f"an element is stored outside the {size} bytes of {name!r}, where robustBufferAccess lets it go anywhere"
         )
-        yield everywhere(Violation("VK-063", path, what, "robustBufferAccess2, or locations within the buffer"))
+        inside = "robustBufferAccess2, or locations within the buffer"
+        yield from broken("VK-063", path, outside, lambda _: (stored, inside))
     elif access.store and size % WIDEST:
-        what = f"a store goes beyond the end of {name!r}, and of its last {size % WIDEST} bytes may leave out some"
-        yield everywhere(Violation("VK-064", f"buffers.{name}.shape", what, f"a multiple of {WIDEST} bytes"))
+        beyond = f"a store goes beyond the end of {name!r}, and of its last {size % WIDEST} bytes may leave out some"
+        whole = f"a multiple of {WIDEST} bytes"
+        yield from broken("VK-064", f"buffers.{name}.shape", outside, lambda _: (beyond, whole))
 
 
 def of_program(evaluation: Evaluation) -> Iterator[Violation]:
