@@ -239,8 +239,9 @@ def test_its_baseline_leaves_nothing_new(cts: Cts) -> None:
     Path("known.yaml").write_text(cts("baseline", "cts-run/001").out, encoding="utf-8")
     again = cts(*words, "--reduce-seconds", "1", "--baseline", "known.yaml")
     assert again.status == 0, again.out
+    failed = sum(map(len, load(Path("cts-run/001")).failing().values()))
     known = load(Path("cts-run/002"))
-    assert not known.findings() and sum(r.known_examples.get("known", 0) for r in known.results) == 3
+    assert not known.findings() and sum(r.known_examples.get("known", 0) for r in known.results) == failed > 1
     for verb in ("report", "triage", "history"):
         assert cts(verb, "cts-run/002").status == 0
     assert cts("diff", "cts-run/001", "cts-run/002").status == 0
