@@ -15,9 +15,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cts.cli.coverage import sampled
-from cts.coverage.modules import census, features, of_cases
-from cts.dispatch.words import load_words
+from cts.cli.coverage import of_folder, sampled
+from cts.coverage.modules import census, of_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "census.md"
 
@@ -49,12 +48,11 @@ def main() -> int:
     parser.add_argument("--max-examples", type=int, default=2000)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    paths = sorted(given.folder.rglob("*.spv"))
-    modules = [(path, features(load_words(path, str(given.folder)))) for path in paths]
+    modules = of_folder(given.folder)
     rows = census(modules, of_cases(sampled(given.max_examples)))
     missing = [row for row in rows if not row.generated]
     often = [row for row in missing if row.modules > 1]
-    sources = Counter(path.relative_to(given.folder).parts[0] for path in paths)
+    sources = Counter(path.relative_to(given.folder).parts[0] for path, _ in modules)
     said = ", ".join(f"{name} {count}" for name, count in sorted(sources.items()))
     head = (
         f"{len(modules)} modules ({said}) have {len(rows)} features; of these {len(often)} that two modules or more "

@@ -82,7 +82,7 @@ def _census(modules: Path, examples: int, json: Path | None) -> None:
     """Print what modules do, and how many generated ones do it."""
     from cts.coverage.modules import census, of_cases
 
-    found = _of_folder(modules)
+    found = of_folder(modules)
     rows = census(found, of_cases(sampled(examples)))
     write_json(json, {"modules": [str(path) for path, _ in found], "features": [row._asdict() for row in rows]})
     if is_stdout(json):
@@ -94,7 +94,7 @@ def _census(modules: Path, examples: int, json: Path | None) -> None:
         typer.echo(f"{row.modules:>8,} {row.times:>7,}  {row.feature}")
 
 
-def _of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
+def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
     """The features of each module in a folder and those below it, or of one. Raises BadInput where there is none."""
     from cts.coverage.modules import features
     from cts.dispatch.words import load_words

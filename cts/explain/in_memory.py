@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from cts.explain import model
+from cts.explain.change import with_instruction
 from cts.explain.instrument import BEFORE
 from cts.explain.results import Result
 from cts.explain.search import LOADS, STORES, Located, Search, refused
@@ -92,14 +94,20 @@ def _maker(case: Case, store: int, name: str) -> int | None:
     return None if made is None or isinstance(made, (Load, Constant)) else makers[-1]
 
 
-def _around(case: Case, index: int) -> int | None:
-    """The innermost block around an instruction."""
+def _in_blocks(case: Case) -> Iterator[tuple[int, AnyInstruction, tuple[int, ...]]]:
+    """Every instruction with its place and the blocks around it, the innermost last."""
     opened: list[int] = []
-    for n, instruction in enumerate(case.program[:index]):
+    for n, instruction in enumerate(case.program):
+        yield n, instruction, tuple(opened)
         if isinstance(instruction, BlockStart):
             opened.append(n)
         elif isinstance(instruction, BlockEnd):
             opened.pop()
+
+
+def _around(case: Case, index: int) -> int | None:
+    """The innermost block around an instruction."""
+    opened = next(blocks for n, _, blocks in _in_blocks(case) if n == index)
     return opened[-1] if opened else None
 
 
@@ -148,13 +156,8 @@ def _nearest(search: Search, first: Differing, offset: int, kinds: tuple[type, .
 def _passed_over(search: Search, buffer: str) -> tuple[int, int] | None:
     """The block around the first store to a buffer that is not reached, and that store."""
     roots = {name: name for name in search.case.buffers}
-    opened: list[int] = []
-    for n, instruction in enumerate(search.case.program):
-        if isinstance(instruction, BlockStart):
-            opened.append(n)
-        elif isinstance(instruction, BlockEnd):
-            opened.pop()
-        elif isinstance(instruction, Pointer):
+    for n, instruction, opened in _in_blocks(search.case):
+        if isinstance(instruction, Pointer):
             roots[instruction.id] = roots.get(instruction.buffer, "")
         elif isinstance(instruction, STORES) and opened and roots.get(instruction.buffer) == buffer:
             passed = search.oracle.reached(search.case, n) is None
@@ -165,27 +168,18 @@ def _passed_over(search: Search, buffer: str) -> tuple[int, int] | None:
 
 def _other_arm(search: Search, buffer: str, offset: int) -> tuple[int, int] | None:
     """An If around a store which would write a byte, did all invocations go that way, and that store."""
-    case, opened = search.case, list[int]()
-    for n, instruction in enumerate(case.program):
-        if isinstance(instruction, BlockStart):
-            opened.append(n)
-        elif isinstance(instruction, BlockEnd):
-            opened.pop()
-        elif isinstance(instruction, STORES):
-            for block in reversed(opened):
-                if not isinstance(arm := case.program[block], If):
-                    continue
-                taken = structs.replace(case, program=_with(case, block, structs.replace(arm, condition=1)))
-                reached = search.oracle.reached(taken, n)
-                if reached is not None and reached.buffer == buffer:
-                    bytes_ = reached.byte[reached.status == Reach.MEMORY]
-                    if ((bytes_ <= offset) & (offset < bytes_ + case.buffers[buffer].type.size)).any():
-                        return block, n
+    case = search.case
+    size = case.buffers[buffer].type.size
+    for n, instruction, opened in _in_blocks(case):
+        for block in reversed(opened if isinstance(instruction, STORES) else ()):
+            if not isinstance(arm := case.program[block], If):
+                continue
+            reached = search.oracle.reached(with_instruction(case, block, structs.replace(arm, condition=1)), n)
+            if reached is not None and reached.buffer == buffer:
+                written = reached.byte[reached.status == Reach.MEMORY]
+                if ((written <= offset) & (offset < written + size)).any():
+                    return block, n
     return None
-
-
-def _with(case: Case, index: int, instruction: AnyInstruction) -> tuple[AnyInstruction, ...]:
-    return (*case.program[:index], instruction, *case.program[index + 1 :])
 
 
 def _of_several(search: Search, index: int) -> int:

@@ -66,7 +66,8 @@ def explaining(
     Of a result within a loop and of a store, memory is compared instead.
     """
     explanations: list[Tried] = []
-    free = _free(oracle.expect(case))
+    own = oracle.expect(case)
+    free = _free(own)
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
     size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
@@ -86,7 +87,7 @@ def explaining(
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
             explanations.append(Tried(as_if, change.of_number, tried))
     if not in_memory:
-        of_models = fitting(case, oracle.expect(case), result)
+        of_models = fitting(case, own, result)
         explanations += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in of_models]
     best = [t for t in explanations if t.as_if.exact]
     if not best:

@@ -15,16 +15,15 @@ from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.fast_math import with_fast_math
 from cts.generators.build.memory import (
-    FAR,
     FILL,
     Lines,
     Part,
     Region,
     aligned_elements,
     draw_base,
+    draw_far_stride,
     draw_read,
     draw_write,
-    far_stride,
 )
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
@@ -259,10 +258,10 @@ class Kernel:
         """
         order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
-        apart = choices.below(24 * len(FAR)) - 23 * len(FAR)
-        far = far_stride(Lines.for_matrix(region, order, region.type, rows, cols), apart) if apart >= 0 else None
+        lines = Lines.for_matrix(region, order, region.type, rows, cols)
+        far = draw_far_stride(choices, lines, 24)
         if far is not None:
-            stride, extent = far, Lines.for_matrix(region, order, region.type, rows, cols).extent(far)
+            stride, extent = far, lines.extent(far)
         if far is None and choices.chance(7) and self.grid != Grid():
             offset = self._tiles(choices, region, alignment, extent)
         else:

@@ -163,8 +163,11 @@ class Lines:
 FAR, FAR_BYTES = (4096, 5000, 8192, 65536, 66000), 1 << 22
 
 
-def far_stride(lines: Lines, number: int) -> int | None:
-    """A stride, in elements, that is large, and a multiple of what lines ask for; None where that takes too much."""
+def draw_far_stride(choices: Choices, lines: Lines, one_in: int) -> int | None:
+    """A large stride, in elements, in about one of so many cases, and where lines so far apart do not take too much."""
+    number = choices.below(one_in * len(FAR)) - (one_in - 1) * len(FAR)
+    if number < 0:
+        return None
     stride = -(-FAR[number] // lines.unit) * lines.unit
     return stride if lines.count > 1 and lines.extent(stride) <= FAR_BYTES else None
 

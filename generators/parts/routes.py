@@ -18,7 +18,7 @@ from cts.generators.build.value_ranges import negated
 from cts.generators.parts.computations import ARITHMETIC, draw_copy
 from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import draw_if, draw_loop
-from cts.generators.parts.shared_memory import RegionAllocator
+from cts.generators.parts.shared_memory import RegionAllocator, of_another
 from cts.model import (
     Arithmetic,
     ComponentType,
@@ -31,7 +31,6 @@ from cts.model import (
     PerElement,
     Use,
 )
-from cts.model.operand import Factors
 
 #: How a matrix is loaded, with the use that it is to have first, its rows and its columns.
 Load = Callable[[Choices, Use, int, int], Matrix]
@@ -126,10 +125,7 @@ class Staging:
         base = (-(-region.size // (unit * region.element_size)) + apart) * unit
         own = Varying(base, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
-        f = own.factors
-        # The last subgroup's tile is read by the first, and so on.
-        back = Varying(base + f.sg * (grid.sg - 1), Factors(f.wg_x, f.wg_y, f.wg_z, -f.sg, f.loop, f.loop_outer))
-        written_stride, written_own, written_next = kernel.constness.scalars([stride, own, back])
+        written_stride, written_own, written_next = kernel.constness.scalars([stride, own, of_another(own, grid)])
         place = _Place(region, (matrix.rows, matrix.cols), order, written_stride, written_own, written_next)
         self.places.append(place)
         return place

@@ -10,14 +10,13 @@ from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import (
-    FAR,
     FILL,
     Lines,
     Part,
     Region,
     aligned_elements,
     draw_base,
-    far_stride,
+    draw_far_stride,
     numbered,
 )
 from cts.generators.build.operands import Grid, Varying
@@ -34,6 +33,12 @@ from cts.model import (
     StorageClass,
 )
 from cts.model.operand import Factors
+
+
+def of_another(own: Varying, grid: Grid) -> Varying:
+    """The place of another subgroup's tile: the last one's for the first, and so on."""
+    f = own.factors
+    return Varying(own.base + f.sg * (grid.sg - 1), Factors(f.wg_x, f.wg_y, f.wg_z, -f.sg, f.loop, f.loop_outer))
 
 
 class RegionAllocator:
@@ -119,9 +124,9 @@ class RegionAllocator:
         region = self.draw_source(choices)
         # -99 stands for a stride of 0.
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
-        t, apart = self.tile, choices.below(16 * len(FAR)) - 15 * len(FAR)
-        lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
-        far_apart = far_stride(lines, apart) if apart >= 0 and not isinstance(region, Part) else None
+        lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        drawn = draw_far_stride(choices, lines, 16)
+        far_apart = None if isinstance(region, Part) else drawn
         if far_apart is not None:
             stride, extent = far_apart, lines.extent(far_apart)
         unit = aligned_elements(region, alignment)
@@ -214,12 +219,7 @@ class RegionAllocator:
         grid = replace(self.grid(region), loop=1, loop_outer=1)
         own = Varying(choices.pick((0, 1, 2)) * unit, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
-        factors = own.factors
-        # The last subgroup's tile is read by the first, and so on.
-        other = Varying(
-            own.base + factors.sg * (grid.sg - 1),
-            Factors(factors.wg_x, factors.wg_y, factors.wg_z, -factors.sg),
-        )
+        other = of_another(own, grid)
         written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])
         kernel.program.emit(
             MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset)

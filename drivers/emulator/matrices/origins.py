@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -36,9 +36,8 @@ def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: in
         names = (_chosen(name, case, bug) for name in (i.a, i.b))
         taken = [matrices[name].dense() if name in matrices else own for name, own in zip(names, right, strict=False)]
         return [*taken, right[2]]
-    before = list(_products_before(i, case))
-    first = before[0] if before else None
-    if first is not None and first.id in matrices:
+    first = next(other for other in case.program if isinstance(other, MatrixMulAdd))
+    if first is not i and first.id in matrices:
         a, b = (matrices[name].dense() for name in (first.a, first.b))
         if bug == bugs.PRODUCT_SECOND_A and i.b == first.b and a.shape == right[0].shape:
             return [a, *right[1:]]
@@ -102,15 +101,6 @@ def _first_of(
             found = matrices.get(name)
             return right if found is None else found.dense()
     return right
-
-
-def _products_before(i: MatrixMulAdd, case: Case) -> Iterator[MatrixMulAdd]:
-    """Earlier products, the first of the program first."""
-    for instruction in case.program:
-        if instruction is i:
-            return
-        if isinstance(instruction, MatrixMulAdd):
-            yield instruction
 
 
 def _makers(case: Case) -> dict[str, Instruction]:

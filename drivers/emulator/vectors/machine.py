@@ -233,6 +233,8 @@ class VectorMachine:
 
     def _confused(self, i: VectorMatrixMul) -> VectorMatrixMul:
         """The instruction with the bias or the matrix of the program's first one, where a bug confuses these."""
+        if self._bug not in (v.VECTOR_BIAS_OF_FIRST_PRODUCT, v.VECTOR_MATRIX_OF_FIRST_PRODUCT):
+            return i
         first = next(other for other in self._case.program if isinstance(other, VectorMatrixMul))
         if self._bug == v.VECTOR_BIAS_OF_FIRST_PRODUCT and first.bias_interpretation == i.bias_interpretation:
             return structs.replace(i, bias=first.bias, bias_offset=first.bias_offset)
