@@ -42,6 +42,7 @@ _EMBEDDED = {
     "cts.areas": {
         "block_loads": "cts.generators.areas.block_loads:cases",
         "conversions": "cts.generators.areas.conversions:cases",
+        "kernels": "cts.generators.areas.kernels:cases",
         "matrix_arithmetic": "cts.generators.areas.matrix_arithmetic:cases",
         "matrix_memory": "cts.generators.areas.matrix_memory:cases",
         "matrix_programs": "cts.generators.areas.matrix_programs:cases",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from cts.capabilities import Capabilities, VectorMulSupport
@@ -13,41 +12,17 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import draw_length
-from cts.generators.build.value_ranges import Known, anything, clamped
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
-from cts.generators.parts.conversion_operands import Step, converted
-from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
-from cts.generators.parts.vector_layers import Factor, as_read, emit_product
-from cts.generators.parts.vector_matrices import draw_stored
-from cts.generators.parts.vector_operations import ARITHMETIC, EXPONENTS
-from cts.generators.parts.vector_parts import convert, feasible
+from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import (
-    are_ties,
-    draw_bias,
-    draw_input,
-    draw_matrix,
-    inputs_of,
-    read_input,
     results_of,
-    selection,
-    summed,
     usable_rows,
 )
 from cts.model import (
     Case,
-    ComponentType,
-    VectorArithmetic,
-    VectorConstant,
-    VectorOperation,
 )
-
-#: Most products of components that one multiplication of a generated case has, over all invocations.
-MAX_PRODUCTS = 1 << 16
-
-#: Every interpretation as floats holds numbers of this size.
-_LARGEST_INPUT = 64
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -82,7 +57,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     kept = choices.between(0, 7)
     first = result
     for _ in range(layers - 1):
-        result = choices.group(partial(_draw_next, kernel=kernel, rows=rows, vector=result, exact=exact))
+        result = choices.group(partial(draw_next, kernel=kernel, rows=rows, vector=result, exact=exact))
     kernel.store(choices, result)
     if kept >= 6:
         # An implementation may overwrite what is still needed.
@@ -116,125 +91,3 @@ def draw_extents(choices: Choices, capabilities: Capabilities) -> tuple[int, int
     """M and K, of which not both are large."""
     m, k = draw_length(choices, capabilities), draw_length(choices, capabilities)
     return (m, k) if m * k <= MAX_COMPONENTS else (m, max(MAX_COMPONENTS // m, 1))
-
-
-def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k: int, *, exact: bool) -> Vector:
-    """A vector from memory that a row takes as K components, packed ones perhaps with some to spare."""
-    contents = draw_input(choices, row, k, exact=exact, ieee=kernel.ieee)
-    if not row.input_interpretation.packed:
-        declared = choices.pick(inputs_of(kernel.capabilities, row))
-        return kernel.load(choices, row.input, k, contents, declared)
-    spare = choices.pick((0, 0, 0, 1, 3))
-    length = min(-(-k // 4) + spare, max(kernel.capabilities.max_vector_length, -(-k // 4)))
-    component = row.input if contents.data.random_bits else row.input_interpretation.component
-    loaded = kernel.load(choices, component, length, contents, row.input)
-    return replace(loaded, known=anything(row.input))
-
-
-def draw_layer(
-    choices: Choices,
-    kernel: VectorKernel,
-    row: VectorMulSupport,
-    source: Vector,
-    k: int,
-    m: int,
-    *,
-    exact: bool,
-    result: ComponentType | None = None,
-) -> Vector:
-    """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
-    given = read_input(row, source.range)
-    tied = are_ties(row, source.range)
-    matrix = (
-        selection(k)
-        if tied
-        else draw_matrix(choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee)
-    )
-    stored = draw_stored(
-        choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
-    )
-    with_bias = choices.chance(6) and not tied
-    sums = summed(row, k, given, matrix.known, None)
-    bias = draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
-    return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
-
-
-def _draw_next(
-    choices: Choices, kernel: VectorKernel, rows: Sequence[VectorMulSupport], vector: Vector, *, exact: bool
-) -> Vector:
-    """One more layer, behind an activation; the same vector where no row takes one of its type."""
-    activated = draw_activation(choices, kernel, vector)
-    if choices.rarely(6):
-        other = draw_if(choices, kernel, lambda c: draw_activation(c, kernel, activated), lambda c: activated)
-        activated = other or activated
-    steps: list[Step | None] = [None, *feasible(kernel, activated)]
-    options = [(row, step) for step in steps for row in rows if _takes(row, activated, step)]
-    which = choices.between(0, 63)
-    if not options:
-        return activated
-    row, step = options[which % len(options)]
-    if step is not None:
-        activated = convert(kernel, activated, step)
-    activated = as_read(row, activated)
-    k = activated.length
-    m = min(draw_length(choices, kernel.capabilities), max(MAX_COMPONENTS // k, 1))
-    m = max(min(m, MAX_PRODUCTS // (k * kernel.lanes.instances), MAX_COMPONENTS // kernel.lanes.instances), 1)
-    return draw_layer(choices, kernel, row, activated, k, m, exact=exact)
-
-
-def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
-    """Whether a row takes a vector after a conversion, and its interpretation the numbers."""
-    component = vector.component if step is None else step.component
-    if row.input_interpretation.packed or component not in alike(row.input):
-        return False
-    if step is not None and vector.component.is_float and not step.component.is_float and vector.range.grain is None:
-        # One integer or the next: sums of these detect little.
-        return False
-    known = vector.range if step is None else converted(vector.component, vector.range, step)
-    if known is not None and not known.bounded:
-        # Infinities and NaNs are read as what they are (AM-28, AM-30).
-        return row.input_interpretation.component is component
-    return not row.input_interpretation.component.is_float or (known is not None and known.size <= _LARGEST_INPUT)
-
-
-def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
-    """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
-    kind = choices.between(0, 9)
-    component = vector.component
-    if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
-        # Of NaN no activation is portable.
-        return vector
-    if component.is_float and vector.range.size > 64:
-        kind = 4
-    if kind < 4:
-        operation = VectorOperation.FMax if component.is_float else VectorOperation.SMax
-        zero = _constant(kernel, vector, 0)
-        known = Known(max(vector.range.low, 0), max(vector.range.high, 0), vector.range.grain)
-        return _apply(kernel, operation, (vector, zero), known if component.is_float else anything(component))
-    if kind >= 8 and component.is_float and vector.range.size <= EXPONENTS[component]:
-        return _apply(kernel, VectorOperation.Tanh, (vector,), Known(-1, 1, None))
-    low, high = _constant(kernel, vector, 0 if kind < 6 or not component.is_float else -2), _constant(kernel, vector, 3)
-    operation = VectorOperation.FClamp if component.is_float else VectorOperation.UClamp
-    known = clamped(vector.range, low.range, high.range) if component.is_float else Known(0, 3)
-    return _apply(kernel, operation, (vector, low, high), known)
-
-
-def _constant(kernel: VectorKernel, like: Vector, value: int) -> Vector:
-    name = kernel.name("c")
-    kernel.program.emit(
-        VectorConstant(
-            id=name,
-            type=kernel.type(like.component, like.length),
-            value=kernel.constness.component(value),
-            replicated=kernel.spec_lengths,
-        )
-    )
-    return Vector(name, like.component, like.length, Known(value, value))
-
-
-def _apply(kernel: VectorKernel, operation: VectorOperation, operands: Sequence[Vector], known: Known) -> Vector:
-    name = kernel.name("v")
-    a, b, c, *_ = *(v.id for v in operands), None, None
-    assert a is not None
-    kernel.program.emit(VectorArithmetic(id=name, operation=operation, a=a, b=b, c=c))
-    return replace(operands[0], id=name, known=known, fresh=False)

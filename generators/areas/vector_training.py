@@ -6,47 +6,24 @@ CV-020, CV-021, CV-040, CV-041.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
 
-from cts.capabilities import Capabilities, Feature
+from cts.capabilities import Capabilities
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
-from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
-from cts.generators.build.memory import Region
 from cts.generators.build.supports import draw_length
-from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
-from cts.generators.build.vector_operands import MAX_COMPONENTS, At, draw_vector_dispatch, tiles, written
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch, written
+from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
-from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, interpreted
 from cts.model import (
-    ATOMIC_ADDS,
-    AtomicScope,
     Case,
     ComponentType,
-    ConversionSide,
-    Data,
-    Interpretation,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    SpecInterpretation,
-    SpecLayout,
-    StorageClass,
-    VectorAtomicAdd,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
 )
-from cts.model.operand import Factors
 
 _C = ComponentType
-
-#: The most accumulations of one case that go to one location.
-_MEETING = 2
-#: The most components that are added atomically: each has an instruction.
-_ATOMIC_LENGTH = 17
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -61,14 +38,6 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     return vector_training
 
 
-def accumulators_of(capabilities: Capabilities) -> list[ComponentType]:
-    """The types that the driver accumulates in (CV-037)."""
-    if not {Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING} <= capabilities.features:
-        return []
-    listed = ((_C.float32, Feature.TRAINING_FLOAT32), (_C.float16, Feature.TRAINING_FLOAT16))
-    return [c for c, f in listed if f in capabilities.features and c in capabilities.vector_components]
-
-
 def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
     outer = choices.chance(5) and _C.float16 in capabilities.vector_components
     m, n = draw_length(choices, capabilities), draw_length(choices, capabilities)
@@ -79,7 +48,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     kernel = VectorKernel(choices, capabilities, dispatch)
     times = choices.pick((1, 1, 2, 3))
     exact = not choices.rarely(6)
-    training = _Training(kernel, accumulators, exact)
+    training = Training(kernel, accumulators, exact)
     around = choices.between(0, 9)
     for _ in range(times):
         body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
@@ -106,164 +75,3 @@ def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: part
         kernel.program.end_if()
     else:
         body(choices, iterations=1)
-
-
-class _Training:
-    """The accumulations of one case, into matrices and buffers that earlier ones may have begun."""
-
-    def __init__(self, kernel: VectorKernel, accumulators: Sequence[ComponentType], exact: bool) -> None:
-        self.kernel = kernel
-        self.accumulators = accumulators
-        self.exact = exact
-        self._matrices: dict[str, int] = {}
-        self._sums: list[tuple[Region, int]] = []
-
-    def _room(self, component: ComponentType, iterations: int) -> int:
-        """How large the terms that are added to one location may be, for a sum exact in any order; integers wrap."""
-        if not component.is_float:
-            return 1
-        additions = self.kernel.lanes.instances * self.kernel.dispatch.times * iterations * _MEETING
-        return max((1 << (component.format.precision - 1)) // additions, 1)
-
-    def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
-        """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
-        kernel = self.kernel
-        again, which = choices.chance(3), choices.between(0, 3)
-        component = choices.pick(self.accumulators)
-        room = self._room(component, iterations)
-        a = self._draw_factor(choices, shape[0], room)
-        # The other factor's numbers are as large as the first one's leave room for.
-        left = max(int(room / max(a.range.size, 1)), 1)
-        b = self._draw_factor(choices, shape[1], left)
-        known = [n for n, additions in self._matrices.items() if additions < _MEETING and _shape(kernel, n) == shape]
-        if again and known:
-            name = known[which % len(known)]
-            component = kernel.opaque[name].component
-        else:
-            name = self._draw_matrix(choices, component, shape)
-        self._matrices[name] = self._matrices.get(name, 0) + 1
-        spec = kernel.constness.kind() == "spec"
-        interpretation = Interpretation(component.value)
-        layout = MatrixLayout.TrainingOptimal
-        kernel.program.emit(
-            VectorOuterProductAccumulate(
-                a=a.id,
-                b=b.id,
-                matrix=name,
-                interpretation=SpecInterpretation(interpretation) if spec else interpretation,
-                layout=SpecLayout(layout) if spec else layout,
-                offset=written(kernel.constness, kernel.opaque[name].offset),
-            )
-        )
-
-    def _draw_factor(self, choices: Choices, length: int, room: int) -> Vector:
-        """A float16 vector from memory."""
-        return self.kernel.load(choices, _C.float16, length, self._contents(choices, _C.float16, min(room, 7)))
-
-    def _contents(self, choices: Choices, component: ComponentType, size: int) -> Contents:
-        if not component.is_float:
-            return draw_contents(choices, component, Wanted())
-        if not self.exact:
-            return realistic(component, choices.between(0, 9))
-        return draw_contents(choices, component, Wanted(size=size, exact=True, halves=False))
-
-    def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
-        """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
-        kernel = self.kernel
-        name = kernel.fresh_name("g")
-        offset = choices.pick((0, 0, 64, 128)) if choices.chance(4) else 0
-        physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
-        storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
-        zero = not choices.chance(4) or component not in interpreted(kernel.capabilities)
-        kernel.opaque[name] = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
-        if not zero:
-            draw_filling(choices, kernel, name, ramp(component, 7))
-        back = Contents(ramp(component, 1).known, Data(fill=-5))
-        place = draw_plain_place(choices, kernel, component, shape, back, "dst")
-        kernel.conversions.append(
-            MatrixConversion(ConversionSide(name), place, *shape, after=True, host=choices.chance(3))
-        )
-        return name
-
-    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int, how: int) -> None:
-        """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap.
-
-        `how`, 0 to 9, says by what: a reduced sum, or atomic additions, or both of them to the same numbers.
-        """
-        kernel = self.kernel
-        again, kind, period, base = choices.record(3, 9, 2, 9)
-        component = choices.pick(self.accumulators)
-        addable = self._addable()
-        integers = [c for c in addable if not c.is_float]
-        if how == 9 and integers:
-            component = choices.pick(integers)
-        atomic = how >= 5 and component in addable
-        reduced = how not in (5, 9) or not atomic
-        many = reduced + atomic
-        length = min(shape[0], _ATOMIC_LENGTH) if atomic else shape[0]
-        room = self._room(component, iterations) // many
-        extent = length * component.size
-        tile = -(-extent // ALIGNMENT) * ALIGNMENT
-        overlapping = kind == 9
-        if overlapping:
-            # So many vectors of each invocation's neighbours reach one component.
-            room = room // (1 + tile // ALIGNMENT)
-        vector = kernel.load(choices, component, length, self._contents(choices, component, min(max(room, 1), 61)))
-        start = ALIGNMENT * (0, 0, 0, 0, 0, 0, 0, 1, 2, 33)[base]
-        place = At(start)
-        if kind in (3, 4):
-            place = At(start, tiles(kernel.lanes, tile))
-        elif kind in (5, 6, 7, 8) and kernel.lanes.inv > 1:
-            place = At(0, Factors(inv=tile, wg_x=tile if kernel.lanes.x > 1 else 0), tile * (2 + period))
-        elif overlapping and kernel.lanes.inv > 1:
-            place = At(start, Factors(inv=ALIGNMENT))
-        region = self._draw_region(choices, component, many, again=again == 3 and not overlapping)
-        region.size = max(region.size, place.most(kernel.lanes) + extent)
-        first = not atomic or choices.chance(5)
-        for reduces in (first, not first):
-            if reduces and reduced:
-                offset = written(kernel.constness, place)
-                kernel.program.emit(VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
-            elif atomic and not reduces:
-                self._add_atomically(choices, vector, region, place)
-
-    def _addable(self) -> list[ComponentType]:
-        """The types whose numbers can be added to atomically (CV-042): by vectors of a known length (CV-040)."""
-        if self.kernel.spec_lengths:
-            return []
-        capabilities = self.kernel.capabilities
-        return [c for c, f in ATOMIC_ADDS.items() if c in capabilities.vector_components and f <= capabilities.features]
-
-    def _add_atomically(self, choices: Choices, vector: Vector, region: Region, place: At) -> None:
-        """A vector added at a place, or some components behind it: a place of any alignment."""
-        kernel, component = self.kernel, vector.component
-        behind, device = choices.record(7, 1)
-        if place.mod is None:
-            place = replace(place, base=place.base + component.size * (0, 0, 0, 0, 0, 1, 2, 3)[behind])
-        region.size = max(region.size, place.most(kernel.lanes) + vector.length * component.size)
-        wide = device and Feature.DEVICE_SCOPE in kernel.features
-        kernel.program.emit(
-            VectorAtomicAdd(
-                vector=vector.id,
-                buffer=region.name,
-                offset=written(kernel.constness, place),
-                scope=AtomicScope.Device if wide else AtomicScope.QueueFamily,
-            )
-        )
-
-    def _draw_region(self, choices: Choices, component: ComponentType, many: int, *, again: bool) -> Region:
-        """A buffer that `many` more instructions add to: small numbers before, or integers next to their ends."""
-        storage = self.kernel.storage(choices)
-        if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] + many <= _MEETING:
-            region, additions = self._sums.pop()
-            self._sums.append((region, additions + many))
-            return region
-        data = ramp(component, 13).data if component.is_float else extremes(component, "any").data
-        region = Region(self.kernel.fresh_name("sum"), component, 1, storage, data)
-        self._sums.append((region, many))
-        self.kernel.add(region)
-        return region
-
-
-def _shape(kernel: VectorKernel, name: str) -> tuple[int, int]:
-    return kernel.opaque[name].rows, kernel.opaque[name].cols

@@ -251,10 +251,12 @@ class Kernel:
         cols: int,
         use: Use,
         declared: ComponentType | None = None,
+        number: int = 0,
     ) -> Matrix:
         """A matrix from a source: rows mostly adjoin, instances mostly read places of their own.
 
-        `declared` is a component type of the source's width, where it is not the source's.
+        `declared` is a component type of the source's width, where it is not the source's. Matrices of different
+        `number` are in different places.
         """
         order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
@@ -266,6 +268,11 @@ class Kernel:
             offset = self._tiles(choices, region, alignment, extent)
         else:
             offset = draw_read(choices, region, self.grid, alignment, extent)
+        if number:
+            unit = aligned_elements(region, alignment)
+            tile = -(-extent // (unit * region.element_size)) * unit
+            offset = offset.plus(Varying(number * tile))
+            region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         component = declared or region.type
         name, matrix = self.name("m"), self.type(component, rows, cols, use)
         written_stride, written_offset = self.constness.scalars([stride, offset])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cts.capabilities import Feature, MulAddSupport
 from cts.choices import Choices
@@ -30,16 +31,22 @@ from cts.model import (
 )
 from cts.model.operand import Factors
 
-#: Most iterations of the loop over K.
-MOST = max(COUNTS) + 2
+#: Most iterations of the loop over K, and most tiles of an operand in one of them.
+MOST, MOST_TILES = max(COUNTS) + 2, 4
+
+#: Which operands' tiles go through shared memory: those of one operand, or of both.
+STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))
+
+#: What gives an accumulator its first value, by its number.
+Start = Callable[[Choices, int], Matrix]
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of an operand: what is known of their elements, and what loads that of an iteration."""
+    """The tiles of an operand: what is known of their elements, and what loads one of those of an iteration."""
 
     known: Known
-    load: Callable[[Choices], Matrix]
+    load: Callable[[Choices, int], Matrix]
 
 
 @dataclass(frozen=True)
@@ -58,40 +65,76 @@ class Operand:
         return 1 if self.use is Use.A else 0
 
 
+@dataclass(frozen=True)
+class Grid:
+    """How many tiles of A and of B there are in an iteration, and how many of them go through shared memory."""
+
+    of_a: int = 1
+    of_b: int = 1
+    staged: tuple[Use, ...] = ()
+
+
 def draw_tiled_product(
     choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, formats: Sequence[Format]
 ) -> Matrix:
     """The accumulator behind the loop; where there are several, for as many tiles of B, the others are stored."""
-    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, MOST, ieee=kernel.ieee)
-    declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
-    if choices.chance(4):
-        start = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
-    else:
-        source = kernel.source(choices, row.c, of_c)
-        start = kernel.load_from(choices, source, sizes.m, sizes.n, Use.Accumulator, declared)
-    a = Operand(row.a, sizes.m, sizes.k, Use.A, of_a)
-    b = Operand(row.b, sizes.k, sizes.n, Use.B, of_b)
-    tiles_a = choices.group(lambda c: _draw_operand(c, kernel, a, ()))
-    tiles_b = choices.group(lambda c: _draw_operand(c, kernel, b, formats))
-    bound = _bound(kernel, row, sizes, start, tiles_a.known, tiles_b.known)
-    start = replace(start, known=bound)
-
-    count = choices.pick((1, 1, 1, 1, 2, 3, 4))
-    # Tiles of one operand, or of both, go through shared memory.
-    staged, staging = choices.pick(((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))), Staging(kernel)
-
-    def tile(c: Choices, tiles: Tiles, use: Use) -> Matrix:
-        loaded = tiles.load(c)
-        return staging.pass_through(c, loaded, uniform=True) if use in staged else loaded
-
-    def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        x = tile(c, tiles_a, Use.A)
-        return [replace(draw_mul_add(c, kernel, row, x, tile(c, tiles_b, Use.B), m), known=bound) for m in carried]
-
-    first, *others = draw_loop(choices, kernel, [start] * count, iteration, uniform=bool(staged))
+    contents = draw_factors(choices, row, sizes.k, MOST, ieee=kernel.ieee)
+    a = Operand(row.a, sizes.m, sizes.k, Use.A, contents[0])
+    b = Operand(row.b, sizes.k, sizes.n, Use.B, contents[1])
+    operands = [
+        choices.group(partial(draw_tiles, kernel=kernel, operand=o, formats=f)) for o, f in ((a, ()), (b, formats))
+    ]
+    grid = Grid(1, choices.pick((1, 1, 1, 1, 2, 3, 4)), choices.pick(STAGED))
+    start = draw_start(choices, kernel, row, sizes, contents[2])
+    first, *others = draw_grid(choices, kernel, row, sizes, (operands[0], operands[1]), start, grid)
     for other in others:
         kernel.store(choices, other)
     return first
+
+
+def draw_start(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Start:
+    """What accumulators begin with: zeros, or each with a matrix of its own."""
+    declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
+    if choices.chance(4):
+        zeros = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
+        return lambda c, number: zeros
+    source = kernel.source(choices, row.c, contents)
+
+    def load(c: Choices, number: int) -> Matrix:
+        return kernel.load_from(c, source, sizes.m, sizes.n, Use.Accumulator, declared, number=number)
+
+    return load
+
+
+def draw_grid(
+    choices: Choices,
+    kernel: Kernel,
+    row: MulAddSupport,
+    sizes: Sizes,
+    operands: tuple[Tiles, Tiles],
+    start: Start,
+    grid: Grid,
+) -> list[Matrix]:
+    """The accumulators of all pairs of a tile of A and one of B behind the loop over K, those of the first B first."""
+    begun = [start(choices, number) for number in range(grid.of_a * grid.of_b)]
+    bound = _bound(kernel, row, sizes, begun[0], *(tiles.known for tiles in operands))
+    begun = [replace(m, known=bound) for m in begun]
+    staging = Staging(kernel)
+
+    def tile(c: Choices, use: Use, number: int) -> Matrix:
+        loaded = operands[use is Use.B].load(c, number)
+        return staging.pass_through(c, loaded, uniform=True) if use in grid.staged else loaded
+
+    def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+        of_a = [tile(c, Use.A, number) for number in range(grid.of_a)]
+        results: list[Matrix] = []
+        for number in range(grid.of_b):
+            b = tile(c, Use.B, number)
+            accumulators = carried[number * grid.of_a : (number + 1) * grid.of_a]
+            results += [draw_mul_add(c, kernel, row, a, b, m) for a, m in zip(of_a, accumulators, strict=True)]
+        return [replace(m, known=bound) for m in results]
+
+    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged))
 
 
 def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
@@ -106,15 +149,17 @@ def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: K
     return settled(row.result, -size, size, grain)
 
 
-def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format]) -> Tiles:
-    """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps decoded."""
-    kind = choices.between(0, 9)
+def draw_tiles(
+    choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format], *, decoded: bool = False
+) -> Tiles:
+    """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps `decoded`."""
+    kind = 9 if decoded else choices.between(0, 9)
     tensors = Feature.TENSOR_ADDRESSING in kernel.features
     if kind < 4 or not tensors:
         source = kernel.source(choices, operand.component, operand.contents)
         return Tiles(
             operand.contents.known,
-            lambda c: kernel.load_from(c, source, operand.rows, operand.cols, operand.use),
+            lambda c, number: kernel.load_from(c, source, operand.rows, operand.cols, operand.use, number=number),
         )
     blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
     chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
@@ -122,19 +167,24 @@ def _draw_operand(choices: Choices, kernel: Kernel, operand: Operand, formats: S
 
 
 def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: Format | None) -> Tiles:
-    """Slices of a two-dimensional tensor, which ends inside a tile; transposed by a view now and then."""
+    """Slices of a two-dimensional tensor, which ends inside a tile; transposed by a view now and then.
+
+    Drawn in a loop, each of its iterations has tiles of its own.
+    """
     turned, tail, across = choices.record(2, 3, 1)
     shape = [operand.rows, operand.cols]
     grid, k = kernel.outer, operand.by_k
     dims = [shape[0] * (MOST if k == 0 else 1), shape[1] * (MOST if k == 1 else 1)]
     steps = [Factors(), Factors()]
-    steps[k] = Factors(loop=shape[k])
+    steps[k] = Factors(loop=shape[k], loop_outer=dims[k] if kernel.grid.loop > 1 else 0)
+    dims[k] *= kernel.grid.loop
     other = 1 - k
+    dims[other] *= MOST_TILES
     if across:
         # Tiles of A go along the workgroups' x, tiles of B along their y.
         along = grid.x if operand.use is Use.A else grid.y
+        factor = dims[other] if along > 1 else 0
         dims[other] *= along
-        factor = shape[other] if along > 1 else 0
         steps[other] = Factors(wg_x=factor) if operand.use is Use.A else Factors(wg_y=factor)
     dims = [max(d - tail, 1) for d in dims]
     order = (1, 0) if turned == 2 else (0, 1)
@@ -169,8 +219,10 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
     # What lies outside the tensor is 0.
     known = (contents.known if chosen is None else chosen.known).union(ZEROS)
 
-    def load(c: Choices) -> Matrix:
-        offset = [Varying(0, steps[i]) for i in order]
+    def load(c: Choices, number: int) -> Matrix:
+        first = [0, 0]
+        first[other] = number * shape[other]
+        offset = [Varying(first[i], steps[i]) for i in order]
         span = [shape[i] for i in order]
         both = kernel.constness.scalars([*offset, *span])
         sliced = kernel.name("t")

@@ -1,0 +1,201 @@
+"""Attention over tiles of keys and values: scores, their running maximum and sum, and the weighted values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cts.capabilities import Feature, MulAddSupport
+from cts.choices import Choices
+from cts.generators.build.contents import Contents, consecutive, scattered
+from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
+from cts.generators.build.supports import Supports
+from cts.generators.build.value_ranges import Known
+from cts.generators.parts.conversion_operands import Step, emit_step
+from cts.generators.parts.flow import draw_loop
+from cts.generators.parts.products import draw_mul_add
+from cts.generators.parts.routes import Staging
+from cts.model import (
+    Arithmetic,
+    Combine,
+    ComponentType,
+    Conversion,
+    Extra,
+    MatrixArithmetic,
+    MatrixPerElement,
+    MatrixReduce,
+    MatrixTimesScalar,
+    PerElement,
+    ReduceMode,
+    Use,
+)
+from cts.model.operand import ComponentValue
+
+#: What instructions of attention need of a device.
+FEATURES = frozenset({Feature.REDUCTIONS, Feature.PER_ELEMENT, Feature.CONVERSIONS})
+
+#: The weight of a score, `value`, beside the greatest one, `m`: as softmax has it, and two that are exact.
+_WEIGHTS = ("exp(value - m)", "max(value - m + 4, 0) * 0.25", "1 if value - m > -3 else 0")
+
+#: Before all scores, and in the place of those that are masked out.
+_LOWEST = -1000
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Queries, keys of one iteration, channels of queries and keys, and channels of values."""
+
+    queries: int
+    keys: int
+    channels: int
+    values: int
+
+
+def fitting(supports: Supports, row: MulAddSupport) -> Extents | None:
+    """The least extents with which a row makes both products; None: it cannot."""
+    if row.a is not row.b or row.result not in (ComponentType.float32, ComponentType.float16) or row.saturating:
+        return None
+    if row.a.is_float8 or row.c is not row.result:
+        return None
+    # Scores are m x n and then, as A, rows of K: so n is a multiple of both.
+    keys = math.lcm(row.n, row.k)
+    extents = Extents(row.m, keys, row.k, row.n)
+    if row.exact and keys not in (row.n, row.k):
+        return None
+    return extents if not row.exact or row.n == row.k else None
+
+
+def draw_extents(choices: Choices, kernel: Kernel, row: MulAddSupport, least: Extents) -> Extents:
+    """Several granules of each, where the row and the driver have such matrices; mostly up to 16."""
+    queries, keys, channels, values = choices.record(7, 7, 7, 7)
+    if row.exact:
+        return least
+    drawn = Extents(
+        _several(least.queries, queries, 16),
+        _several(least.keys, keys, 16),
+        _several(least.channels, channels, 24),
+        _several(least.values, values, 24),
+    )
+    uses = (
+        (row.a, drawn.queries, drawn.channels, Use.A),
+        (row.a, drawn.channels, drawn.keys, Use.B),
+        (row.a, drawn.queries, drawn.keys, Use.A),
+        (row.a, drawn.keys, drawn.values, Use.B),
+        (row.result, drawn.queries, drawn.keys, Use.Accumulator),
+        (row.result, drawn.queries, drawn.values, Use.Accumulator),
+    )
+    return drawn if all(kernel.admits(*use) for use in uses) else least
+
+
+def _several(granule: int, number: int, most: int) -> int:
+    return granule * (1 + number % max(most // granule, 1))
+
+
+class Attention:
+    """One tile of queries and all tiles of keys and values, in turn."""
+
+    def __init__(self, choices: Choices, kernel: Kernel, row: MulAddSupport, extents: Extents) -> None:
+        self.kernel = kernel
+        self.row = row
+        self.extents = extents
+        component = row.result
+        self._sum = kernel.function("sum", Combine(type=component, body="x + y"))
+        self._most = kernel.function("most", Combine(type=component, body="max(x, y)"))
+        weight = choices.pick(_WEIGHTS)
+        matrix = (Extra(name="m", matrix=True),)
+        self._weight = kernel.function("weight", PerElement(type=component, body=weight, extras=matrix))
+        self._larger = kernel.function("larger", PerElement(type=component, body="max(value, m)", extras=matrix))
+        self._ratio = kernel.function("ratio", PerElement(type=component, body="value / max(m, 1)", extras=matrix))
+        self._exact = weight != _WEIGHTS[0]
+
+    def draw(self, choices: Choices) -> Matrix:
+        """The weighted values, divided by the sums of the weights as a rule."""
+        kernel, row, e = self.kernel, self.row, self.extents
+        scaled, masked, staged, divided = choices.record(2, 2, 4, 4)
+        numbers = (consecutive(-1, 3), scattered(row.a, 5, "any", 1), scattered(row.a, 3, "any", 2))
+        q = kernel.load(choices, row.a, e.queries, e.channels, Use.A, numbers[0])
+        sources = [kernel.source(choices, row.b, contents) for contents in numbers[1:]]
+        masks: Contents = consecutive(-6, 7)
+        mask = kernel.source(choices, row.result, masks) if masked == 1 else None
+        causal = kernel.function("causal", PerElement(type=row.result, body=f"value if col <= row else {_LOWEST}"))
+        scale = kernel.constness.component((1, 0.5, 0.25)[scaled])
+        staging = Staging(kernel)
+        shape = e.queries, e.keys, Use.Accumulator
+        zeros, sums = kernel.null(row.result, e.queries, e.values, Use.Accumulator), kernel.null(row.result, *shape)
+        lowest = kernel.constant(row.result, *shape, _LOWEST)
+
+        def tile(c: Choices, source: Source, rows: int, cols: int) -> Matrix:
+            loaded = kernel.load_from(c, source, rows, cols, Use.B)
+            return staging.pass_through(c, loaded, uniform=True) if staged == 4 else loaded
+
+        def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+            out, maximum, total = carried
+            s = self._scores(c, q, tile(c, sources[0], e.channels, e.keys), scale if scaled else None)
+            if mask is not None:
+                s = self._add(s, kernel.load_from(c, mask, *shape))
+            elif masked == 2:
+                s = self._apply(causal, s)
+            greatest = self._apply(self._larger, maximum, self._reduced(s, self._most, e.keys))
+            weights = self._apply(self._weight, s, greatest)
+            factor = self._apply(self._weight, maximum, greatest)
+            total = self._add(self._multiply(total, factor), self._reduced(weights, self._sum, e.keys))
+            # The factor of a row, in all columns of the values.
+            wide = self._reduced(factor, self._most, e.values) if e.values != e.keys else factor
+            before = self._multiply(out, wide)
+            p = emit_step(kernel, weights, self._as_a())
+            out = draw_mul_add(c, kernel, row, p, tile(c, sources[1], e.keys, e.values), before)
+            return [replace(m, known=k.known) for m, k in zip((out, greatest, total), carried, strict=True)]
+
+        begun = [replace(m, known=self._bound()) for m in (zeros, lowest, sums)]
+        out, _, total = draw_loop(choices, kernel, begun, iteration, uniform=staged == 4)
+        if divided == 4:
+            return out
+        wide = self._reduced(total, self._most, e.values) if e.values != e.keys else total
+        return self._apply(self._ratio, out, wide)
+
+    def _bound(self) -> Known:
+        """What is known of all that is carried: weights are 1 at most, and values 1."""
+        return Known(_LOWEST, max(-_LOWEST, 8 * self.extents.keys), None)
+
+    def _as_a(self) -> Step:
+        row = self.row
+        convert = None if row.a is row.result else Conversion.FConvert
+        return Step(row.a, convert, Use.A)
+
+    def _scores(self, choices: Choices, q: Matrix, keys: Matrix, scale: ComponentValue | None) -> Matrix:
+        zeros = self.kernel.null(self.row.result, self.extents.queries, self.extents.keys, Use.Accumulator)
+        s = draw_mul_add(choices, self.kernel, self.row, q, keys, zeros)
+        if scale is None:
+            return s
+        name = self.kernel.name("m")
+        self.kernel.program.emit(MatrixTimesScalar(id=name, matrix=s.id, scalar=scale))
+        return as_matrix(s, name, s.known)
+
+    def _apply(self, function: str, matrix: Matrix, *others: Matrix) -> Matrix:
+        name = self.kernel.name("m")
+        matrices = tuple(m.id for m in others)
+        self.kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=matrices))
+        return as_matrix(matrix, name, self._bound())
+
+    def _add(self, a: Matrix, b: Matrix) -> Matrix:
+        return self._arithmetic(Arithmetic.FAdd, a, b)
+
+    def _multiply(self, a: Matrix, b: Matrix) -> Matrix:
+        return self._arithmetic(Arithmetic.FMul, a, b)
+
+    def _arithmetic(self, operation: Arithmetic, a: Matrix, b: Matrix) -> Matrix:
+        name = self.kernel.name("m")
+        self.kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id))
+        return as_matrix(a, name, self._bound())
+
+    def _reduced(self, matrix: Matrix, combine: str, cols: int) -> Matrix:
+        """Each row combined, in all of so many columns."""
+        kernel = self.kernel
+        name = kernel.name("r")
+        other = None if cols == matrix.cols else kernel.extent(cols)
+        kernel.program.emit(
+            MatrixReduce(id=name, matrix=matrix.id, mode=(ReduceMode.Row,), combine=combine, rows=None, cols=other)
+        )
+        written = kernel.type(matrix.component, matrix.rows, cols, Use.Accumulator)
+        return Matrix(name, written, matrix.component, matrix.rows, cols, Use.Accumulator, self._bound())

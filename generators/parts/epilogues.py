@@ -1,0 +1,246 @@
+"""What kernels do with the accumulators of a product before they store them, and the matrix that they are tiles of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from cts.capabilities import Feature
+from cts.choices import Choices
+from cts.generators.build.contents import Contents, Wanted, draw_contents
+from cts.generators.build.kernels import Kernel, Matrix, as_matrix
+from cts.generators.build.memory import FILL, Lines, Region
+from cts.generators.build.operands import NOWHERE, Varying
+from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
+from cts.generators.parts.computations import ARITHMETIC
+from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.model import (
+    Arithmetic,
+    ClampMode,
+    Data,
+    Extra,
+    MatrixArithmetic,
+    MatrixPerElement,
+    MatrixStore,
+    MatrixStoreTensor,
+    MatrixTimesScalar,
+    Order,
+    PerElement,
+    Table,
+    TensorLayout,
+    TensorLayoutSetDimension,
+    TensorLayoutSlice,
+)
+from cts.model.component import ComponentType, Number
+from cts.model.operand import Factors
+
+#: One step of an epilogue, on the tile in a row and a column of tiles.
+Step = Callable[[Choices, Matrix, int, int], Matrix]
+
+#: Activations of floats, by what is known of their results; integers have the first two.
+_ACTIVATIONS: tuple[tuple[str, Callable[[Known], Known]], ...] = (
+    ("max(value, 0)", lambda k: clamped(k, Known(0, 0), Known(k.size, k.size))),
+    ("clamp(value, -4, 7)", lambda k: clamped(k, Known(-4, -4), Known(7, 7))),
+    ("value if value > 0 else value * 0.25", lambda k: Known(k.low, k.high, None if k.grain is None else k.grain - 2)),
+    ("value if abs(value) < 9 else 9", lambda k: Known(-9, 9, k.grain)),
+)
+
+
+def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> list[Step]:
+    """The same steps for each of rows x columns of tiles that are like `tile`."""
+    if tile.component not in ARITHMETIC:
+        return []
+    options = [partial(_draw_scale, kernel=kernel), partial(_draw_residual, kernel=kernel, tiles=tiles)]
+    if Feature.PER_ELEMENT in kernel.features:
+        options += [partial(_draw_bias, kernel=kernel, tiles=tiles), partial(_draw_activation, kernel=kernel)]
+    count = choices.pick((0, 1, 1, 2, 2, 3))
+    return [choices.group(partial(choices.pick(options), tile=tile)) for _ in range(count)]
+
+
+def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
+    """All elements times a number, alpha."""
+    value: Number = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
+    if not tile.component.is_float and not tile.component.is_signed:
+        value = abs(value)
+    scalar = kernel.constness.component(value)
+    factor = Known(value, value, 0 if value == int(value) else -2)
+
+    def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
+        known = multiplied(matrix.component, matrix.known, factor)
+        if not within(matrix.component, known):
+            return matrix
+        name = kernel.name("m")
+        kernel.program.emit(MatrixTimesScalar(id=name, matrix=matrix.id, scalar=scalar))
+        return as_matrix(matrix, name, known)
+
+    return step
+
+
+def _contents(choices: Choices, component: ComponentType) -> Contents:
+    return draw_contents(choices, component, Wanted(size=15, exact=True, halves=False, full=not component.is_float))
+
+
+def _draw_residual(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Step:
+    """A matrix that is added, of which each tile has its part."""
+    source = kernel.source(choices, tile.component, _contents(choices, tile.component))
+    operation = Arithmetic.FAdd if tile.component.is_float else Arithmetic.IAdd
+
+    def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
+        number = row * tiles[1] + column
+        other = kernel.load_from(c, source, matrix.rows, matrix.cols, matrix.use, number=number)
+        known = added(matrix.component, matrix.known, other.known)
+        if not within(matrix.component, known):
+            return matrix
+        name = kernel.name("m")
+        kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=matrix.id, b=other.id))
+        return as_matrix(matrix, name, known)
+
+    return step
+
+
+def _draw_bias(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Step:
+    """A number for each column of the result, or each row, which a function reads from a buffer."""
+    by_row = choices.rarely(3)
+    source = kernel.source(choices, tile.component, _contents(choices, tile.component), scalar=True)
+    extent = (tile.rows * tiles[0]) if by_row else (tile.cols * tiles[1])
+    source.size = extent * tile.component.size
+    place = "row" if by_row else "col"
+    function = kernel.function(
+        "bias",
+        PerElement(
+            type=tile.component,
+            body=f"value + bias[{place} + first]",
+            extras=(Extra(name="first", type=ComponentType.uint32),),
+            tables=(Table(name="bias", type=tile.component, buffer=source.name),),
+        ),
+    )
+
+    def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
+        known = added(matrix.component, matrix.known, source.known)
+        if not within(matrix.component, known):
+            return matrix
+        first = row * matrix.rows if by_row else column * matrix.cols
+        return _by_function(kernel, matrix, function, known, kernel.constness.component(first))
+
+    return step
+
+
+def _draw_activation(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
+    """A function of each element alone."""
+    body, known_of = choices.pick(_ACTIVATIONS if tile.component.is_float else _ACTIVATIONS[:2])
+    if not tile.component.is_float and not tile.component.is_signed:
+        body, known_of = "min(value, 7)", lambda k: Known(0, 7)
+    function = kernel.function("activation", PerElement(type=tile.component, body=body))
+    return lambda c, matrix, row, column: _by_function(kernel, matrix, function, known_of(matrix.known))
+
+
+def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *scalars: Number) -> Matrix:
+    name = kernel.name("m")
+    kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, scalars=scalars))
+    return as_matrix(matrix, name, known if matrix.component.is_float else anything(matrix.component))
+
+
+def draw_conversion(choices: Choices, kernel: Kernel, tile: Matrix) -> Step | None:
+    """The type that results are stored in, where that is not the accumulators'."""
+    steps = feasible(tile.component, tile.rows, tile.cols, tile.use, kernel.admits, uses=False)
+    clear = [s for s in steps if sound(tile.component, tile.known, s, ieee=kernel.ieee)]
+    if not clear or not choices.chance(4):
+        return None
+    chosen = choices.pick(clear)
+
+    def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
+        return emit_step(kernel, matrix, chosen)
+
+    return step
+
+
+@dataclass(frozen=True)
+class Result:
+    """The matrix in memory that all tiles of all instances are of, one beside the other."""
+
+    kernel: Kernel
+    region: Region
+    tile: tuple[int, int]
+    tiles: tuple[int, int]
+    order: Order
+    pitch: int
+    stride: int
+    #: Where the first tile of an instance is: rows and columns ahead of it.
+    rows: Factors
+    cols: Factors
+    #: What the tensor layout ends at, where stores go through one; what is beyond it is not written.
+    layout: str | None = None
+
+    def store(self, matrix: Matrix, row: int, column: int) -> None:
+        """Store the tile in this row and column of tiles of each instance."""
+        if self.layout is not None:
+            self._store_slice(matrix, row, column)
+            return
+        along, across = (column, row) if self.order is Order.RowMajor else (row, column)
+        near, far = (self.cols, self.rows) if self.order is Order.RowMajor else (self.rows, self.cols)
+        lines = self.tile[0 if self.order is Order.RowMajor else 1]
+        own = Varying(along * self.pitch, near).plus(Varying(across * lines * self.stride, _times(far, self.stride)))
+        self.kernel.program.emit(
+            MatrixStore(
+                matrix=matrix.id,
+                buffer=self.region.name,
+                stride=self.kernel.constness.scalars([self.stride])[0],
+                order=self.order,
+                offset=self.kernel.constness.scalars([own])[0],
+            )
+        )
+
+    def _store_slice(self, matrix: Matrix, row: int, column: int) -> None:
+        kernel, (rows, cols) = self.kernel, self.tile
+        offset = [Varying(row * rows, self.rows), Varying(column * cols, self.cols)]
+        both = kernel.constness.scalars([*offset, rows, cols])
+        name = kernel.name("t")
+        assert self.layout is not None
+        kernel.program.emit(TensorLayoutSlice(id=name, of=self.layout, offset=both[:2], span=both[2:]))
+        kernel.program.emit(MatrixStoreTensor(matrix=matrix.id, buffer=self.region.name, layout=name, offset=0))
+
+
+def _times(factors: Factors, step: int) -> Factors:
+    return Factors(*(getattr(factors, name) * step for name in Factors.__struct_fields__))
+
+
+def draw_result(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Result:
+    """The matrix of all results: instances along x have tiles beside one another, all others below."""
+    column, pad, by_layout, tail = choices.record(3, 3, 3, 3)
+    order = Order.ColumnMajor if column == 3 else Order.RowMajor
+    name, fill = kernel.region_name("dst", 0), Data(fill=FILL[tile.component])
+    region = Region(name, tile.component, 1, kernel.storage(choices), fill)
+    kernel.add(region)
+    shape = tile.rows, tile.cols
+    tensor = by_layout >= 2 and Feature.TENSOR_ADDRESSING in kernel.features
+    lines = Lines.for_matrix(region, order, tile.component, *shape)
+    near = 1 if order is Order.RowMajor else 0
+    pitches = list(shape)
+    if not tensor:
+        pitches[near] = lines.dense * lines.unit
+    grid = kernel.outer
+    below = pitches[0] * tiles[0]
+    rows = Factors(
+        wg_y=below if grid.y > 1 else 0,
+        wg_z=below * grid.y if grid.z > 1 else 0,
+        sg=below * grid.y * grid.z if grid.sg > 1 else 0,
+    )
+    cols = Factors(wg_x=pitches[1] * tiles[1]) if grid.x > 1 else NOWHERE
+    whole = [below * grid.y * grid.z * grid.sg, pitches[1] * tiles[1] * grid.x]
+    if tensor:
+        dims = [max(whole[0] - tail % 2, 1), max(whole[1] - tail // 2, 1)]
+        region.size = dims[0] * dims[1] * tile.component.size
+        return Result(kernel, region, shape, tiles, Order.RowMajor, 0, 0, rows, cols, _layout(kernel, dims))
+    stride = whole[near] + (0, 0, 1, 3)[pad] * lines.unit
+    region.size = (whole[1 - near] * stride) * region.element_size
+    return Result(kernel, region, shape, tiles, order, pitches[near], stride, rows, cols)
+
+
+def _layout(kernel: Kernel, dims: Sequence[int]) -> str:
+    """A layout of two dimensions, beyond which nothing is written (TA-065)."""
+    dim, clamp = kernel.constness.dim_and_clamp(2, ClampMode.Constant)
+    start, name = kernel.name("t"), kernel.name("t")
+    kernel.program.emit(TensorLayout(id=start, dim=dim, clamp=clamp))
+    kernel.program.emit(TensorLayoutSetDimension(id=name, of=start, dims=kernel.constness.scalars(list(dims))))
+    return name
