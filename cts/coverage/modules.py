@@ -50,12 +50,16 @@ class Row(NamedTuple):
 
 
 def of_cases(samples: Mapping[str, Sequence[Case]]) -> Counter[str]:
-    """How many modules of generated cases have each feature."""
-    from cts.spirv.lower import lower
+    """How many generated cases have each feature in their modules: as it is, and in a form that is drawn."""
+    from cts.model import initial_memory
+    from cts.spirv.forms import DRAWN, formed_job
+    from cts.spirv.lower import module_job
 
     found: Counter[str] = Counter()
-    for case in (case for cases in samples.values() for case in cases):
-        found.update(features(lower(case, SUBGROUP_SIZE).words).keys())
+    for number, case in enumerate(case for cases in samples.values() for case in cases):
+        job = module_job(case, initial_memory(case), SUBGROUP_SIZE)
+        other = formed_job(job, [DRAWN], number)
+        found.update(features(job.words).keys() | features(other.words).keys())
     return found
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from cts.capabilities import Capabilities, Feature, MulAddSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.supports import Supports, draw_dispatch, draw_length, pointees_of
@@ -110,6 +111,10 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
     else:
         formats = formats_for(row.b, pointees_of(capabilities))[:7] if kind == "decoded" else ()
         contents = draw_factors(choices, row, sizes.k, MOST)
+        if formats:
+            # Decoded elements are what they are: small numbers beside them, so that sums stay exact.
+            small = draw_contents(choices, row.a, Wanted(size=3, exact=True, halves=False))
+            contents = small, contents[1], small if row.a is row.c else contents[2]
         of_a = Operand(row.a, sizes.m, sizes.k, Use.A, contents[0])
         of_b = Operand(row.b, sizes.k, sizes.n, Use.B, contents[1])
         tiles = (

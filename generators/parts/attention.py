@@ -13,7 +13,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
 from cts.generators.build.supports import Supports
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.conversion_operands import Step, emit_step
-from cts.generators.parts.flow import draw_loop
+from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.products import draw_mul_add
 from cts.generators.parts.routes import Staging
 from cts.model import (
@@ -35,8 +35,8 @@ from cts.model.operand import ComponentValue
 #: What instructions of attention need of a device.
 FEATURES = frozenset({Feature.REDUCTIONS, Feature.PER_ELEMENT, Feature.CONVERSIONS})
 
-#: The weight of a score, `value`, beside the greatest one, `m`: as softmax has it, and two that are exact.
-_WEIGHTS = ("exp(value - m)", "max(value - m + 4, 0) * 0.25", "1 if value - m > -3 else 0")
+#: The weight of a score by its difference from the greatest one: as softmax has it, and two that are exact.
+_WEIGHTS = ("exp({d})", "max({d} + 4, 0) * 0.25", "1 if {d} > -3 else 0")
 
 #: Before all scores, and in the place of those that are masked out.
 _LOWEST = -1000
@@ -102,17 +102,18 @@ class Attention:
         component = row.result
         self._sum = kernel.function("sum", Combine(type=component, body="x + y"))
         self._most = kernel.function("most", Combine(type=component, body="max(x, y)"))
-        weight = choices.pick(_WEIGHTS)
+        weight, self._apart = choices.pick(_WEIGHTS), choices.chance(4)
         matrix = (Extra(name="m", matrix=True),)
-        self._weight = kernel.function("weight", PerElement(type=component, body=weight, extras=matrix))
+        body = weight.format(d="value" if self._apart else "(value - m)")
+        function = PerElement(type=component, body=body, extras=() if self._apart else matrix)
+        self._weight = kernel.function("weight", function)
         self._larger = kernel.function("larger", PerElement(type=component, body="max(value, m)", extras=matrix))
         self._ratio = kernel.function("ratio", PerElement(type=component, body="value / max(m, 1)", extras=matrix))
-        self._exact = weight != _WEIGHTS[0]
 
     def draw(self, choices: Choices) -> Matrix:
         """The weighted values, divided by the sums of the weights as a rule."""
         kernel, row, e = self.kernel, self.row, self.extents
-        scaled, masked, staged, divided = choices.record(2, 2, 4, 4)
+        scaled, masked, staged, divided, lazily = choices.record(2, 2, 4, 4, 4)
         numbers = (consecutive(-1, 3), scattered(row.a, 5, "any", 1), scattered(row.a, 3, "any", 2))
         q = kernel.load(choices, row.a, e.queries, e.channels, Use.A, numbers[0])
         sources = [kernel.source(choices, row.b, contents) for contents in numbers[1:]]
@@ -137,12 +138,14 @@ class Attention:
             elif masked == 2:
                 s = self._apply(causal, s)
             greatest = self._apply(self._larger, maximum, self._reduced(s, self._most, e.keys))
-            weights = self._apply(self._weight, s, greatest)
-            factor = self._apply(self._weight, maximum, greatest)
+            weights, factor = self._weighed(s, greatest), self._weighed(maximum, greatest)
             total = self._add(self._multiply(total, factor), self._reduced(weights, self._sum, e.keys))
             # The factor of a row, in all columns of the values.
             wide = self._reduced(factor, self._most, e.values) if e.values != e.keys else factor
-            before = self._multiply(out, wide)
+            before: Matrix | None = None
+            if lazily == 4:
+                before = draw_if(c, kernel, lambda _: self._multiply(out, wide), lambda _: out)
+            before = before or self._multiply(out, wide)
             p = emit_step(kernel, weights, self._as_a())
             out = draw_mul_add(c, kernel, row, p, tile(c, sources[1], e.keys, e.values), before)
             return [replace(m, known=k.known) for m, k in zip((out, greatest, total), carried, strict=True)]
@@ -177,6 +180,12 @@ class Attention:
         matrices = tuple(m.id for m in others)
         self.kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=matrices))
         return as_matrix(matrix, name, self._bound())
+
+    def _weighed(self, scores: Matrix, greatest: Matrix) -> Matrix:
+        """The weights of scores: of the difference from the greatest ones, or by a function of both."""
+        if self._apart:
+            return self._apply(self._weight, self._arithmetic(Arithmetic.FSub, scores, greatest))
+        return self._apply(self._weight, scores, greatest)
 
     def _add(self, a: Matrix, b: Matrix) -> Matrix:
         return self._arithmetic(Arithmetic.FAdd, a, b)

@@ -49,7 +49,7 @@ _ACTIVATIONS: tuple[tuple[str, Callable[[Known], Known]], ...] = (
 
 def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> list[Step]:
     """The same steps for each of rows x columns of tiles that are like `tile`."""
-    if tile.component not in ARITHMETIC:
+    if tile.component not in ARITHMETIC or not tile.known.bounded:
         return []
     options = [partial(_draw_scale, kernel=kernel), partial(_draw_residual, kernel=kernel, tiles=tiles)]
     if Feature.PER_ELEMENT in kernel.features:

@@ -11,9 +11,9 @@ from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
-from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled
+from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled, within
 from cts.generators.parts.blocks import draw_memory
-from cts.generators.parts.flow import COUNTS, draw_loop
+from cts.generators.parts.flow import COUNTS, draw_if, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.generators.parts.routes import Staging
@@ -117,12 +117,20 @@ def draw_grid(
 ) -> list[Matrix]:
     """The accumulators of all pairs of a tile of A and one of B behind the loop over K, those of the first B first."""
     begun = [start(choices, number) for number in range(grid.of_a * grid.of_b)]
+    checked = choices.pick(((), (), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B)))
     bound = _bound(kernel, row, sizes, begun[0], *(tiles.known for tiles in operands))
     begun = [replace(m, known=bound) for m in begun]
     staging = Staging(kernel)
 
     def tile(c: Choices, use: Use, number: int) -> Matrix:
-        loaded = operands[use is Use.B].load(c, number)
+        tiles = operands[use is Use.B]
+        loaded = None
+        if use in checked:
+            # As where the last tiles of a dimension are loaded in another way than those before them.
+            loaded = draw_if(
+                c, kernel, lambda d: tiles.load(d, number), lambda d: tiles.load(d, MOST_TILES - 1 - number)
+            )
+        loaded = loaded or tiles.load(c, number)
         return staging.pass_through(c, loaded, uniform=True) if use in grid.staged else loaded
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -146,7 +154,9 @@ def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: K
     size = start.known.size + MOST * sizes.k * a.size * b.size
     grains = [start.known.grain, None if a.grain is None or b.grain is None else a.grain + b.grain]
     grain = None if None in grains else min(g for g in grains if g is not None)
-    return settled(row.result, -size, size, grain)
+    known = settled(row.result, -size, size, grain)
+    # Blocks decode to numbers for which the other factor was not made.
+    return known if within(row.result, known) else UNBOUNDED
 
 
 def draw_tiles(

@@ -50,3 +50,54 @@ def _fixed(op: Op, types: dict[Id | None, Op], value: bytes) -> Op:
     type_ = types[op.values[0]]  # type: ignore[index]
     signed = type_.name == "OpTypeInt" and type_.values[1] == 1
     return Op("OpConstant", op.result, (op.values[0], int.from_bytes(value, "little", signed=signed)))
+
+
+#: Operands, by their places among an instruction's values, that may be specialization constants wherever they may be
+#: constants; of the last ones all from there on.
+_OPEN = {
+    "OpCooperativeMatrixLoadKHR": (2, 3),
+    "OpCooperativeMatrixStoreKHR": (2, 3),
+    "OpIAdd": (1, 2),
+    "OpIMul": (1, 2),
+    "OpISub": (1, 2),
+    "OpUMod": (1, 2),
+    "OpUDiv": (1, 2),
+    "OpINotEqual": (1, 2),
+    "OpULessThan": (1, 2),
+}
+_OPEN_FROM = {
+    "OpTensorLayoutSetDimensionNV": 2,
+    "OpTensorLayoutSetStrideNV": 2,
+    "OpTensorLayoutSliceNV": 2,
+    "OpTensorLayoutSetBlockSizeNV": 2,
+    "OpTensorViewSetDimensionNV": 2,
+    "OpTensorViewSetStrideNV": 2,
+}
+
+#: The share of these that are, and the most of a module.
+SHARE, MOST = 0.5, 24
+
+
+def specialized(layout: Layout, random: np.random.Generator) -> None:
+    """Constants that instructions compute with, strides, layouts and tensors' sizes are specialization constants.
+
+    Each with the same number as its default, and an own SpecId to which the host gives no value.
+    """
+    constants = {op.result: op for op in layout.globals if op.name == "OpConstant"}
+    types = {op.result: op for op in layout.globals if op.name == "OpTypeInt" and op.values[0] == 32}
+    taken = [op.values[2] for op in layout.annotations if op.name == "OpDecorate" and op.values[1] == "SpecId"]
+    numbers = [n for n in (*taken, *layout.host.constants) if isinstance(n, int)]
+    following, made = max(numbers, default=-1) + 1, 0
+    for function in layout.functions:
+        for at, op in enumerate(function):
+            first = _OPEN_FROM.get(op.name)
+            places = _OPEN.get(op.name, ()) if first is None else range(first, len(op.values))
+            for place in places:
+                constant = constants.get(op.values[place]) if isinstance(op.values[place], Id) else None  # type: ignore[arg-type]
+                if constant is None or constant.values[0] not in types or random.random() >= SHARE or made >= MOST:
+                    continue
+                result = layout.add("OpSpecConstant", *constant.values)
+                layout.annotations.append(Op("OpDecorate", None, (result, "SpecId", following + made)))
+                made += 1
+                op = Op(op.name, op.result, (*op.values[:place], result, *op.values[place + 1 :]))
+            function[at] = op

@@ -7,8 +7,12 @@ from itertools import chain
 import numpy as np
 
 from cts.spirv.encode import Id
+from cts.spirv.forms.blocks import blocks_of, joined
 from cts.spirv.forms.layout import Layout, Op
 from cts.spirv.forms.values import Scope, copied, led
+
+#: The share of OpPhi that become variables.
+_STORED = 0.8
 
 _LENGTH = "OpCooperativeMatrixLengthKHR"
 
@@ -21,6 +25,28 @@ def paths(layout: Layout, random: np.random.Generator) -> None:
 def selects(layout: Layout, random: np.random.Generator) -> None:
     """Values are chosen by a condition, as it is, from nothing else that counts."""
     led(layout, random, [_selected])
+
+
+def phis(layout: Layout, random: np.random.Generator) -> None:
+    """What an OpPhi would choose is in a variable, which all blocks before it store to, as in unoptimised modules."""
+    scope = Scope(layout, random)
+    for number, function in enumerate(layout.functions):
+        head, blocks, tail = blocks_of(function)
+        scope.variables = []
+        for block in blocks.values():
+            for op in [op for op in block.ops if op.name == "OpPhi"]:
+                type_ = scope.type_of.get(op.result) if op.result is not None else None
+                if type_ is None or not scope.can_wait(type_) or random.random() >= _STORED:
+                    continue
+                variable = scope.variable(type_)
+                block.ops.remove(op)
+                block.add_first(Op("OpLoad", op.result, (type_, variable)))
+                for value, before in zip(op.values[1::2], op.values[2::2], strict=True):
+                    assert isinstance(before, Id)
+                    blocks[before].add_last(Op("OpStore", None, (variable, value)))
+        if scope.variables:
+            next(iter(blocks.values())).ops[:0] = scope.variables
+            layout.functions[number] = joined(head, blocks, tail)
 
 
 def lengths(layout: Layout, random: np.random.Generator) -> None:

@@ -79,7 +79,8 @@ class Moves:
 
     `elements` says which buffer a descriptor of an array has, by set, binding and index: that of a place of the module
     that it was, or None for one with `words` in it, which is bound at `indices`, too. `loaded` is the place of a buffer
-    that has what were push constants. `fixed` are the specialization constants that the module has values of.
+    that has what were push constants, `pushed_words` that of one whose first bytes are push constants, and how many.
+    `fixed` are the specialization constants that the module has values of.
     """
 
     descriptors: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Moves:
     elements: dict[tuple[int, int, int], tuple[int, int] | None] = field(default_factory=dict)
     indices: tuple[int, int] | None = None
     loaded: tuple[int, int] | None = None
+    pushed_words: tuple[tuple[int, int], int] | None = None
     words: tuple[int, ...] = ()
     fixed: set[int] = field(default_factory=set)
 
@@ -111,6 +113,8 @@ def moved(job: ModuleJob, moves: Moves) -> ModuleJob:
         push_addresses=tuple(address(a, moves.pushed.get(a.at, 0)) for a in job.push_addresses),
         spec_constants={number: value for number, value in job.spec_constants.items() if number not in moves.fixed},
     )
+    if moves.pushed_words is not None:
+        job = _with_push_constants(job, *moves.pushed_words)
     if moves.loaded is not None:
         job = _with_buffer_of_push_constants(job, moves.loaded)
     return job if moves.indices is None else _in_arrays(job, moves, moves.indices)
@@ -133,6 +137,18 @@ def _with_buffer_of_push_constants(job: ModuleJob, place: tuple[int, int]) -> Mo
         bindings={**job.bindings, place: name},
         push_constants=b"",
         push_addresses=(),
+    )
+
+
+def _with_push_constants(job: ModuleJob, place: tuple[int, int], count: int) -> ModuleJob:
+    """The job without a buffer, whose first bytes are push constants."""
+    name = job.bindings[place]
+    memory = job.buffers[name]
+    return replace(
+        job,
+        buffers={other: m for other, m in job.buffers.items() if other != name},
+        bindings={other: of for other, of in job.bindings.items() if other != place},
+        push_constants=memory.data[memory.start : memory.start + count].tobytes(),
     )
 
 

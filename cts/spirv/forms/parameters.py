@@ -1,0 +1,174 @@
+"""A form of buffers of numbers that are only read at known places: uniform buffers, push constants, variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cts.spirv.encode import Id, Value
+from cts.spirv.forms.layout import Layout, Op
+
+#: The most bytes of push constants that every device has, and of a uniform buffer (VkPhysicalDeviceLimits).
+MOST_PUSHED, MOST_UNIFORM = 128, 16384
+
+_CHAINS = ("OpAccessChain", "OpInBoundsAccessChain")
+
+#: What comes first in a function, before which nothing may stand.
+_FIRST = ("OpFunction", "OpFunctionParameter", "OpLabel", "OpVariable", "OpLine", "OpNoLine")
+
+
+@dataclass
+class _Numbers:
+    """A buffer of 32-bit numbers: its variable, the type of a number, the place, and the loads by their chains."""
+
+    variable: Op
+    number: Id
+    place: tuple[int, int]
+    indices: dict[Id, int] = field(default_factory=dict)
+
+    @property
+    def words(self) -> int:
+        return max(self.indices.values()) + 1
+
+
+def parameters(layout: Layout, random: np.random.Generator) -> None:
+    """Storage buffers of 32-bit numbers that are loaded by constant indices are memory of another kind.
+
+    A uniform buffer, push constants where the module has none, or a Private variable that is filled first. Of a robust
+    dispatch, and where other descriptors share the place or the buffer, they stay.
+    """
+    if any(op.name == "OpDecorationGroup" for op in layout.annotations):
+        return
+    for variable in [op for op in layout.globals if op.name == "OpVariable" and op.values[1] == "StorageBuffer"]:
+        numbers = _numbers(layout, variable)
+        if numbers is None or not numbers.indices:
+            continue
+        pushes = any(op.name == "OpVariable" and op.values[1] == "PushConstant" for op in layout.globals)
+        kinds = ["Private"]
+        if 4 * numbers.words <= MOST_UNIFORM:
+            kinds.append("Uniform")
+        if 4 * numbers.words <= MOST_PUSHED and not pushes:
+            kinds += ["PushConstant"] * 2
+        kind = kinds[int(random.integers(len(kinds)))]
+        if kind == "Private":
+            _copied(layout, numbers)
+        else:
+            _moved(layout, numbers, kind)
+
+
+def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
+    """What a variable of a storage buffer is, where nothing is done with it but to load numbers by constants."""
+    declared = {op.result: op for op in layout.globals if op.result is not None}
+
+    def of(id_: Value | None, name: str) -> Op | None:
+        op = declared.get(id_) if isinstance(id_, Id) else None
+        return op if op is not None and op.name == name else None
+
+    place = tuple(
+        next((a.values[2] for a in layout.annotations if a.values[:2] == (variable.result, name)), None)
+        for name in ("DescriptorSet", "Binding")
+    )
+    host = layout.host
+    if place not in host.alone or place not in host.descriptors:
+        return None
+    pointer = of(variable.values[0], "OpTypePointer")
+    block = of(pointer.values[1], "OpTypeStruct") if pointer else None
+    array = of(block.values[0], "OpTypeRuntimeArray") if block and len(block.values) == 1 else None
+    number = of(array.values[0], "OpTypeInt") if array else None
+    if number is None or number.values[0] != 32 or number.result is None or variable.result is None:
+        return None
+    found = _Numbers(variable, number.result, (int(place[0]), int(place[1])))  # type: ignore[arg-type, call-overload]
+    loads: set[Id] = set()
+    for op in (op for function in layout.functions for op in function):
+        if variable.result in op.ids:
+            index = of(op.values[3], "OpConstant") if op.name in _CHAINS and len(op.values) == 4 else None
+            if index is None or op.result is None or not isinstance(index.values[1], int):
+                return None
+            found.indices[op.result] = index.values[1]
+        elif op.name == "OpLoad" and op.values[1] in found.indices:
+            loads.update(op.ids)
+        elif any(id_ in found.indices for id_ in op.ids):
+            return None
+    if found.indices and 4 * found.words > host.descriptors[found.place].size:
+        return None
+    return found
+
+
+def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
+    """The numbers as members of a block of a uniform buffer, or of push constants."""
+    members = {index: n for n, index in enumerate(sorted(set(numbers.indices.values())))}
+    at = layout.globals.index(numbers.variable)
+    uint = layout.type("OpTypeInt", 32, 0)
+    at = layout.globals.index(numbers.variable)
+    block = layout.add("OpTypeStruct", *[numbers.number] * len(members), at=at)
+    pointer = layout.add("OpTypePointer", kind, block, at=at + 1)
+    layout.annotations.append(Op("OpDecorate", None, (block, "Block")))
+    for index, n in members.items():
+        layout.annotations.append(Op("OpMemberDecorate", None, (block, n, "Offset", 4 * index)))
+    at = layout.globals.index(numbers.variable)
+    layout.globals[at] = Op("OpVariable", numbers.variable.result, (pointer, kind))
+    kept = ("DescriptorSet", "Binding") if kind == "Uniform" else ()
+    layout.annotations = [
+        op for op in layout.annotations if op.values[0] != numbers.variable.result or op.values[1] in kept
+    ]
+    if kind == "PushConstant":
+        layout.moves.pushed_words = numbers.place, 4 * numbers.words
+    to_number = layout.type("OpTypePointer", kind, numbers.number)
+    chosen = {index: _constant(layout, uint, n) for index, n in members.items()}
+    for function in layout.functions:
+        function[:] = [
+            Op(op.name, op.result, (to_number, op.values[1], chosen[numbers.indices[op.result]]))
+            if op.result in numbers.indices
+            else Op(op.name, op.result, op.values[:2])
+            if op.name == "OpLoad" and op.values[1] in numbers.indices
+            else op
+            for op in function
+        ]
+
+
+def _copied(layout: Layout, numbers: _Numbers) -> None:
+    """The numbers in an array of a Private variable, into which each entry point loads them first."""
+    uint = layout.type("OpTypeInt", 32, 0)
+    chosen = {index: n for n, index in enumerate(sorted(set(numbers.indices.values())))}
+    constants = {n: _constant(layout, uint, n) for n in {*chosen, *chosen.values(), len(chosen)}}
+    array = layout.add("OpTypeArray", numbers.number, constants[len(chosen)])
+    pointer = layout.add("OpTypePointer", "Private", array)
+    variable = layout.add("OpVariable", pointer, "Private")
+    to_number = layout.type("OpTypePointer", "Private", numbers.number)
+    in_buffer = layout.type("OpTypePointer", "StorageBuffer", numbers.number)
+    if layout.version >= (1, 4):  # before, interfaces are inputs and outputs
+        layout.entry_points = [Op(e.name, None, (*e.values, variable)) for e in layout.entry_points]
+    zero = _constant(layout, uint, 0)
+    assert numbers.variable.result is not None
+    entries = {e.values[1] for e in layout.entry_points}
+    for function in layout.functions:
+        function[:] = [
+            Op(op.name, op.result, (to_number, variable, constants[chosen[numbers.indices[op.result]]]))
+            if op.result in numbers.indices
+            else Op(op.name, op.result, op.values[:2])
+            if op.name == "OpLoad" and op.values[1] in numbers.indices
+            else op
+            for op in function
+        ]
+        if function[0].result not in entries:
+            continue
+        copies: list[Op] = []
+        for index, n in chosen.items():
+            read, value, written = layout.id(), layout.id(), layout.id()
+            copies += [
+                Op("OpAccessChain", read, (in_buffer, numbers.variable.result, zero, constants[index])),
+                Op("OpLoad", value, (numbers.number, read)),
+                Op("OpAccessChain", written, (to_number, variable, constants[n])),
+                Op("OpStore", None, (written, value)),
+            ]
+        after = next(n for n, op in enumerate(function) if op.name not in _FIRST)
+        function[after:after] = copies
+
+
+def _constant(layout: Layout, type_: Id, number: int) -> Id:
+    for op in layout.globals:
+        if op.name == "OpConstant" and op.values == (type_, number) and op.result is not None:
+            return op.result
+    places = [n for n, op in enumerate(layout.globals, 1) if op.result == type_]
+    return layout.add("OpConstant", type_, number, at=max(places, default=0))
