@@ -45,7 +45,8 @@ class OpaqueMemory:
     """Memory of a matrix in an optimal layout, as large as the driver's own size query says.
 
     `component` and `layout` are the numbers of SPIR-V and Vulkan (CV-002). The matrix begins `offset`
-    bytes into the memory, of which all is visible to the module; all zeros first where `zero`. Its
+    bytes into the memory, of which all is visible to the module; all zeros first where `zero`. `beside` are more
+    matrices in the same memory, in the order of their offsets; a driver runs nothing where they overlap. Its
     contents are the driver's secret and never handed back.
     """
 
@@ -55,6 +56,7 @@ class OpaqueMemory:
     cols: int
     offset: int = 0
     zero: bool = False
+    beside: tuple[OpaqueMemory, ...] = ()
 
 
 @dataclass(frozen=True)

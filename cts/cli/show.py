@@ -104,6 +104,8 @@ def _opaque(case: Case, name: str) -> str:
     matrix = case.opaque[name]
     what = f"{matrix.rows}x{matrix.cols} {matrix.component.value}, {matrix.layout.value}, {matrix.storage.value}"
     parts = ["zeros at first"] if matrix.zero else []
+    if matrix.within is not None:
+        parts.append(f"at byte {matrix.offset} of the memory of {matrix.within}")
     for n, conversion in enumerate(case.conversions):
         if conversion.destination.of == name:
             parts.append(f"converted from {conversion.source.of} by conversions[{n}]")

@@ -28,7 +28,7 @@ from cts.dispatch.model import (
     Source,
     binding_of,
 )
-from cts.dispatch.opaque import BadConversion, conversions, memory_of
+from cts.dispatch.opaque import BadConversion, conversions, memories
 from cts.dispatch.reading import Text, read
 from cts.dispatch.sources import BadSource, Defaults, elements
 from cts.dispatch.tolerances import Tolerance
@@ -140,7 +140,7 @@ class _Loader:
         }
         try:
             converted = conversions(file, {name: c.type for name, c in initial.items()})
-            opaque = {name: memory_of(name, b) for name, b in matrices.items()}
+            opaque = memories(matrices)
         except BadConversion as e:
             raise self.text.bad(str(e), e.steps, e.remedy) from e
         job = ModuleJob(

@@ -107,7 +107,8 @@ class Buffer(_MemberSource, frozen=True):
     """Initial contents of a buffer; `addresses` are written over them.
 
     Or a matrix in an optimal `layout`, which only conversions fill and read: as much memory as the driver says that
-    rows x cols elements of `component` take, behind `offset` bytes; zeros first where `zero`.
+    rows x cols elements of `component` take, behind `offset` bytes; zeros first where `zero`. Or one `within` the
+    memory of another, which alone is bound.
     """
 
     addresses: tuple[Address, ...] = ()
@@ -117,12 +118,13 @@ class Buffer(_MemberSource, frozen=True):
     cols: Extent | None = None
     offset: Offset = 0
     zero: bool = False
+    within: str | None = None
 
     def __post_init__(self) -> None:
         of_matrix = [f for f in ("layout", "component", "rows", "cols") if getattr(self, f) is not None]
         if not of_matrix:
-            if self.zero or self.offset:
-                raise ValueError("zero and offset are for matrices: add layout, component, rows and cols")
+            if self.zero or self.offset or self.within:
+                raise ValueError("zero, offset and within are for matrices: add layout, component, rows and cols")
             super().__post_init__()
         elif len(of_matrix) < 4:
             raise ValueError(f"a matrix has layout, component, rows and cols; got {' and '.join(of_matrix)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cts.dispatch.cases import Steps
@@ -23,8 +24,23 @@ class BadConversion(ValueError):
         self.steps, self.remedy = steps, remedy
 
 
-def memory_of(name: str, matrix: Buffer) -> OpaqueMemory:
-    """The memory of a buffer that is a matrix in an optimal layout. Raises BadConversion."""
+def memories(matrices: Mapping[str, Buffer]) -> dict[str, OpaqueMemory]:
+    """The memory of buffers that are matrices in optimal layouts, and of those within it. Raises BadConversion."""
+    for name, matrix in matrices.items():
+        if matrix.within is not None and (matrix.within not in matrices or matrices[matrix.within].within is not None):
+            own = ", ".join(n for n, m in matrices.items() if m.within is None)
+            what = f"{matrix.within!r} is no matrix with memory of its own"
+            raise BadConversion(what, ("buffers", name, "within"), f"one of: {own}")
+    whole: dict[str, OpaqueMemory] = {}
+    for name, matrix in matrices.items():
+        if matrix.within is None:
+            inside = [_memory(n, m) for n, m in matrices.items() if m.within == name]
+            beside = tuple(sorted(inside, key=lambda m: m.offset))
+            whole[name] = replace(_memory(name, matrix), beside=beside)
+    return whole
+
+
+def _memory(name: str, matrix: Buffer) -> OpaqueMemory:
     assert matrix.layout and matrix.component and matrix.rows and matrix.cols
     component = _component(matrix.component, ("buffers", name, "component"))
     return OpaqueMemory(
@@ -69,7 +85,7 @@ def _region(
             what = f"{side.of!r} says itself what {said[0]} it has"
             raise BadConversion(what, (*steps, said[0]), f"the name alone: {side.of}")
         number = _component(buffer.component, ("buffers", side.of, "component")).descriptor.number
-        return MatrixRegion(side.of, number, _layout(buffer.layout), buffer.offset, 0)
+        return MatrixRegion(buffer.within or side.of, number, _layout(buffer.layout), buffer.offset, 0)
     component = _component(side.component or type_, steps)
     layout = side.layout or "RowMajor"
     rows, cols = shape

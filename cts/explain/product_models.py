@@ -18,6 +18,7 @@ from cts.model import (
     MulAddOperand,
     SpecInt,
     VectorMatrixMul,
+    beside,
     constant_of,
     initial_bits,
     interpretation_of,
@@ -76,6 +77,8 @@ def _matrix(case: Case, i: VectorMatrixMul) -> Numbers | None:
     """(M, K), of a buffer, or of the one conversion that made an opaque matrix."""
     made = [c for c in case.conversions if c.destination.of == i.matrix]
     if i.matrix in case.opaque:
+        if len(beside(case.opaque, i.matrix)) > 1:
+            return None
         return _rows_of(case, made[0].source, made[0].rows, made[0].cols) if len(made) == 1 else None
     if not isinstance(i.matrix_offset, int) or not isinstance(i.stride, int):
         return None

@@ -210,10 +210,9 @@ class _Program:
 
     def _conversions(self) -> Iterator[str]:
         if self.job.opaque:
-            rows = [
-                f"{{{o.component}, {o.layout}, {o.rows}, {o.cols}, 0}}, {o.offset}, {_bool(o.zero)}"
-                for o in self.job.opaque.values()
-            ]
+            # Memory ends where the last of the matrices in it does.
+            last = [(o, *o.beside)[-1] for o in self.job.opaque.values()]
+            rows = [f"{{{o.component}, {o.layout}, {o.rows}, {o.cols}, 0}}, {o.offset}, {_bool(o.zero)}" for o in last]
             yield table("opaque", "struct opaque", rows)
         if self.job.conversions:
             rows = [f"{self._place(k.source, k)}, {self._place(k.destination, k)}" for k in self.job.conversions]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         )
     lowered = lower(case, subgroup_size)
     job = bind(lowered, case, initial_memory(case))
-    names = _names(job)
+    names = _names([*job.buffers, *case.opaque])
     files = {module: lowered.words.astype("<u4").tobytes()}
     lines = [f"module: {flow(module)}", f"dispatch: {flow(list(job.workgroups))}"]
     if job.times > 1:
@@ -64,7 +65,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
         files[f"{names[name]}.npy"] = _npy(case.buffers.get(name), contents)
         lines.append(f"  {flow(names[name])}: {flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
-    lines += [f"  {flow(names[name])}: {flow(_matrix(matrix))}" for name, matrix in case.opaque.items()]
+    lines += [f"  {flow(names[name])}: {flow(_matrix(matrix, names))}" for name, matrix in case.opaque.items()]
     bindings = {f"{s}.{b}": names[name] for (s, b), name in job.bindings.items()}
     lines.append(f"bindings: {flow(bindings)}")
     if case.conversions:
@@ -74,10 +75,10 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
     return files
 
 
-def _names(job: ModuleJob) -> dict[str, str]:
+def _names(given: Iterable[str]) -> dict[str, str]:
     """The names of the buffers in the file: those of the case where they can be the names of files."""
     names: dict[str, str] = {}
-    for name in (*job.buffers, *job.opaque):
+    for name in given:
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name.removeprefix("$")).lstrip(".-") or "buffer"
         candidate, n = plain, 1
         while candidate.lower() in (taken.lower() for taken in names.values()):
@@ -145,7 +146,7 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
     return [*lines, *([f"ignore: {flow(ignored)}"] if ignored else [])]
 
 
-def _matrix(matrix: OpaqueMatrix) -> dict[str, Any]:
+def _matrix(matrix: OpaqueMatrix, names: dict[str, str]) -> dict[str, Any]:
     """A matrix in an optimal layout as a buffer of the file."""
     said = {
         "layout": matrix.layout.value,
@@ -153,7 +154,9 @@ def _matrix(matrix: OpaqueMatrix) -> dict[str, Any]:
         "rows": matrix.rows,
         "cols": matrix.cols,
     }
-    return said | ({"offset": matrix.offset} if matrix.offset else {}) | ({"zero": True} if matrix.zero else {})
+    said |= {"offset": matrix.offset} if matrix.offset else {}
+    said |= {"zero": True} if matrix.zero else {}
+    return said if matrix.within is None else said | {"within": names[matrix.within]}
 
 
 def _conversion(conversion: MatrixConversion, names: dict[str, str]) -> dict[str, Any]:

@@ -116,7 +116,7 @@ from cts.model.matrix_memory import (
     StridedInstruction,
     TensorInstruction,
 )
-from cts.model.opaque import ConversionSide, MatrixConversion, OpaqueMatrix
+from cts.model.opaque import ConversionSide, MatrixConversion, OpaqueMatrix, beside, memory_of
 from cts.model.operand import (
     ClampMode,
     FloatControls,
@@ -205,10 +205,10 @@ __all__ = [
     "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract",
     "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation",
     "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar",
-    "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape", "base_of", "block_alignment",
+    "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape", "base_of", "beside", "block_alignment",
     "block_offsets", "body_of", "branches_of", "buffers_of", "component_of", "constant_of", "constness_of", "decode",
     "dumps_case", "dynamic_words", "dynamics", "encode", "exits_of", "factors_of", "guard_pattern", "helpers_of",
     "initial_bits", "initial_memory", "integers_of", "interpretation_of", "layout_of", "load_case", "loads_case",
-    "modulus_of", "mul_add_types", "number_of", "outputs_of", "parameters_of", "pointers_of", "references", "renamed",
-    "resolve", "returns_of", "scalars_of", "tables_of", "types_of", "with_helpers", "written",
+    "memory_of", "modulus_of", "mul_add_types", "number_of", "outputs_of", "parameters_of", "pointers_of", "references",
+    "renamed", "resolve", "returns_of", "scalars_of", "tables_of", "types_of", "with_helpers", "written",
 ]  # fmt: skip

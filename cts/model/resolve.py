@@ -16,6 +16,7 @@ from cts.model.functions import BodyBuffer, Decode, DecodeVector, Helper, block_
 from cts.model.instruction import Instruction, references
 from cts.model.instructions import MatrixInstruction
 from cts.model.names import Names, nearest
+from cts.model.opaque import OpaqueMatrix
 from cts.model.operand import Scalar, StorageClass, factors_of
 from cts.model.types import MatrixShape, PointerType, Problem, ResultType, VectorShape
 
@@ -154,6 +155,8 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
             yield Problem(f"{path}.layout", matrix.layout.value, "InferencingOptimal or TrainingOptimal")
         if matrix.storage is StorageClass.Workgroup:
             yield Problem(f"{path}.storage", "Workgroup", "StorageBuffer or PhysicalStorageBuffer", "CV-016b")
+        if matrix.within is not None:
+            yield from _within_problems(case, path, matrix, matrix.within)
     for n, conversion in enumerate(case.conversions):
         for field, place in (("source", conversion.source), ("destination", conversion.destination)):
             path = f"conversions[{n}].{field}"
@@ -169,6 +172,20 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
                     yield Problem(path, what, "the whole matrix", "VK-053")
             elif place.component is None or place.layout is None or place.layout.optimal:
                 yield Problem(path, "a matrix in a buffer without component or layout", "both: RowMajor or ColumnMajor")
+
+
+def _within_problems(case: Case, path: str, matrix: OpaqueMatrix, within: str) -> Iterator[Problem]:
+    """A matrix in the memory of another one."""
+    memory = case.opaque.get(within)
+    if memory is None or memory.within is not None:
+        own = [name for name, other in case.opaque.items() if other.within is None]
+        what = f"no opaque matrix {within!r}" if memory is None else f"{within!r} has no memory of its own"
+        yield Problem(f"{path}.within", what, nearest(within, own) if memory is None else f"{memory.within}")
+        return
+    if (matrix.storage, matrix.zero) != (memory.storage, memory.zero):
+        yield Problem(f"{path}.within", f"other memory than {within!r} has", "the same `storage` and `zero`")
+    if matrix.offset <= memory.offset:
+        yield Problem(f"{path}.offset", f"byte {matrix.offset}", f"one behind {within!r}, at byte {memory.offset}")
 
 
 def _dispatch_problems(case: Case) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from cts.model import (
     MatrixType,
     WorkgroupShape,
     buffers_of,
+    memory_of,
     outputs_of,
     references,
     with_helpers,
@@ -48,6 +49,7 @@ def remove_unused(case: Case, program: Program) -> Case:
             used.update(references(instruction))
             for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
+    holding = {memory_of(case.opaque, name) for name in used if name in case.opaque}
     called = with_helpers(used, case.functions)
     used.update(b.buffer for name, function in case.functions.items() if name in used for b in buffers_of(function))
     return structs.replace(
@@ -55,7 +57,7 @@ def remove_unused(case: Case, program: Program) -> Case:
         program=tuple(reversed(kept)),
         buffers={name: buffer for name, buffer in case.buffers.items() if name in used},
         functions={name: function for name, function in case.functions.items() if name in called},
-        opaque={name: matrix for name, matrix in case.opaque.items() if name in used},
+        opaque={name: matrix for name, matrix in case.opaque.items() if name in used or name in holding},
     )
 
 

@@ -61,7 +61,7 @@ def numbered(case: Case) -> Case:
 
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
     """Run a case under some parameter sets; returns the machine as it is at the end."""
-    opaque = {name: allocate(matrix, options.opaque, options.bug) for name, matrix in case.opaque.items()}
+    opaque = allocate(case.opaque, options.opaque, options.bug)
     everything = {**memory, **opaque}
     alike = options.bug == v.DISPATCHES_BEGIN_ALIKE
     before = {name: data.copy() for name, data in everything.items()} if alike else {}

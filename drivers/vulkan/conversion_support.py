@@ -27,11 +27,11 @@ def features(job: ModuleJob) -> frozenset[str]:
 def missing(description: Description, job: ModuleJob) -> Iterator[str]:
     """Everything but features that the device lacks for the opaque memory and the conversions of a job."""
     supported = {row.matrix_interpretation for row in description.vectors} | {_FLOAT32}
-    for what, o in job.opaque.items():
-        if o.component not in supported:
-            yield f"opaque matrix {what!r} of {component_name(o.component)} (VK-054)"
-        if o.layout not in _OPTIMAL:
-            yield f"opaque matrix {what!r} in layout {o.layout}, which is not optimal (CV-002)"
+    for what, matrix in ((name, m) for name, o in job.opaque.items() for m in (o, *o.beside)):
+        if matrix.component not in supported:
+            yield f"opaque matrix {what!r} of {component_name(matrix.component)} (VK-054)"
+        if matrix.layout not in _OPTIMAL:
+            yield f"opaque matrix {what!r} in layout {matrix.layout}, which is not optimal (CV-002)"
     for c in job.conversions:
         for place in (c.source, c.destination):
             if place.component not in supported:

@@ -24,7 +24,7 @@ from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.tables import CONVERSIONS
 from cts.errors import HarnessTrouble
-from cts.job import Address, Making, MatrixRegion, ModuleJob, Submitting
+from cts.job import Address, Making, MatrixRegion, ModuleJob, OpaqueMemory, Submitting
 from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
 from cts.stages import Stage
@@ -352,7 +352,8 @@ def _shares(batch: list[_Item], item: _Item) -> bool:
 
 def _size(job: ModuleJob) -> int:
     """Bytes of memory; of opaque matrices the elements at most, for only the device knows."""
-    opaque = sum(o.offset + _WIDEST * o.rows * o.cols for o in job.opaque.values())
+    every = [m for o in job.opaque.values() for m in (o, *o.beside)]
+    opaque = sum(m.offset + _WIDEST * m.rows * m.cols for m in every)
     return opaque + sum(len(memory.data) for memory in job.buffers.values())
 
 
@@ -375,9 +376,7 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         subgroup_size=support.subgroup_size,
         full_subgroups=support.full_subgroups or making.full_subgroups,
         timeout=timeout,
-        opaque=tuple(
-            protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero) for o in job.opaque.values()
-        ),
+        opaque=tuple(map(_opaque, job.opaque.values())),
         conversions=tuple(
             protocol.Conversion(
                 _place(c.source, numbers), _place(c.destination, numbers), c.rows, c.cols, c.after, c.host
@@ -389,6 +388,11 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         submitting=pipelining.submitting_message(job.submitting),
         staged=stages.request(job.staged),
     )
+
+
+def _opaque(o: OpaqueMemory) -> protocol.Opaque:
+    beside = tuple(map(_opaque, o.beside))
+    return protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero, beside)
 
 
 def _place(place: MatrixRegion, numbers: dict[str, int]) -> protocol.Place:

@@ -139,4 +139,4 @@ def _accumulations(facts: Facts) -> set[int]:
 def _converted(job: ModuleJob) -> set[int]:
     """The component types of all matrices that the device itself converts (VK-054)."""
     sides = {place.component for c in job.conversions for place in (c.source, c.destination)}
-    return sides | {o.component for o in job.opaque.values()}
+    return sides | {m.component for o in job.opaque.values() for m in (o, *o.beside)}

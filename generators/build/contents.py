@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from cts.choices import Choices
 from cts.generators.build.value_ranges import Known, anything, limits
 from cts.model import ComponentType, Data, Iota, Random, RandomBits
@@ -136,6 +138,26 @@ def cycle(numbers: Sequence[Number]) -> Contents:
     plain = [float(n) for n in numbers]
     grain = next((g for g in (0, -3) if all((n * 2**-g).is_integer() for n in plain)), None)
     return Contents(Known(min(plain), max(plain), grain), Data(cycle=tuple(numbers)))
+
+
+def shifted(contents: Contents, by: int) -> Contents:
+    """The same numbers in another order, so that a place mostly has another one; those that are all alike stay."""
+    data = contents.data
+    if data.random is not None:
+        return Contents(contents.known, Data(random=replace(data.random, seed=data.random.seed + 1 + by)))
+    if data.random_bits is not None:
+        return Contents(contents.known, Data(random_bits=RandomBits(seed=data.random_bits.seed + 1 + by)))
+    if data.cycle is not None:
+        at = 1 + by % max(len(data.cycle) - 1, 1)
+        return Contents(contents.known, Data(cycle=data.cycle[at:] + data.cycle[:at]))
+    if data.iota is not None and data.iota.modulo is not None:
+        start, step, modulo = data.iota.start, data.iota.step, data.iota.modulo
+        at = 1 + by % max(modulo - 1, 1)
+        if modulo > 4096:
+            return contents
+        numbers = tuple(start + step * ((at + n) % modulo) for n in range(modulo))
+        return Contents(contents.known, Data(cycle=numbers))
+    return contents
 
 
 def near_an_end(component: ComponentType, period: int, *, top: bool) -> Contents:

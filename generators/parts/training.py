@@ -11,7 +11,7 @@ from cts.generators.build.contents import Contents, Wanted, draw_contents, extre
 from cts.generators.build.memory import Region
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, tiles, written
-from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, interpreted
+from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
 from cts.model import (
     ATOMIC_ADDS,
     AtomicScope,
@@ -55,6 +55,7 @@ class Training:
         self.accumulators = accumulators
         self.exact = exact
         self._matrices: dict[str, int] = {}
+        self._places: dict[str, At] = {}
         self._sums: list[tuple[Region, int]] = []
 
     def _room(self, component: ComponentType, iterations: int) -> int:
@@ -95,7 +96,7 @@ class Training:
                 matrix=name,
                 interpretation=SpecInterpretation(interpretation) if spec else interpretation,
                 layout=SpecLayout(layout) if spec else layout,
-                offset=written(kernel.constness, kernel.opaque[name].offset),
+                offset=written(kernel.constness, self._places[name]),
             )
         )
 
@@ -113,20 +114,22 @@ class Training:
     def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
         """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
         kernel = self.kernel
-        name = kernel.fresh_name("g")
         offset = choices.pick((0, 0, 64, 128)) if choices.chance(4) else 0
         physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
         storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
         zero = not choices.chance(4) or component not in interpreted(kernel.capabilities)
-        kernel.opaque[name] = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
-        if not zero:
-            draw_filling(choices, kernel, name, ramp(component, 7))
-        back = Contents(ramp(component, 1).known, Data(fill=-5))
-        place = draw_plain_place(choices, kernel, component, shape, back, "dst")
-        kernel.conversions.append(
-            MatrixConversion(ConversionSide(name), place, *shape, after=True, host=choices.chance(3))
-        )
-        return name
+        matrix = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
+        drawn = draw_together(choices, kernel, "g", matrix)
+        for name in drawn.names:
+            if not zero:
+                draw_filling(choices, kernel, name, ramp(component, 7))
+            back = Contents(ramp(component, 1).known, Data(fill=-5))
+            place = draw_plain_place(choices, kernel, component, shape, back, "dst")
+            kernel.conversions.append(
+                MatrixConversion(ConversionSide(name), place, *shape, after=True, host=choices.chance(3))
+            )
+        self._places[drawn.names[0]] = drawn.place
+        return drawn.names[0]
 
     def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int, how: int) -> None:
         """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap.

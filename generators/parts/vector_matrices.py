@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
-from cts.generators.build.contents import Contents
+from cts.generators.build.contents import Contents, shifted
 from cts.generators.build.memory import Region
+from cts.generators.build.operands import NOWHERE
 from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
 from cts.generators.build.vector_operands import At
 from cts.model import (
@@ -64,14 +67,66 @@ def draw_stored(
         return _draw_plain(choices, kernel, component, shape, contents, layout)
     transposed = transposable and choices.chance(3)
     rows, cols = shape[::-1] if transposed else shape
-    name = kernel.fresh_name("w")
     offset = choices.pick((0, 0, 64, 256)) if choices.chance(4) else 0
     storage = StorageClass.StorageBuffer
     if choices.chance(3) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
         storage = StorageClass.PhysicalStorageBuffer
-    kernel.opaque[name] = OpaqueMatrix(component, rows, cols, layout, offset, storage)
-    draw_filling(choices, kernel, name, contents)
-    return Stored(name, layout, At(offset), 0, transposed)
+    matrix = OpaqueMatrix(component, rows, cols, layout, offset, storage)
+    drawn = draw_together(choices, kernel, "w", matrix)
+    for n, name in enumerate(drawn.names):
+        draw_filling(choices, kernel, name, _other(contents, n, rows * cols))
+    return Stored(drawn.names[0], layout, drawn.place, 0, transposed)
+
+
+@dataclass(frozen=True)
+class Together:
+    """Opaque matrices in one memory, and which of them each invocation has."""
+
+    names: tuple[str, ...]
+    place: At
+
+
+def draw_together(choices: Choices, kernel: VectorKernel, prefix: str, matrix: OpaqueMatrix) -> Together:
+    """One matrix, in one of four cases in memory that another has begun; or a few alike, which invocations alternate.
+
+    So networks keep all their layers in one buffer. They lie apart as far as any device should need.
+    """
+    several, period = choices.record(7, 1)
+    within = [name for name, other in kernel.opaque.items() if other.within is None and _fits(other, matrix)]
+    if several == 6 and within:
+        memory = within[-1]
+        end = max(m.offset + _room(m) for n, m in kernel.opaque.items() if memory in (n, m.within))
+        name = kernel.fresh_name(prefix)
+        kernel.opaque[name] = replace(matrix, within=memory, offset=end)
+        return Together((name,), At(end))
+    first = kernel.fresh_name(prefix)
+    kernel.opaque[first] = matrix
+    lanes, count = kernel.lanes, 2 + period
+    if several < 7 or lanes.instances == 1:
+        return Together((first,), At(matrix.offset))
+    pitch, names = _room(matrix), [first]
+    for n in range(1, count):
+        names.append(kernel.fresh_name(prefix))
+        kernel.opaque[names[-1]] = replace(matrix, within=first, offset=matrix.offset + n * pitch)
+    if matrix.offset == 0 and lanes.inv > 1:
+        return Together(tuple(names), At(0, Factors(inv=pitch), count * pitch))
+    along = Factors(wg_x=pitch) if lanes.x in range(2, count + 1) else NOWHERE
+    return Together(tuple(names), At(matrix.offset, along))
+
+
+def _fits(other: OpaqueMatrix, matrix: OpaqueMatrix) -> bool:
+    return (other.storage, other.zero) == (matrix.storage, matrix.zero)
+
+
+def _room(matrix: OpaqueMatrix) -> int:
+    """Bytes behind which another matrix may begin: more than layouts pad, of whole tiles of 32 rows and columns."""
+    rows, cols = (-(-n // 32) * 32 for n in (matrix.rows, matrix.cols))
+    return 4 * rows * cols * matrix.component.size
+
+
+def _other(contents: Contents, number: int, count: int) -> Contents:
+    """Contents of another matrix: its numbers begin elsewhere in the same ones."""
+    return contents if not number else shifted(contents, number * count)
 
 
 def _draw_plain(

@@ -44,7 +44,7 @@ from cts.reference.common.memory import Memory
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.outside import with_outside
 from cts.reference.execution.program import Evaluation, Step, evaluate
-from cts.reference.execution.vector_memory import VectorMemory
+from cts.reference.execution.vector_memory import VectorMemory, opaque_users
 from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
@@ -163,8 +163,7 @@ class _Machine:
             case VectorReduceSumAccumulate() | VectorAtomicAdd():
                 self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
             case VectorOuterProductAccumulate():
-                if self.opaque.values[instruction.matrix] is None:
-                    self._nothing_yet(step, instruction.matrix)
+                self._nothing_yet(step, opaque_users(self.evaluation, step, instruction.matrix, "offset"))
                 a, b = (self._passed(self._full(name)).stored for name in (instruction.a, instruction.b))
                 self.vectors.accumulate_products(step, instruction.matrix, a, b)
             case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
@@ -191,9 +190,16 @@ class _Machine:
         byte = access.byte if not access.status.any() else access.byte * (access.status == Status.OK)
         return self.result.memories[access.buffer].load(byte, access.shape.component)
 
-    def _nothing_yet(self, step: Step, matrix: str) -> None:
-        path, remedy = f"program[{step.index}].matrix", "`zero: true`, or a conversion into it before the dispatch"
-        self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
+    def _nothing_yet(self, step: Step, users: Mapping[str, Mask]) -> None:
+        """Report opaque matrices that have no value yet, for whoever finds them."""
+        taken = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
+        for matrix, found in users.items():
+            if self.opaque.values[matrix] is None and (found & taken).any():
+                path, remedy = (
+                    f"program[{step.index}].matrix",
+                    "`zero: true`, or a conversion into it before the dispatch",
+                )
+                self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
 
     def _compute(self, step: Step, instruction: Instruction) -> None:
         scalars = dict(self._scalars(step, instruction))
@@ -270,11 +276,17 @@ class _Machine:
                         yield path, self.evaluation.operands.component(step.index, path, component, item)
 
     def _opaque(self, step: Step, name: str) -> Value:
-        matrix, value = self.case.opaque[name], self.opaque.values[name]
-        if value is None:
-            self._nothing_yet(step, name)
-            return anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
-        return value
+        """The matrix that each invocation multiplies with."""
+        users = opaque_users(self.evaluation, step, name, "matrix_offset")
+        self._nothing_yet(step, users)
+        matrix, merged = self.case.opaque[name], None
+        for other, found in users.items():
+            value = self.opaque.values[other]
+            if value is None:
+                value = anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
+            merged = value if merged is None else where(found[..., None, None], value, merged)
+        assert merged is not None
+        return merged
 
     def _load(self, step: Step, access: Access, instruction: Load) -> Value:
         """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""

@@ -6,13 +6,28 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.model import ComponentType, Scope
+from cts.model import ComponentType, Scope, beside
 from cts.reference.addressing.accesses import instances_of
 from cts.reference.common.memory import Memory
 from cts.reference.execution.program import Evaluation, Step
+from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.value import Value
 from cts.reference.vectors.opaque import OpaqueMatrices
 from cts.reference.vectors.training import Accumulation, IntegerAccumulation
+
+
+def opaque_users(evaluation: Evaluation, step: Step, name: str, field: str) -> dict[str, Mask]:
+    """The matrices in the memory of an opaque one that it may stand for, and who finds each at its offset.
+
+    Masks are (sets, invocations), or (1, 1) where all find the one that there is.
+    """
+    opaque = evaluation.case.opaque
+    several = beside(opaque, name)
+    if len(several) == 1:
+        return {name: np.ones((1, 1), bool)}
+    operand = getattr(evaluation.case.program[step.index], field)
+    offset = evaluation.operands.scalar(step.index, field, operand, step.taken.iterations)
+    return {other: offset == begins for begins, other in several.items()}
 
 
 class VectorMemory:
@@ -42,8 +57,10 @@ class VectorMemory:
     def accumulate_products(self, step: Step, matrix: str, a: Value, b: Value) -> None:
         """CV-020: every invocation that takes the step adds a product to an opaque matrix."""
         active = self.evaluation.active_at(step.taken, Scope.Subgroup)
-        everybody = np.ones((1, self._invocations), bool)
-        self.opaque.gains(matrix, self.sets).add_products(a, b, everybody if active is None else active)
+        taking = np.ones((1, self._invocations), bool) if active is None else active
+        for name, found in opaque_users(self.evaluation, step, matrix, "offset").items():
+            if (taking & found).any():
+                self.opaque.gains(name, self.sets).add_products(a, b, taking & found)
 
     def finish(self) -> None:
         """The end of a dispatch, where everything has been accumulated."""

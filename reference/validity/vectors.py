@@ -12,6 +12,7 @@ from cts.model import (
     VectorInsert,
     VectorMatrixMul,
     VectorOuterProductAccumulate,
+    beside,
     interpretation_of,
     layout_of,
 )
@@ -19,6 +20,7 @@ from cts.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, broken, everywhere, first_of
 from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.vector_memory import opaque_users
 from cts.reference.numeric.arrays import I64, U32, Mask
 
 #: Multiples of bytes, by the operand that says an offset or a stride (VK-050).
@@ -83,17 +85,19 @@ def _operand(evaluation: Evaluation, step: Step, field: str) -> tuple[U32, Mask]
 
 def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Broken]:
     """An opaque matrix is used where it begins, which is aligned."""
-    begins = evaluation.case.opaque[matrix].offset
-    if begins % MATRIX_ALIGNMENT:
-        right = f"a multiple of {MATRIX_ALIGNMENT} bytes"
-        what = f"the matrix begins at byte {begins}"
-        yield everywhere(Violation("VK-050", f"opaque.{matrix}.offset", what, right))
+    several = beside(evaluation.case.opaque, matrix)
+    for begins, name in several.items():
+        if begins % MATRIX_ALIGNMENT:
+            right = f"a multiple of {MATRIX_ALIGNMENT} bytes"
+            what = f"the matrix begins at byte {begins}"
+            yield everywhere(Violation("VK-050", f"opaque.{name}.offset", what, right))
     offset, taken = _operand(evaluation, step, field)
-    bad = (offset != begins) & taken
+    bad = ~np.isin(offset, list(several)) & taken
 
     def words(number: int) -> tuple[str, str]:
         first = int(first_of(offset, bad, number))
-        return f"offset {first}, and {matrix!r} begins at byte {begins} of its memory", str(begins)
+        places = ", ".join(f"{name!r} begins at byte {begins}" for begins, name in several.items())
+        return f"offset {first}, and {places} of its memory", " or ".join(map(str, several))
 
     yield from broken("CV-018", f"program[{step.index}].{field}", bad, words)
 
@@ -156,7 +160,11 @@ def _opaque(evaluation: Evaluation, kind: type[VectorMatrixMul] | type[VectorOut
     for step in evaluation.steps:
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
-            first_users.setdefault(instruction.matrix, step.index)
+            field = "matrix_offset" if isinstance(instruction, VectorMatrixMul) else "offset"
+            taken = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
+            for name, found in opaque_users(evaluation, step, instruction.matrix, field).items():
+                if (found & taken).any():
+                    first_users.setdefault(name, step.index)
     return first_users
 
 

@@ -17,6 +17,7 @@ from cts.model import (
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     interpretation_of,
+    memory_of,
 )
 
 #: The bits that have a meaning for cooperative vectors (CV-017).
@@ -78,4 +79,5 @@ def reduce_sum_accumulate(instruction: VectorReduceSumAccumulate, shader: Shader
 
 def _place(shader: Shader, name: str, field: str, offset: Operand) -> tuple[str, str]:
     """All elements of a buffer or opaque matrix, and an offset in bytes."""
-    return array_of(shader, name), shader.operand(field, offset)
+    memory = memory_of(shader.case.opaque, name) if name in shader.case.opaque else name
+    return array_of(shader, memory), shader.operand(field, offset)

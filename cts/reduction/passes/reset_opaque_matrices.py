@@ -1,4 +1,4 @@
-"""An opaque matrix at offset 0 of a storage buffer."""
+"""An opaque matrix at offset 0 of a storage buffer; one that is in memory of its own."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ def propose(case: Case) -> Iterator[Case]:
     for name, matrix in case.opaque.items():
         plain = structs.replace(matrix, offset=0, storage=StorageClass.StorageBuffer)
         yield structs.replace(case, opaque={**case.opaque, name: plain})
+        if matrix.within is not None:
+            alone = structs.replace(matrix, within=None)
+            yield structs.replace(case, opaque={**case.opaque, name: alone})

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cts import job
-from cts.model import Case, ConversionSide
+from cts.model import Case, ConversionSide, OpaqueMatrix, memory_of
 from cts.spirv.lower.type_constants import word_of
 
 
 def memories(case: Case) -> dict[str, job.OpaqueMemory]:
-    """The memory of every opaque matrix, also of those that only conversions touch."""
+    """The memory of every opaque matrix that has its own, also of those that only conversions touch."""
     return {
-        name: job.OpaqueMemory(m.component.descriptor.number, word_of(m.layout), m.rows, m.cols, m.offset, m.zero)
+        name: replace(_memory(m), beside=tuple(_memory(other) for other in _within(case, name)))
         for name, m in case.opaque.items()
+        if m.within is None
     }
+
+
+def _memory(m: OpaqueMatrix) -> job.OpaqueMemory:
+    return job.OpaqueMemory(m.component.descriptor.number, word_of(m.layout), m.rows, m.cols, m.offset, m.zero)
+
+
+def _within(case: Case, name: str) -> list[OpaqueMatrix]:
+    return sorted((m for m in case.opaque.values() if m.within == name), key=lambda m: m.offset)
 
 
 def conversions(case: Case) -> tuple[job.LayoutConversion, ...]:
@@ -27,7 +38,8 @@ def _place(case: Case, place: ConversionSide) -> job.MatrixRegion:
     """A side of a conversion; an opaque matrix says itself what it is, and where it begins."""
     opaque = case.opaque.get(place.of)
     if opaque is not None:
-        return job.MatrixRegion(place.of, opaque.component.descriptor.number, word_of(opaque.layout), opaque.offset, 0)
+        memory = memory_of(case.opaque, place.of)
+        return job.MatrixRegion(memory, opaque.component.descriptor.number, word_of(opaque.layout), opaque.offset, 0)
     assert place.component is not None and place.layout is not None, "resolve asks for both"
     return job.MatrixRegion(
         place.of, place.component.descriptor.number, word_of(place.layout), place.offset, place.stride

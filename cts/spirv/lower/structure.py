@@ -24,7 +24,10 @@ from cts.model import (
     Scalar,
     SpecNumber,
     StorageClass,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
     buffers_of,
+    memory_of,
     with_helpers,
 )
 from cts.stages import Stage, Staged
@@ -121,7 +124,7 @@ def structure_of(case: Case, sets: Sets | None = None, stage: Stage = Stage.COMP
     named = with_helpers(filter(None, called), case.functions)
     return Structure(
         tuple(_memory(case)),
-        tuple(_without_values(i) for i in case.program),
+        tuple(_without_values(_in_memory(case, i)) for i in case.program),
         tuple((name, f) for name, f in case.functions.items() if name in named),
         case.float_controls,
         msgspec.structs.replace(case.dispatch, workgroups=(1, 1, 1), subgroup_size=None, times=1),
@@ -140,6 +143,7 @@ def _memory(case: Case) -> Iterator[BufferStructure]:
     for name, buffer in case.buffers.items():
         if name in named or name not in converted:
             yield _buffer(name, buffer)
+    named = {memory_of(case.opaque, name) if name in case.opaque else name for name in named if name is not None}
     for name, matrix in case.opaque.items():
         if name in named:
             component = ComponentType.uint8 if matrix.component.size == 1 else matrix.component
@@ -149,6 +153,14 @@ def _memory(case: Case) -> Iterator[BufferStructure]:
 def _buffer(name: str, buffer: Buffer) -> BufferStructure:
     part = buffer.elements // buffer.shape[0] if buffer.storage is StorageClass.Workgroup else 0
     return BufferStructure(name, buffer.type, buffer.components, buffer.storage, part)
+
+
+def _in_memory(case: Case, instruction: AnyInstruction) -> AnyInstruction:
+    """The instruction with the opaque matrix whose memory it reaches in the place of one that is within that."""
+    matrix = getattr(instruction, "matrix", None)
+    if not isinstance(instruction, VectorMatrixMul | VectorOuterProductAccumulate) or matrix not in case.opaque:
+        return instruction
+    return msgspec.structs.replace(instruction, matrix=memory_of(case.opaque, instruction.matrix))
 
 
 def _without_values(instruction: InstructionT) -> InstructionT:

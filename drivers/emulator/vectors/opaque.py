@@ -7,6 +7,7 @@ has not been written holds POISON, which is NaN in every float type.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -19,7 +20,16 @@ from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
 from cts.drivers.emulator.vectors.registers import Active, Ints, Registers, bits_of, floats_of
-from cts.model import GUARD_BYTES, Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
+from cts.model import (
+    GUARD_BYTES,
+    Case,
+    ComponentType,
+    ConversionSide,
+    MatrixConversion,
+    MatrixLayout,
+    OpaqueMatrix,
+    memory_of,
+)
 
 POISON = 0xFF
 #: Bytes that an access to an optimal layout moves at once.
@@ -69,14 +79,24 @@ def strided(layout: MatrixLayout, rows: int, cols: int, size: int, stride: int) 
     return offsets
 
 
-def allocate(matrix: OpaqueMatrix, shape: str, bug: int) -> Bytes:
-    """The memory of an opaque matrix, between guard bytes (CV-038)."""
-    offsets = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
-    size = matrix.offset + size_of(offsets, matrix.component.size)
-    memory = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
-    if matrix.zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
-        memory[GUARD_BYTES : GUARD_BYTES + size] = 0
-    return memory
+def allocate(matrices: Mapping[str, OpaqueMatrix], shape: str, bug: int) -> dict[str, Bytes]:
+    """The memory of every opaque matrix, between guard bytes (CV-038); one for those in the same memory.
+
+    Raises MemoryFault where matrices in one memory overlap.
+    """
+    ends: dict[str, int] = {}
+    for name, matrix in sorted(matrices.items(), key=lambda item: item[1].offset):
+        memory = memory_of(matrices, name)
+        if matrix.offset < ends.get(memory, 0):
+            raise MemoryFault(f"{name!r} begins at byte {matrix.offset}, and another matrix ends at {ends[memory]}")
+        offsets = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
+        ends[memory] = matrix.offset + size_of(offsets, matrix.component.size)
+    spaces: dict[str, Bytes] = {}
+    for memory, size in ends.items():
+        spaces[memory] = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
+        if matrices[memory].zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
+            spaces[memory][GUARD_BYTES : GUARD_BYTES + size] = 0
+    return {name: spaces[memory_of(matrices, name)] for name in matrices}
 
 
 class Conversions:

@@ -18,8 +18,15 @@ from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 
 def allocate(o: OpaqueMemory) -> npt.NDArray[np.uint8]:
     """The memory of a matrix in an optimal layout: zeros or poison. Raises Malformed."""
-    taken = opaque.size(o.layout, o.rows, o.cols, interpretation(o.component).dtype.itemsize)
-    return np.full(o.offset + taken, 0 if o.zero else opaque.POISON, np.uint8)
+    end = 0
+    for matrix in (o, *o.beside):
+        if matrix.offset < end:
+            raise Malformed(
+                f"an opaque matrix begins at byte {matrix.offset}, and the one before it ends at byte {end}"
+            )
+        end = matrix.offset
+        end += opaque.size(matrix.layout, matrix.rows, matrix.cols, interpretation(matrix.component).dtype.itemsize)
+    return np.full(end, 0 if o.zero else opaque.POISON, np.uint8)
 
 
 def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: LayoutConversion) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import vulkan as vk
 
-from .convert import Converter, Matrix, Side
+from .convert import Converter, Matrix, Side, Unsupported
 from .descriptor_sets import Descriptors
 from .device import LogicalDevice
 from .memory import ALIGNMENT, Placed
@@ -72,9 +72,15 @@ def execute(pipeline: Pipeline, run: Run) -> tuple[tuple[bytes | None, ...], ...
 
 
 def _opaque(device: LogicalDevice, run: Run) -> Iterator[Memory]:
-    """Memory of the sizes that the device says."""
+    """Memory of the sizes that the device says. Raises convert.Unsupported where matrices in it overlap."""
     for o in run.opaque:
-        size = o.offset + device.converter.required(Matrix(o.component, o.layout, o.rows, o.cols))
+        size = 0
+        for matrix in (o, *o.beside):
+            if matrix.offset < size:
+                what = f"an opaque matrix at byte {matrix.offset} of memory in which the one before it ends at byte"
+                raise Unsupported(f"{what} {size}")
+            needed = Matrix(matrix.component, matrix.layout, matrix.rows, matrix.cols)
+            size = matrix.offset + device.converter.required(needed)
         yield Memory(bytes(size) if o.zero else bytes([_POISON]) * size, 0, size)
 
 

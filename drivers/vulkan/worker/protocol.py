@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 8
+VERSION = 9
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -112,7 +112,8 @@ class Memory(Struct, frozen=True):
 class Opaque(Struct, frozen=True):
     """Memory for a matrix in a layout whose size the device says, in Vulkan's numbers (VK-005, VK-053b).
 
-    The matrix begins `offset` bytes into it; all of it is zeros first where `zero`.
+    The matrix begins `offset` bytes into it; all of it is zeros first where `zero`. `beside` are more matrices in the
+    same memory, in the order of their offsets: a run in which they overlap is unsupported.
     """
 
     component: int
@@ -121,6 +122,7 @@ class Opaque(Struct, frozen=True):
     cols: int
     offset: int = 0
     zero: bool = False
+    beside: tuple[Opaque, ...] = ()
 
 
 class Place(Struct, frozen=True):
