@@ -113,14 +113,14 @@ class Attention:
     def draw(self, choices: Choices) -> Matrix:
         """The weighted values, divided by the sums of the weights as a rule."""
         kernel, row, e = self.kernel, self.row, self.extents
-        scaled, masked, staged, divided, lazily = choices.record(2, 2, 4, 4, 4)
+        scaled, masked, staged, divided, lazily = choices.record(5, 5, 4, 4, 4)
         numbers = (consecutive(-1, 3), scattered(row.a, 5, "any", 1), scattered(row.a, 3, "any", 2))
         q = kernel.load(choices, row.a, e.queries, e.channels, Use.A, numbers[0])
         sources = [kernel.source(choices, row.b, contents) for contents in numbers[1:]]
         masks: Contents = consecutive(-6, 7)
-        mask = kernel.source(choices, row.result, masks) if masked == 1 else None
+        mask = kernel.source(choices, row.result, masks) if masked == 4 else None
         causal = kernel.function("causal", PerElement(type=row.result, body=f"value if col <= row else {_LOWEST}"))
-        scale = kernel.constness.component((1, 0.5, 0.25)[scaled])
+        scale = kernel.constness.component((1, 0.5, 0.25)[max(scaled - 3, 0)])
         staging = Staging(kernel)
         shape = e.queries, e.keys, Use.Accumulator
         zeros, sums = kernel.null(row.result, e.queries, e.values, Use.Accumulator), kernel.null(row.result, *shape)
@@ -132,10 +132,10 @@ class Attention:
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             out, maximum, total = carried
-            s = self._scores(c, q, tile(c, sources[0], e.channels, e.keys), scale if scaled else None)
+            s = self._scores(c, q, tile(c, sources[0], e.channels, e.keys), scale if scaled > 3 else None)
             if mask is not None:
                 s = self._add(s, kernel.load_from(c, mask, *shape))
-            elif masked == 2:
+            elif masked == 5:
                 s = self._apply(causal, s)
             greatest = self._apply(self._larger, maximum, self._reduced(s, self._most, e.keys))
             weights, factor = self._weighed(s, greatest), self._weighed(maximum, greatest)

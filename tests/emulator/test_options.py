@@ -52,7 +52,7 @@ def test_variants_and_mutants_are_described() -> None:
     areas = Counter(d.area for d in create.mutants())
     assert set(areas) == {
         "tensor_addressing", "matrix_memory", "matrix_arithmetic", "conversions", "reductions", "per_element",
-        "block_loads", "matrix_programs", "vector_arithmetic", "vector_multiply",
+        "block_loads", "matrix_programs", "kernels", "vector_arithmetic", "vector_multiply",
         "vector_training", "vector_conversions",
     }  # fmt: skip
     assert min(areas.values()) >= 10

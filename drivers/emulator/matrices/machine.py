@@ -10,10 +10,12 @@ from msgspec import structs
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, has_both_scopes
+from cts.drivers.emulator.matrices import fusions
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
 from cts.drivers.emulator.matrices.compute import Context, overwritten, result
 from cts.drivers.emulator.matrices.decode import Decoder
+from cts.drivers.emulator.matrices.fusions import fused, hoisted
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.ownership import storing
 from cts.drivers.emulator.matrices.registers import Matrix
@@ -98,6 +100,10 @@ class Machine:
 
     def step(self, i: Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
+        if self._bug in fusions.BUGS:
+            if hoisted(i, self._bug) and self._later_iteration():
+                return
+            i = fused(i, self._case, self._bug)
         match i:
             case TensorLayout():
                 self._layouts[i.id] = create_layout(constant_of(i.dim), constant_of(i.clamp), self._instances.count)
@@ -166,8 +172,11 @@ class Machine:
 
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
+        return self._bug == flow.LOOP_LOAD_HOISTED and self._later_iteration()
+
+    def _later_iteration(self) -> bool:
         iterations = self._instances.iterations
-        return self._bug == flow.LOOP_LOAD_HOISTED and bool(iterations) and iterations[-1] > 0
+        return bool(iterations) and iterations[-1] > 0
 
     def _only_active(self, action: Actions) -> None:
         """Nothing is done in instances that are not active."""

@@ -226,6 +226,12 @@ VECTOR_TRANSPOSE_IGNORED = multiply("vector-transpose-ignored", "Transpose has n
 VECTOR_LAYOUTS_CONFUSED = multiply(
     "vector-layouts-confused", "a matrix in TrainingOptimal layout is read as one in InferencingOptimal layout"
 )
+VECTOR_ORDER_OF_FIRST = of_area("kernels")(
+    "vector-order-of-first", "a matrix that is read in both orders is always read in the first one"
+)
+CONVERSION_TO_FIRST_IN_MEMORY = multiply(
+    "conversion-to-first-in-memory", "of several optimal matrices in one memory conversions write the first one"
+)
 VECTOR_FLOAT8_CONFUSED = multiply("vector-float8-confused", "E5M2 matrix elements are read as E4M3")
 VECTOR_MULTIPLY_IN_PLACE = multiply(
     "vector-multiply-in-place", "the product overwrites its input, which later instructions still need"
@@ -257,6 +263,15 @@ OUTER_PRODUCT_TAIL_DROPPED = training(
 )
 OUTER_PRODUCT_LAYOUT_CONFUSED = training(
     "outer-product-layout-confused", "outer products go where InferencingOptimal layout has the elements"
+)
+OUTER_PRODUCT_UNIFORM = training(
+    "outer-product-uniform", "the matrix offset of a subgroup's first active invocation serves all its outer products"
+)
+OUTER_PRODUCT_OF_FIRST_MATRIX = training(
+    "outer-product-of-first-matrix", "a second outer product goes to the matrix of the first one, where that is alike"
+)
+REDUCE_SUM_OF_FIRST_BUFFER = training(
+    "reduce-sum-of-first-buffer", "a second sum is added where the first one was, where that is as long"
 )
 # Dispatches (running.py)
 LAST_DISPATCH_LOST = training("last-dispatch-lost", "of several dispatches the last one is not done")

@@ -88,6 +88,7 @@ class VectorMachine:
             case VectorOuterProductAccumulate():
                 self._outer_product(i)
             case VectorReduceSumAccumulate():
+                i = self._sum_of_first(i)
                 addresses = self._memory.start(i.buffer) + self._value(i.offset)
                 self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
             case VectorAtomicAdd():
@@ -233,6 +234,10 @@ class VectorMachine:
 
     def _confused(self, i: VectorMatrixMul) -> VectorMatrixMul:
         """The instruction with the bias or the matrix of the program's first one, where a bug confuses these."""
+        if self._bug == v.VECTOR_ORDER_OF_FIRST:
+            same = (o for o in self._case.program if isinstance(o, VectorMatrixMul) and o.matrix == i.matrix)
+            layout = next(same).layout
+            return i if layout_of(i.layout).optimal else structs.replace(i, layout=layout)
         if self._bug not in (v.VECTOR_BIAS_OF_FIRST_PRODUCT, v.VECTOR_MATRIX_OF_FIRST_PRODUCT):
             return i
         first = next(other for other in self._case.program if isinstance(other, VectorMatrixMul))
@@ -253,7 +258,24 @@ class VectorMachine:
             among[members] = np.isin(addresses[members], list(dict.fromkeys(addresses[members].tolist()))[:2])
         return among
 
+    def _sum_of_first(self, i: VectorReduceSumAccumulate) -> VectorReduceSumAccumulate:
+        """The sum where the program's first one is added, where a bug confuses these."""
+        if self._bug != v.REDUCE_SUM_OF_FIRST_BUFFER:
+            return i
+        first = next(other for other in self._case.program if isinstance(other, VectorReduceSumAccumulate))
+        one, other = (self.matrices.get(name) for name in (first.vector, i.vector))
+        alike = one is not None and other is not None and one.component is other.component
+        if not alike or one is None or other is None or other.length > one.length:
+            return i
+        return structs.replace(i, buffer=first.buffer, offset=first.offset)
+
     def _outer_product(self, i: VectorOuterProductAccumulate) -> None:
+        if self._bug == v.OUTER_PRODUCT_OF_FIRST_MATRIX:
+            first = next(other for other in self._case.program if isinstance(other, VectorOuterProductAccumulate))
+            if self._case.opaque[i.matrix].rows == self._case.opaque[first.matrix].rows:
+                alike = self._case.opaque[i.matrix].cols == self._case.opaque[first.matrix].cols
+                same = alike and i.interpretation == first.interpretation
+                i = structs.replace(i, matrix=first.matrix, offset=first.offset) if same else i
         a, b = self.matrices[i.a], self.matrices[i.b]
         component, layout = interpretation_of(i.interpretation).component, layout_of(i.layout)
         if self._bug == v.OUTER_PRODUCT_LAYOUT_CONFUSED:
@@ -262,6 +284,8 @@ class VectorMachine:
         offset = self._value(i.offset)
         if self._bug == v.OUTER_PRODUCT_OFFSET_IGNORED:
             offset[:] = 0
+        elif self._bug == v.OUTER_PRODUCT_UNIFORM:
+            offset = self._lanes.uniform(offset, self._instances.active)
         bases = self._memory.start(i.matrix) + offset
         self._accumulator.outer_product(i.matrix, bases, places, component, a, b, self._instances.active)
 

@@ -145,7 +145,10 @@ class Conversions:
             self._shape, layout, c.rows, c.cols, component.size, place.stride, self._bug, is_target=is_target
         )
         if opaque is not None:
-            return GUARD_BYTES + opaque.offset + offsets
+            begins = opaque.offset
+            if self._bug == v.CONVERSION_TO_FIRST_IN_MEMORY and is_target:
+                begins = self._case.opaque[memory_of(self._case.opaque, place.of)].offset
+            return GUARD_BYTES + begins + offsets
         return int(self._memory.start(place.of)[0]) + place.offset + offsets
 
 
