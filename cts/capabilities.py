@@ -367,7 +367,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
 
 
 def _vector_muls() -> Iterator[VectorMulSupport]:
-    """What every device must list (DQ-075), unsigned ones, wider results, and integers as floats, all transposable."""
+    """What every device must list (DQ-075), unsigned ones, those of mixed signs, wider results, integers as floats."""
     t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
     for given, reading, matrix, bias, result in (
@@ -389,6 +389,9 @@ def _vector_muls() -> Iterator[VectorMulSupport]:
         yield VectorMulSupport(t.uint32, packed, signed, bias, result, transpose=True)
         for given in (signed.component, t.float32, t.float16, t.int32, t.uint32):
             yield VectorMulSupport(given, signed, signed, bias, result, transpose=True)
+    for read, packed, matrix in ((r.uint8, r.uint8_packed, r.int8), (r.int8, r.int8_packed, r.uint8)):
+        yield VectorMulSupport(t.uint32, packed, matrix, r.int32, t.int32, transpose=True)
+        yield VectorMulSupport(read.component, read, matrix, r.int32, t.int32, transpose=True)
 
 
 def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:

@@ -57,7 +57,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     """Conversions, each of what the one before gave; everything on the way may be stored."""
     accumulators = [row for row in rows if row.use is Use.Accumulator]
     support = choices.pick(accumulators if accumulators and not choices.chance(3) else rows)
-    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=2)
     square = (max(shape), max(shape))
     # In a square matrix a transposition, or one that is forgotten, leaves the shape as it is.
     if choices.chance(4) and supports.admits(support.component, support.use, support.scope, square, support.subgroups):

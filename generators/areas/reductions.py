@@ -36,7 +36,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
     """One reduction or two of a matrix, or one of the other's result."""
     support = draw_row(choices, rows)
-    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=2)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
     combining = draw_combining(choices, combinings(support.component))

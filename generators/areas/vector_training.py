@@ -13,6 +13,8 @@ from msgspec import structs
 from cts.capabilities import Capabilities
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
+from cts.generators.build.float_modes import draw_float_modes
+from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch, written
@@ -45,6 +47,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
         n = max(MAX_COMPONENTS // m, 1)
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, n, m * n // 16))
     dispatch = structs.replace(dispatch, times=choices.pick((1, 1, 1, 2, 3)))
+    controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
     times = choices.pick((1, 1, 2, 3))
     exact = not choices.rarely(6)
@@ -54,7 +57,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
         body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
         outer = outer != choices.rarely(3) and _C.float16 in capabilities.vector_components
-    return kernel.case()
+    return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
 def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: partial[None]) -> None:

@@ -119,13 +119,26 @@ def fits(row: MatrixSupport, shape: tuple[int, int]) -> bool:
     return rows % row.rows == 0 and cols % row.cols == 0
 
 
-def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int) -> tuple[int, int]:
+#: Rows and columns of several tiles of 8 in both directions, unlike as a rule.
+_TILES = (24, 17, 32, 20, 40, 16, 27)
+
+
+def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int, *, tiled: int = 0) -> tuple[int, int]:
     """Mostly up to 16 rows and columns, sometimes `LONG` in one of them.
 
-    Never more than `MAX_ELEMENTS` elements.
+    In `tiled` of ten cases several tiles of 8 in both. Never more than `MAX_ELEMENTS` elements.
     """
     if support.exact:
         return support.rows, support.cols
+    if choices.chance(tiled):
+        numbers = choices.record(len(_TILES) - 1, len(_TILES) - 1)
+        granules = support.rows, support.cols
+        drawn = [
+            granule * max(min(-(-_TILES[n] // granule), max_dimension // granule), 1)
+            for n, granule in zip(numbers, granules, strict=True)
+        ]
+        high, wide = shortened(drawn, granules, ())
+        return high, wide
     extents = []
     axis, which = choices.record(1, len(LONG) - 1) if choices.rarely(10) else (None, 0)
     for n, granule in enumerate((support.rows, support.cols)):

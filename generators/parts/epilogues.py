@@ -32,8 +32,8 @@ from cts.model import (
     TensorLayoutSetDimension,
     TensorLayoutSlice,
 )
-from cts.model.component import ComponentType, Number
-from cts.model.operand import Factors
+from cts.model.component import ComponentType
+from cts.model.operand import ComponentValue, Factors
 
 #: One step of an epilogue, on the tile in a row and a column of tiles.
 Step = Callable[[Choices, Matrix, int, int], Matrix]
@@ -60,7 +60,7 @@ def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[i
 
 def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     """All elements times a number, alpha."""
-    value: Number = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
+    value: float = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
     if not tile.component.is_float and not tile.component.is_signed:
         value = abs(value)
     scalar = kernel.constness.component(value)
@@ -135,7 +135,7 @@ def _draw_activation(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     return lambda c, matrix, row, column: _by_function(kernel, matrix, function, known_of(matrix.known))
 
 
-def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *scalars: Number) -> Matrix:
+def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *scalars: ComponentValue) -> Matrix:
     name = kernel.name("m")
     kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, scalars=scalars))
     return as_matrix(matrix, name, known if matrix.component.is_float else anything(matrix.component))

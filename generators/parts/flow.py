@@ -17,6 +17,8 @@ from cts.model.operand import Factors
 #: Counts of iterations, and conditions: 2 and 3 are true, too.
 COUNTS = (2, 1, 0, 3, 2, 4)
 CONDITIONS = (1, 0, 2, 0, 3)
+#: Counts of loops that a whole kernel consists of: without an iteration there is nothing to see.
+BUSY = (2, 1, 3, 2, 4, 3, 2, 1, 0)
 
 #: How many values a loop carries.
 CARRIED = (1, 1, 1, 2, 2, 3, 4)
@@ -35,9 +37,9 @@ LAST_EXIT = 13
 Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
-def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False) -> Varying:
+def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False, counts: Sequence[int] = COUNTS) -> Varying:
     """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup."""
-    base = choices.pick(COUNTS)
+    base = choices.pick(counts)
     factors = _draw_factors(choices, kernel, uniform=uniform)
     return Varying(base % 3 if factors.any_set else base, factors)
 
@@ -66,10 +68,16 @@ def _draw_factors(choices: Choices, kernel: Kernel, *, uniform: bool) -> Factors
 
 
 def draw_loop(
-    choices: Choices, kernel: Kernel, inits: Sequence[Matrix], iteration: Iteration, *, uniform: bool = False
+    choices: Choices,
+    kernel: Kernel,
+    inits: Sequence[Matrix],
+    iteration: Iteration,
+    *,
+    uniform: bool = False,
+    counts: Sequence[int] = COUNTS,
 ) -> list[Matrix]:
     """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
-    count = draw_count(choices, kernel, uniform=uniform)
+    count = draw_count(choices, kernel, uniform=uniform, counts=counts)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     written_count = kernel.constness.scalars([count])[0]
     kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))

@@ -125,7 +125,7 @@ def draw_factors(
     """Contents of A, B and C of a row; with `times` multiplications in a row; `ieee`: with special numbers."""
     free, halves = choices.record(9, 3)
     if ieee:
-        return _draw_special_factors(choices, row)
+        return _draw_special_factors(choices, row, k)
     if row.result.is_float and free >= 8:
         return realistic(row.a, free), realistic(row.b, free + 2), realistic(row.c, free + 4)
     if full_range := _draw_full_range(choices, row, k, times):
@@ -184,10 +184,13 @@ def _draw_full_range(
 _BESIDE: tuple[Number, ...] = (1, 0, -2, 3, 0, -1, 2, 1, -3)
 
 
-def _draw_special_factors(choices: Choices, row: MulAddSupport) -> tuple[Contents, Contents, Contents]:
-    """Contents of A, B and C: here and there an infinity, a NaN or a zero with a sign, in one of them or in all."""
+def _draw_special_factors(choices: Choices, row: MulAddSupport, k: int) -> tuple[Contents, Contents, Contents]:
+    """Contents of A, B and C: here and there an infinity, a NaN or a zero with a sign, in one of them or in all.
+
+    Mostly so few that many of the sums of K products have none.
+    """
     which, rare = choices.record(6, 2)
-    one_in = (16, 31, 7)[rare]
+    one_in = (max(16, 2 * k), max(31, 3 * k), 7)[rare]
     kinds = ("infinities", "zeros", "nans")
 
     def draw(n: int, component: ComponentType) -> Contents:

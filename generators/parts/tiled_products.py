@@ -13,7 +13,7 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled, within
 from cts.generators.parts.blocks import draw_memory
-from cts.generators.parts.flow import COUNTS, draw_if, draw_loop
+from cts.generators.parts.flow import BUSY, COUNTS, draw_if, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.generators.parts.routes import Staging
@@ -142,7 +142,7 @@ def draw_grid(
             results += [draw_mul_add(c, kernel, row, a, b, m) for a, m in zip(of_a, accumulators, strict=True)]
         return [replace(m, known=bound) for m in results]
 
-    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged))
+    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged), counts=BUSY)
 
 
 def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:

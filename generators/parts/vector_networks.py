@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.capabilities import VectorMulSupport
 from cts.choices import Choices
 from cts.generators.build.supports import draw_length
-from cts.generators.build.value_ranges import Known, anything, clamped
+from cts.generators.build.value_ranges import Known, anything, clamped, settled
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS
 from cts.generators.parts.conversion_operands import Step, converted
@@ -124,7 +125,13 @@ def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> V
     if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
         # Of NaN no activation is portable.
         return vector
+    if not component.is_float and kind >= 4:
+        # What is clamped to a few numbers is alike everywhere.
+        mask = (63, 31, 127)[kind % 3]
+        return apply(kernel, VectorOperation.BitwiseAnd, (vector, _constant(kernel, vector, mask)), Known(0, mask))
     if component.is_float and vector.range.size > 64:
+        if kind % 2 and vector.range.size <= 1 << 14:
+            return _scaled(kernel, vector)
         kind = 4
     if kind < 4:
         operation = VectorOperation.FMax if component.is_float else VectorOperation.SMax
@@ -139,7 +146,16 @@ def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> V
     return apply(kernel, operation, (vector, low, high), known)
 
 
-def _constant(kernel: VectorKernel, like: Vector, value: int) -> Vector:
+def _scaled(kernel: VectorKernel, vector: Vector) -> Vector:
+    """The vector times a power of two with which its numbers are small."""
+    exponent = math.ceil(math.log2(vector.range.size / 32))
+    known = vector.range
+    grain = None if known.grain is None else known.grain - exponent
+    small = settled(vector.component, known.low / 2**exponent, known.high / 2**exponent, grain)
+    return apply(kernel, VectorOperation.FMul, (vector, _constant(kernel, vector, 2.0**-exponent)), small)
+
+
+def _constant(kernel: VectorKernel, like: Vector, value: float) -> Vector:
     name = kernel.name("c")
     kernel.program.emit(
         VectorConstant(

@@ -95,13 +95,18 @@ class Operands:
     def a(self) -> Known:
         return self.operands[0].range
 
-    def any(self) -> Known:
-        """One more operand."""
+    def any(self, *, other: bool = False) -> Known:
+        """One more operand; with `other` not the first one again, and no constant beyond its range."""
         a, kind = self.operands[0], self.choices.between(0, 9)
+        if other and (kind == 9 or kind == 3):
+            kind = 0
         if kind == 9 or (kind == 3 and self.kernel.ieee):
             self.operands.append(a)
         elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
+            if other and a.known is not None:
+                known = a.known
+                numbers = [n for n in numbers if known.low < n < known.high] or numbers  # type: ignore[operator]
             if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
                 numbers = (*some_specials(a.component), *numbers[:3])
             self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
@@ -168,7 +173,7 @@ def _binary(rule: Callable[[ComponentType, Known, Known], Known]) -> Rule:
 
 
 def _bits(o: Operands) -> Known:
-    o.any()
+    o.any(other=True)
     return anything(o.component)
 
 
@@ -215,7 +220,7 @@ def _finer(*known: Known) -> int | None:
 
 
 def _extreme(o: Operands) -> Known:
-    return o.a.union(o.any())
+    return o.a.union(o.any(other=True))
 
 
 def _step(o: Operands) -> Known:

@@ -164,11 +164,11 @@ def _clips(op: Op, makers: dict[Id, Op]) -> bool:
     at = next((n for n, v in enumerate(op.values) if isinstance(v, str) and "TensorView" in v), None)
     if at is None:
         return False
-    view = makers.get(op.values[at + 1])  # type: ignore[call-overload]
+    view = makers.get(op.values[at + 1])  # type: ignore[arg-type]
     while view is not None and view.name.startswith("OpTensorViewSet"):
         if view.name == "OpTensorViewSetClipNV":
             return True
-        view = makers.get(view.values[1])  # type: ignore[call-overload]
+        view = makers.get(view.values[1])  # type: ignore[arg-type]
     return view is None or view.name != "OpCreateTensorViewNV"
 
 

@@ -78,7 +78,7 @@ def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
     number = of(array.values[0], "OpTypeInt") if array else None
     if number is None or number.values[0] != 32 or number.result is None or variable.result is None:
         return None
-    found = _Numbers(variable, number.result, (int(place[0]), int(place[1])))  # type: ignore[arg-type, call-overload]
+    found = _Numbers(variable, number.result, (int(place[0]), int(place[1])))
     loads: set[Id] = set()
     for op in (op for function in layout.functions for op in function):
         if variable.result in op.ids:

@@ -54,8 +54,7 @@ def fused(i: Instruction, case: Case, bug: int) -> Instruction:
         case MatrixMulAdd() if bug == bugs.PRODUCT_OF_SCALED_C:
             return structs.replace(i, c=_unscaled(makers.get(i.c)) or i.c)
         case MatrixPerElement() if bug == bugs.FUNCTION_SCALARS_OF_FIRST:
-            first = _first(case, i, "function")
-            return structs.replace(i, scalars=first.scalars)
+            return structs.replace(i, scalars=_first(case, i, "function").scalars)
         case MatrixPerElement() if bug == bugs.FUNCTION_OF_REDUCED:
             return structs.replace(i, matrices=tuple(_before_reduction(makers.get(m)) or m for m in i.matrices))
         case MatrixReduce() if bug == bugs.REDUCE_OF_PRODUCT_EARLY:

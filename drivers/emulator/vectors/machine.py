@@ -235,8 +235,8 @@ class VectorMachine:
     def _confused(self, i: VectorMatrixMul) -> VectorMatrixMul:
         """The instruction with the bias or the matrix of the program's first one, where a bug confuses these."""
         if self._bug == v.VECTOR_ORDER_OF_FIRST:
-            same = (o for o in self._case.program if isinstance(o, VectorMatrixMul) and o.matrix == i.matrix)
-            layout = next(same).layout
+            readers = (o for o in self._case.program if isinstance(o, VectorMatrixMul) and o.matrix == i.matrix)
+            layout = next(readers).layout
             return i if layout_of(i.layout).optimal else structs.replace(i, layout=layout)
         if self._bug not in (v.VECTOR_BIAS_OF_FIRST_PRODUCT, v.VECTOR_MATRIX_OF_FIRST_PRODUCT):
             return i
