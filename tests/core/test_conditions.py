@@ -216,6 +216,7 @@ NEIGHBOURS = [
         "  - {op: Continue, condition: {literal: 1, loop: 1, inv.y: 1, mod: 2}, next: [a, b, c, d]}\n",
         "",
     ),
+    ("vector-outer-of-product", "vector_training.outer.of_a_product", "a: v, b: x,", "a: x1, b: x,"),
     ("vector-outer-products-in-arms", "vector_training.outer.in_both_arms", "  - {op: Else}\n", ""),
     (
         "conversion-of-conversion",
