@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,8 @@ from cts.model import (
     ComponentType,
     Conversion,
     FloatControls,
+    FloatMode,
+    FloatWidth,
     Use,
 )
 
@@ -64,13 +66,15 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
         shape = square
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
+    modes = draw_float_modes(choices, supports.capabilities, controls)
     count = choices.pick(STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     steps = _steps(kernel, support.component, *shape, support.use)
     narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
     # Conversions bind where no fast math is allowed: there and back again then detects most.
     back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
-    first = _pick(choices, narrowing if back and narrowing else steps) if steps else None
+    rounding = _rounding(support.component, steps, modes) if choices.chance(6) else []
+    first = _pick(choices, narrowing if back and narrowing else rounding or steps) if steps else None
     kernel.ieee = draw_ieee(choices, controls, support.component)
     contents = _draw_source(choices, support, first, ieee=kernel.ieee)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
@@ -84,7 +88,15 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     if choices.chance(5 if in_place else 2):
         # An implementation may overwrite what is still needed, above all where the result is as wide.
         kernel.store(choices, source)
-    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
+    return kernel.case(controls, modes)
+
+
+def _rounding(
+    source: ComponentType, steps: Sequence[Step], modes: Mapping[FloatWidth, Sequence[FloatMode]]
+) -> list[Step]:
+    """The steps that round to a width for which the case has a rounding towards zero (NU-046)."""
+    widths = {width.value for width, listed in modes.items() if FloatMode.RoundingModeRTZ in listed}
+    return [s for s in steps if s.operation and s.component.value in widths and s.component.size <= source.size]
 
 
 def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as with_fields
+
 from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix, Tile
@@ -133,6 +135,10 @@ class RegionAllocator:
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
         factors = grid.tiles(tile) if choices.chance(7) and far_apart is None else Factors()
+        places = grid.instances * grid.loop * grid.loop_outer
+        if isinstance(region, Part) and places * tile * region.element_size > self._need():
+            # So many iterations have no places of their own in what was set aside.
+            factors = with_fields(factors, loop=0, loop_outer=0)
         base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)
