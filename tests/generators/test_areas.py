@@ -64,6 +64,7 @@ SIMPLEST = {
     "per_element": 3,
     "block_loads": 6,
     "matrix_programs": 7,
+    "kernels": 10,
 }
 
 

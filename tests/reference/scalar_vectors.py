@@ -197,11 +197,19 @@ def special_product(
     return choices.held(t, scalar_ieee.summed(terms, finite > FORMATS[t].greatest))
 
 
+def beside(s: Subgroup, name: str, offset: int) -> str:
+    """The opaque matrix that begins at a byte of the memory of one."""
+    opaque = s.case.opaque
+    memory = opaque[name].within or name
+    alike = [n for n, o in opaque.items() if memory in (n, o.within) and o.offset == offset]
+    return next((n for n in alike if opaque[n].component is opaque[name].component), name)
+
+
 def weight(s: Subgroup, i: m.VectorMatrixMul, j: int, k: int) -> int:
     component = m.interpretation_of(i.matrix_interpretation).component
     if i.matrix in s.case.opaque:
         row, col = (k, j) if m.constant_of(i.transpose) else (j, k)
-        return s.result.opaque[i.matrix][row][col]
+        return s.result.opaque[beside(s, i.matrix, s.value(i.matrix_offset))][row][col]
     major, minor = (j, k) if m.layout_of(i.layout) is m.MatrixLayout.RowMajor else (k, j)
     byte = s.byte_place(i.matrix, i.matrix_offset) + major * s.value(i.stride) + minor * component.size
     return s.read(i.matrix, byte, component.size)
@@ -280,7 +288,8 @@ def atomic_add(s: Subgroup, i: m.VectorAtomicAdd) -> None:
 
 
 def outer_product(s: Subgroup, i: m.VectorOuterProductAccumulate) -> None:
-    t, choices, matrix = s.case.opaque[i.matrix].component, s.choices, s.result.opaque[i.matrix]
+    t, choices = s.case.opaque[i.matrix].component, s.choices
+    matrix = s.result.opaque[beside(s, i.matrix, s.value(i.offset))]
     a, b = ([choices.operand(T.float16, choices.stored(T.float16, x)) for x in s.matrices[n][0]] for n in (i.a, i.b))
     for r, c in product(range(len(a)), range(len(b))):
         x, y = a[r], b[c]

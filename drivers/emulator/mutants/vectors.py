@@ -229,8 +229,8 @@ VECTOR_LAYOUTS_CONFUSED = multiply(
 VECTOR_ORDER_OF_FIRST = of_area("kernels")(
     "vector-order-of-first", "a matrix that is read in both orders is always read in the first one"
 )
-CONVERSION_TO_FIRST_IN_MEMORY = multiply(
-    "conversion-to-first-in-memory", "of several optimal matrices in one memory conversions write the first one"
+VECTOR_CONVERTED_TO_FIRST = multiply(
+    "vector-converted-to-first", "of several optimal matrices in one memory conversions write the first one"
 )
 VECTOR_FLOAT8_CONFUSED = multiply("vector-float8-confused", "E5M2 matrix elements are read as E4M3")
 VECTOR_MULTIPLY_IN_PLACE = multiply(

@@ -146,7 +146,7 @@ class Conversions:
         )
         if opaque is not None:
             begins = opaque.offset
-            if self._bug == v.CONVERSION_TO_FIRST_IN_MEMORY and is_target:
+            if self._bug == v.VECTOR_CONVERTED_TO_FIRST and is_target:
                 begins = self._case.opaque[memory_of(self._case.opaque, place.of)].offset
             return GUARD_BYTES + begins + offsets
         return int(self._memory.start(place.of)[0]) + place.offset + offsets
