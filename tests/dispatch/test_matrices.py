@@ -57,7 +57,7 @@ def test_everything_of_a_side_can_be_said(tmp_path: Path) -> None:
          "6: buffers.weights.layout", "schema"),
         ({"weights": "  weights: {layout: TrainingOptimal, component: float16, rows: 6, cols: 8, fill: 1}"},
          "has no fill", "6: buffers.weights", "schema"),
-        ({"rows": "  rows: {type: float32, shape: [6, 8], fill: 0, zero: true}"}, "zero, offset and within are for matrices",
+        ({"rows": "  rows: {type: float32, shape: [6, 8], fill: 0, zero: true}"}, "offset and within are for matrices",
          "5: buffers.rows", "schema"),
         ({"outputs": "outputs: [gradient]"}, "only the driver understands", "11: outputs[0]", "a conversion"),
         ({"conversions": "conversions: [{source: row, destination: weights}]"}, "no buffer is named 'row'",
