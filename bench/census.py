@@ -2,7 +2,7 @@
 
 DIR has SPIR-V modules as others ship or compile them, a folder for each source. With --write the list goes into
 docs/census.md, each line with the reason for which it is there. ggml's modules come
-from `bench/real_software.py PATH --modules DIR/ggml --compile-only`.
+from `bench/real_software.py PATH --modules DIR/ggml --compile-only`, ncnn's from `bench/ncnn_modules.py`.
 """
 
 from __future__ import annotations
