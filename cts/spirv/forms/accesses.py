@@ -147,14 +147,7 @@ class _Accesses:
             wanted = Op("OpCapability", None, ("VulkanMemoryModelDeviceScope",))
             if wanted not in self.layout.capabilities:
                 self.layout.capabilities.append(wanted)
-        return self.constant(drawn)
-
-    def constant(self, number: int) -> Id:
-        uint = self.layout.type("OpTypeInt", 32, 0)
-        for op in self.layout.globals:
-            if op.name == "OpConstant" and op.values == (uint, number) and op.result is not None:
-                return op.result
-        return self.layout.add("OpConstant", uint, number)
+        return self.layout.constant(drawn)
 
     def alignment(self, op: Op, access: _Access, given: Value | None) -> int | None:
         """All that is known of where an access begins, if that is more than `given`; None otherwise.

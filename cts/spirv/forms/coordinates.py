@@ -50,15 +50,9 @@ class _BuiltIns:
         self.ops.append(Op(name, made, values))
         return made
 
-    def constant(self, number: int) -> Id:
-        for op in self.layout.globals:
-            if op.name == "OpConstant" and op.values == (self.uint, number) and op.result is not None:
-                return op.result
-        return self.layout.add("OpConstant", self.uint, number)
-
     def workgroup(self, size: tuple[int, ...], result: Id) -> None:
         """(GlobalInvocationId - LocalInvocationId) / size is WorkgroupId."""
-        numbers = [self.constant(n) for n in size]
+        numbers = [self.layout.constant(n) for n in size]
         divisor = self.op("OpCompositeConstruct", self.vector, *numbers)
         difference = self.op(
             "OpISub",
@@ -72,9 +66,9 @@ class _BuiltIns:
         """LocalInvocationIndex by the coordinates, x fastest."""
         at = self.load("LocalInvocationId", self.vector)
         x, y, z = (self.op("OpCompositeExtract", self.uint, at, n) for n in range(3))
-        rows = self.op("OpIAdd", self.uint, y, self.op("OpIMul", self.uint, z, self.constant(size[1])))
+        rows = self.op("OpIAdd", self.uint, y, self.op("OpIMul", self.uint, z, self.layout.constant(size[1])))
         self.ops.append(
-            Op("OpIAdd", result, (self.uint, x, self.op("OpIMul", self.uint, rows, self.constant(size[0]))))
+            Op("OpIAdd", result, (self.uint, x, self.op("OpIMul", self.uint, rows, self.layout.constant(size[0]))))
         )
 
     def subgroup(self, kind: int, result: Id) -> None:
@@ -174,11 +168,9 @@ def _clips(op: Op, makers: dict[Id, Op]) -> bool:
 
 def barriers(layout: Layout, random: np.random.Generator) -> None:
     """Before and behind a barrier of a workgroup others of a subgroup, and barriers of memory alone."""
-    uint = layout.type("OpTypeInt", 32, 0)
     if [op.values[1] for op in layout.memory_model] != ["Vulkan"]:
         return
-    known = {op.values: op.result for op in layout.globals if op.name == "OpConstant"}
-    subgroup = known.get((uint, 3)) or layout.add("OpConstant", uint, 3)
+    subgroup = layout.constant(3)
     for function in layout.functions:
         written: list[Op] = []
         for op in function:

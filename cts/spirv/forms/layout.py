@@ -149,6 +149,15 @@ class Layout:
         places = [n for n, op in enumerate(self.globals, 1) if op.result in needed]
         return self.add(name, *values, at=max(places, default=0))
 
+    def constant(self, number: int) -> Id:
+        """The constant of 32 bits without sign with this value; one that is not there yet stands behind its type."""
+        uint = self.type("OpTypeInt", 32, 0)
+        for op in self.globals:
+            if op.name == "OpConstant" and op.values == (uint, number) and op.result is not None:
+                return op.result
+        at = next(n for n, op in enumerate(self.globals, 1) if op.result == uint)
+        return self.add("OpConstant", uint, number, at=at)
+
     def taken_places(self) -> set[tuple[int, int]]:
         """The sets and bindings of descriptors that the dispatch or the module names."""
         numbers: dict[tuple[Value, Value], int] = {}

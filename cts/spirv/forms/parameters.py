@@ -99,8 +99,6 @@ def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
     """The numbers as members of a block of a uniform buffer, or of push constants."""
     members = {index: n for n, index in enumerate(sorted(set(numbers.indices.values())))}
     at = layout.globals.index(numbers.variable)
-    uint = layout.type("OpTypeInt", 32, 0)
-    at = layout.globals.index(numbers.variable)
     block = layout.add("OpTypeStruct", *[numbers.number] * len(members), at=at)
     pointer = layout.add("OpTypePointer", kind, block, at=at + 1)
     layout.annotations.append(Op("OpDecorate", None, (block, "Block")))
@@ -115,7 +113,7 @@ def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
     if kind == "PushConstant":
         layout.moves.pushed_words = numbers.place, 4 * numbers.words
     to_number = layout.type("OpTypePointer", kind, numbers.number)
-    chosen = {index: _constant(layout, uint, n) for index, n in members.items()}
+    chosen = {index: layout.constant(n) for index, n in members.items()}
     for function in layout.functions:
         function[:] = [
             Op(op.name, op.result, (to_number, op.values[1], chosen[numbers.indices[op.result]]))
@@ -129,9 +127,8 @@ def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
 
 def _copied(layout: Layout, numbers: _Numbers) -> None:
     """The numbers in an array of a Private variable, into which each entry point loads them first."""
-    uint = layout.type("OpTypeInt", 32, 0)
     chosen = {index: n for n, index in enumerate(sorted(set(numbers.indices.values())))}
-    constants = {n: _constant(layout, uint, n) for n in {*chosen, *chosen.values(), len(chosen)}}
+    constants = {n: layout.constant(n) for n in {*chosen, *chosen.values(), len(chosen)}}
     array = layout.add("OpTypeArray", numbers.number, constants[len(chosen)])
     pointer = layout.add("OpTypePointer", "Private", array)
     variable = layout.add("OpVariable", pointer, "Private")
@@ -139,7 +136,7 @@ def _copied(layout: Layout, numbers: _Numbers) -> None:
     in_buffer = layout.type("OpTypePointer", "StorageBuffer", numbers.number)
     if layout.version >= (1, 4):  # before, interfaces are inputs and outputs
         layout.entry_points = [Op(e.name, None, (*e.values, variable)) for e in layout.entry_points]
-    zero = _constant(layout, uint, 0)
+    zero = layout.constant(0)
     assert numbers.variable.result is not None
     entries = {e.values[1] for e in layout.entry_points}
     for function in layout.functions:
@@ -164,11 +161,3 @@ def _copied(layout: Layout, numbers: _Numbers) -> None:
             ]
         after = next(n for n, op in enumerate(function) if op.name not in _FIRST)
         function[after:after] = copies
-
-
-def _constant(layout: Layout, type_: Id, number: int) -> Id:
-    for op in layout.globals:
-        if op.name == "OpConstant" and op.values == (type_, number) and op.result is not None:
-            return op.result
-    places = [n for n, op in enumerate(layout.globals, 1) if op.result == type_]
-    return layout.add("OpConstant", type_, number, at=max(places, default=0))
