@@ -66,7 +66,7 @@ def _of_matrices(capabilities: Capabilities) -> list[Callable[[Choices], Case]]:
     products = usable_products(supports)
     if not products:
         return []
-    attending = [(row, e) for row in products if (e := fitting(supports, row)) is not None]
+    attending = [(row, e) for row in products if (e := fitting(row)) is not None]
     gemm, convolution = (partial(_draw_product, supports=supports, rows=products, kind=kind) for kind in ("", "window"))
     kernels: list[Callable[[Choices], Case]] = [gemm, gemm]
     if Feature.TENSOR_ADDRESSING in capabilities.features:

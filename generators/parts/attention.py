@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 from cts.capabilities import Feature, MulAddSupport
 from cts.choices import Choices
-from cts.generators.build.contents import Contents, consecutive, scattered
+from cts.generators.build.contents import consecutive, scattered
 from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
-from cts.generators.build.supports import Supports
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import BUSY, draw_if, draw_loop
@@ -52,7 +51,7 @@ class Extents:
     values: int
 
 
-def fitting(supports: Supports, row: MulAddSupport) -> Extents | None:
+def fitting(row: MulAddSupport) -> Extents | None:
     """The least extents with which a row makes both products; None: it cannot."""
     if row.a is not row.b or row.result not in (ComponentType.float32, ComponentType.float16) or row.saturating:
         return None
@@ -60,10 +59,7 @@ def fitting(supports: Supports, row: MulAddSupport) -> Extents | None:
         return None
     # Scores are m x n and then, as A, rows of K: so n is a multiple of both.
     keys = math.lcm(row.n, row.k)
-    extents = Extents(row.m, keys, row.k, row.n)
-    if row.exact and keys not in (row.n, row.k):
-        return None
-    return extents if not row.exact or row.n == row.k else None
+    return None if row.exact and row.n != row.k else Extents(row.m, keys, row.k, row.n)
 
 
 def draw_extents(choices: Choices, kernel: Kernel, row: MulAddSupport, least: Extents) -> Extents:
@@ -117,8 +113,7 @@ class Attention:
         numbers = (consecutive(-1, 3), scattered(row.a, 5, "any", 1), scattered(row.a, 3, "any", 2))
         q = kernel.load(choices, row.a, e.queries, e.channels, Use.A, numbers[0])
         sources = [kernel.source(choices, row.b, contents) for contents in numbers[1:]]
-        masks: Contents = consecutive(-6, 7)
-        mask = kernel.source(choices, row.result, masks) if masked == 4 else None
+        mask = kernel.source(choices, row.result, consecutive(-6, 7)) if masked == 4 else None
         causal = kernel.function("causal", PerElement(type=row.result, body=f"value if col <= row else {_LOWEST}"))
         scale = kernel.constness.component((1, 0.5, 0.25)[max(scaled - 3, 0)])
         staging = Staging(kernel)
