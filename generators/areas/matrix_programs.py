@@ -11,12 +11,18 @@ from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
-from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix, draw_float_controls
+from cts.generators.build.kernels import Kernel, Matrix, Tile, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.build.value_ranges import Known, anything
 from cts.generators.parts.combine_functions import combinable
-from cts.generators.parts.computations import ARITHMETIC, draw_arithmetic, draw_components, draw_times_scalar
+from cts.generators.parts.computations import (
+    ARITHMETIC,
+    draw_arithmetic,
+    draw_components,
+    draw_times_scalar,
+    emit_arithmetic,
+)
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
@@ -28,7 +34,7 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
-from cts.model import Arithmetic, Case, ComponentType, MatrixArithmetic, Use
+from cts.model import Arithmetic, Case, ComponentType, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -188,13 +194,7 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     size = matrix.known.size + reduced.known.size
     known = Known(-size, size, None) if matrix.component.is_float else anything(matrix.component)
     operation = Arithmetic.FSub if matrix.component.is_float else Arithmetic.ISub
-    return _arithmetic(kernel, operation, matrix, reduced, known)
-
-
-def _arithmetic(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix, known: Known) -> Matrix:
-    name = kernel.name("m")
-    kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id))
-    return as_matrix(a, name, known)
+    return emit_arithmetic(kernel, operation, matrix, reduced, known)
 
 
 def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
@@ -287,7 +287,7 @@ class _Flow:
     def add(self, a: Matrix, b: Matrix) -> Matrix:
         """Their sum."""
         operation = Arithmetic.FAdd if self.support.component.is_float else Arithmetic.IAdd
-        return _arithmetic(self.kernel, operation, a, b, self.known)
+        return emit_arithmetic(self.kernel, operation, a, b, self.known)
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         kind = choices.between(0, 11)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cts.generators.build import layouts as lay
 from cts.generators.build import views as vw
 from cts.generators.build.layout_plans import LayoutPlan
-from cts.generators.build.operands import Constness
+from cts.generators.build.operands import Constness, Varying
 from cts.model import (
     AnyInstruction,
     BlockEnd,
@@ -190,6 +190,21 @@ class Program:
             case vw.SetClip(row_offset, row_span, col_offset, col_span):
                 a, b, c, d = scalars([row_offset, row_span, col_offset, col_span])
                 self.emit(TensorViewSetClip(id=name, of=source, row_offset=a, row_span=b, col_offset=c, col_span=d))
+        return name
+
+    def tensor(self, dims: Sequence[Varying | int], clamp: ClampMode) -> str:
+        """A layout of a dense tensor; its id."""
+        written_dim, written_clamp = self.constness.dim_and_clamp(len(dims), clamp)
+        start, name = self.name("t"), self.name("t")
+        self.emit(TensorLayout(id=start, dim=written_dim, clamp=written_clamp))
+        self.emit(TensorLayoutSetDimension(id=name, of=start, dims=self.constness.scalars(dims)))
+        return name
+
+    def sliced(self, of: str, offset: Sequence[Varying | int], span: Sequence[int]) -> str:
+        """A slice of a layout; its id."""
+        both = self.constness.scalars([*offset, *span])
+        name = self.name("t")
+        self.emit(TensorLayoutSlice(id=name, of=of, offset=both[: len(offset)], span=both[len(offset) :]))
         return name
 
     def reusable_layout(self, dim: int, clamp: ClampMode, back: int, store: bool) -> Named | None:

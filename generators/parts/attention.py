@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Feature, MulAddSupport
 from cts.choices import Choices
 from cts.generators.build.contents import consecutive, scattered
-from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
+from cts.generators.build.kernels import Kernel, Matrix, Source
 from cts.generators.build.value_ranges import Known
+from cts.generators.parts.computations import emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import BUSY, draw_if, draw_loop
 from cts.generators.parts.products import draw_mul_add
@@ -21,10 +22,7 @@ from cts.model import (
     ComponentType,
     Conversion,
     Extra,
-    MatrixArithmetic,
-    MatrixPerElement,
     MatrixReduce,
-    MatrixTimesScalar,
     PerElement,
     ReduceMode,
     Use,
@@ -166,15 +164,10 @@ class Attention:
         s = draw_mul_add(choices, self.kernel, self.row, q, keys, zeros)
         if scale is None:
             return s
-        name = self.kernel.name("m")
-        self.kernel.program.emit(MatrixTimesScalar(id=name, matrix=s.id, scalar=scale))
-        return as_matrix(s, name, s.known)
+        return emit_scaled(self.kernel, s, scale, s.known)
 
     def _apply(self, function: str, matrix: Matrix, *others: Matrix) -> Matrix:
-        name = self.kernel.name("m")
-        matrices = tuple(m.id for m in others)
-        self.kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=matrices))
-        return as_matrix(matrix, name, self._bound())
+        return emit_function(self.kernel, matrix, function, self._bound(), others)
 
     def _weighed(self, scores: Matrix, greatest: Matrix) -> Matrix:
         """The weights of scores: of the difference from the greatest ones, or by a function of both."""
@@ -189,9 +182,7 @@ class Attention:
         return self._arithmetic(Arithmetic.FMul, a, b)
 
     def _arithmetic(self, operation: Arithmetic, a: Matrix, b: Matrix) -> Matrix:
-        name = self.kernel.name("m")
-        self.kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id))
-        return as_matrix(a, name, self._bound())
+        return emit_arithmetic(self.kernel, operation, a, b, self._bound())
 
     def _reduced(self, matrix: Matrix, combine: str, cols: int) -> Matrix:
         """Each row combined, in all of so many columns."""

@@ -27,6 +27,7 @@ from cts.model import (
     MatrixArithmetic,
     MatrixComponents,
     MatrixCopy,
+    MatrixPerElement,
     MatrixTimesScalar,
     Scope,
     Through,
@@ -34,6 +35,7 @@ from cts.model import (
 )
 from cts.model.component import Number
 from cts.model.matrices import sure_components
+from cts.model.operand import ComponentValue
 
 #: Component types with arithmetic (NU-034).
 ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)
@@ -55,7 +57,7 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
     """An element-wise operation on `a` and perhaps another matrix (KM-017)."""
     operation = choices.pick(_operations(a.component))
     if operation in (Arithmetic.SNegate, Arithmetic.FNegate):
-        return _emit(kernel, operation, a, None, negated(a.component, a.known))
+        return emit_arithmetic(kernel, operation, a, None, negated(a.component, a.known))
     if operation in (Arithmetic.SDiv, Arithmetic.UDiv, Arithmetic.FDiv):
         return _draw_division(choices, kernel, operation, a)
     b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
@@ -67,8 +69,8 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
         "Mul": multiplied,
     }[operation.value[1:]](a.component, a.known, b.known)
     if not within(a.component, known):
-        return _emit(kernel, Arithmetic.FNegate, a, None, negated(a.component, a.known))
-    return _emit(kernel, operation, a, b, known)
+        return emit_arithmetic(kernel, Arithmetic.FNegate, a, None, negated(a.component, a.known))
+    return emit_arithmetic(kernel, operation, a, b, known)
 
 
 def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
@@ -78,9 +80,9 @@ def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     if not coarse or a.known.size > coarse:
         return draw_arithmetic(choices, kernel, a, exact=False)
     c = kernel.constant(a.component, a.rows, a.cols, a.use, choices.pick((coarse, -coarse)))
-    there = _emit(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
+    there = emit_arithmetic(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
     size = a.known.size + 2
-    return _emit(kernel, Arithmetic.FSub, there, c, Known(-size, size, None))
+    return emit_arithmetic(kernel, Arithmetic.FSub, there, c, Known(-size, size, None))
 
 
 def _operations(component: ComponentType) -> Sequence[Arithmetic]:
@@ -121,9 +123,9 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
     largest = 4 * a.known.size
     known = Known(-largest, largest, None) if component.is_float else anything(component)
     if not within(component, known):
-        return _emit(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
+        return emit_arithmetic(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
     b = kernel.load(choices, component, a.rows, a.cols, a.use, contents)
-    return _emit(kernel, operation, a, b, known)
+    return emit_arithmetic(kernel, operation, a, b, known)
 
 
 def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
@@ -150,9 +152,7 @@ def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
         known = multiplied(a.component, a.known, Known(value, value, 0 if value == int(value) else -2))
     if not within(a.component, known):
         value, known = 1, a.known
-    name = kernel.name("m")
-    kernel.program.emit(MatrixTimesScalar(id=name, matrix=a.id, scalar=kernel.constness.component(value)))
-    return as_matrix(a, name, known)
+    return emit_scaled(kernel, a, kernel.constness.component(value), known)
 
 
 def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
@@ -189,7 +189,31 @@ def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[
     return [*bodies, ("value ^ 85", anything(component)), ("~value", anything(component))]
 
 
-def _emit(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:
+def emit_function(
+    kernel: Kernel,
+    matrix: Matrix,
+    function: str,
+    known: Known,
+    matrices: Sequence[Matrix] = (),
+    scalars: Sequence[ComponentValue] = (),
+) -> Matrix:
+    """A function of each element of a matrix, by its name."""
+    name, others = kernel.name("m"), tuple(m.id for m in matrices)
+    kernel.program.emit(
+        MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=others, scalars=tuple(scalars))
+    )
+    return as_matrix(matrix, name, known)
+
+
+def emit_scaled(kernel: Kernel, matrix: Matrix, scalar: ComponentValue, known: Known) -> Matrix:
+    """A matrix times a number."""
+    name = kernel.name("m")
+    kernel.program.emit(MatrixTimesScalar(id=name, matrix=matrix.id, scalar=scalar))
+    return as_matrix(matrix, name, known)
+
+
+def emit_arithmetic(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:
+    """An element-wise operation, on one matrix or two."""
     name = kernel.name("m")
     kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id if b else None))
     return as_matrix(a, name, known)

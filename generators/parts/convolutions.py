@@ -17,9 +17,6 @@ from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw
 from cts.model import (
     ClampMode,
     MatrixLoadTensor,
-    TensorLayout,
-    TensorLayoutSetDimension,
-    TensorLayoutSlice,
     Use,
 )
 from cts.model.operand import Factors
@@ -66,20 +63,15 @@ def _draw_windows(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: S
     )
     along = Factors(loop=1 if nested or not by_row else 0, wg_x=window[1] if outer.x > 1 else 0)
     dims = [max(4 * high * outer.y + MOST - tail, 1), max(window[1] * outer.x + MOST - tail, 1), sizes.k]
-    scalars, program = kernel.constness.scalars, kernel.program
-    dim, clamp = kernel.constness.dim_and_clamp(3, ClampMode.Constant)
-    start, whole = kernel.name("t"), kernel.name("t")
-    program.emit(TensorLayout(id=start, dim=dim, clamp=clamp))
-    program.emit(TensorLayoutSetDimension(id=whole, of=start, dims=scalars(dims)))
+    program = kernel.program
+    whole = program.tensor(dims, ClampMode.Constant)
     region = kernel.source(choices, row.a, contents, scalar=True)
     region.size = dims[0] * dims[1] * dims[2] * row.a.size
     pad = kernel.null(row.a, sizes.m, sizes.k, Use.A)
 
     def load(c: Choices, number: int) -> Matrix:
         offset = [Varying(number * high * outer.y, down), Varying(0, along), Varying(0)]
-        both = scalars([*offset, *window])
-        sliced, name = kernel.name("t"), kernel.name("m")
-        program.emit(TensorLayoutSlice(id=sliced, of=whole, offset=both[:3], span=both[3:]))
+        sliced, name = program.sliced(whole, offset, window), kernel.name("m")
         program.emit(MatrixLoadTensor(id=name, object=pad.id, buffer=region.name, layout=sliced, offset=0))
         return replace(pad, id=name, known=contents.known.union(ZEROS))
 

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents
-from cts.generators.build.kernels import Kernel, Matrix, as_matrix
+from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import FILL, Lines, Region
 from cts.generators.build.operands import NOWHERE, Varying
 from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
-from cts.generators.parts.computations import ARITHMETIC
+from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
 from cts.model import (
     Arithmetic,
     ClampMode,
     Data,
     Extra,
-    MatrixArithmetic,
-    MatrixPerElement,
     MatrixStore,
     MatrixStoreTensor,
-    MatrixTimesScalar,
     Order,
     PerElement,
     Table,
-    TensorLayout,
-    TensorLayoutSetDimension,
-    TensorLayoutSlice,
 )
 from cts.model.component import ComponentType
 from cts.model.operand import ComponentValue, Factors
@@ -59,20 +53,23 @@ def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[i
 
 
 def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
-    """All elements times a number, alpha."""
+    """All elements times a number, alpha, as a scalar or in every element of a matrix."""
     value: float = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
     if not tile.component.is_float and not tile.component.is_signed:
         value = abs(value)
     scalar = kernel.constness.component(value)
     factor = Known(value, value, 0 if value == int(value) else -2)
+    by_matrix = choices.rarely(3)
+    operation = Arithmetic.FMul if tile.component.is_float else Arithmetic.IMul
 
     def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
         known = multiplied(matrix.component, matrix.known, factor)
         if not within(matrix.component, known):
             return matrix
-        name = kernel.name("m")
-        kernel.program.emit(MatrixTimesScalar(id=name, matrix=matrix.id, scalar=scalar))
-        return as_matrix(matrix, name, known)
+        if by_matrix:
+            alpha = kernel.constant(matrix.component, matrix.rows, matrix.cols, matrix.use, value)
+            return emit_arithmetic(kernel, operation, matrix, alpha, known)
+        return emit_scaled(kernel, matrix, scalar, known)
 
     return step
 
@@ -92,9 +89,7 @@ def _draw_residual(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[
         known = added(matrix.component, matrix.known, other.known)
         if not within(matrix.component, known):
             return matrix
-        name = kernel.name("m")
-        kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=matrix.id, b=other.id))
-        return as_matrix(matrix, name, known)
+        return emit_arithmetic(kernel, operation, matrix, other, known)
 
     return step
 
@@ -136,9 +131,8 @@ def _draw_activation(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
 
 
 def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *scalars: ComponentValue) -> Matrix:
-    name = kernel.name("m")
-    kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function, scalars=scalars))
-    return as_matrix(matrix, name, known if matrix.component.is_float else anything(matrix.component))
+    known = known if matrix.component.is_float else anything(matrix.component)
+    return emit_function(kernel, matrix, function, known, scalars=scalars)
 
 
 def draw_conversion(choices: Choices, kernel: Kernel, tile: Matrix) -> Step | None:
@@ -194,10 +188,8 @@ class Result:
     def _store_slice(self, matrix: Matrix, row: int, column: int) -> None:
         kernel, (rows, cols) = self.kernel, self.tile
         offset = [Varying(row * rows, self.rows), Varying(column * cols, self.cols)]
-        both = kernel.constness.scalars([*offset, rows, cols])
-        name = kernel.name("t")
         assert self.layout is not None
-        kernel.program.emit(TensorLayoutSlice(id=name, of=self.layout, offset=both[:2], span=both[2:]))
+        name = kernel.program.sliced(self.layout, offset, (rows, cols))
         kernel.program.emit(MatrixStoreTensor(matrix=matrix.id, buffer=self.region.name, layout=name, offset=0))
 
 
@@ -231,16 +223,8 @@ def draw_result(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int
     if tensor:
         dims = [max(whole[0] - tail % 2, 1), max(whole[1] - tail // 2, 1)]
         region.size = dims[0] * dims[1] * tile.component.size
-        return Result(kernel, region, shape, tiles, Order.RowMajor, 0, 0, rows, cols, _layout(kernel, dims))
+        layout = kernel.program.tensor(dims, ClampMode.Constant)
+        return Result(kernel, region, shape, tiles, Order.RowMajor, 0, 0, rows, cols, layout)
     stride = whole[near] + (0, 0, 1, 3)[pad] * lines.unit
     region.size = (whole[1 - near] * stride) * region.element_size
     return Result(kernel, region, shape, tiles, order, pitches[near], stride, rows, cols)
-
-
-def _layout(kernel: Kernel, dims: Sequence[int]) -> str:
-    """A layout of two dimensions, beyond which nothing is written (TA-065)."""
-    dim, clamp = kernel.constness.dim_and_clamp(2, ClampMode.Constant)
-    start, name = kernel.name("t"), kernel.name("t")
-    kernel.program.emit(TensorLayout(id=start, dim=dim, clamp=clamp))
-    kernel.program.emit(TensorLayoutSetDimension(id=name, of=start, dims=kernel.constness.scalars(list(dims))))
-    return name

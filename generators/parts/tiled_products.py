@@ -25,7 +25,6 @@ from cts.model import (
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetDimension,
-    TensorLayoutSlice,
     TensorView,
     Use,
 )
@@ -234,9 +233,7 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
         first[other] = number * shape[other]
         offset = [Varying(first[i], steps[i]) for i in order]
         span = [shape[i] for i in order]
-        both = kernel.constness.scalars([*offset, *span])
-        sliced = kernel.name("t")
-        program.emit(TensorLayoutSlice(id=sliced, of=whole, offset=both[:2], span=both[2:]))
+        sliced = program.sliced(whole, offset, span)
         name = kernel.name("m")
         program.emit(
             MatrixLoadTensor(
