@@ -1,9 +1,9 @@
 """Which share of moves of values could be exchanged without anybody seeing it: `python bench/moves.py [--examples N]`.
 
 In each drawn case one use of a matrix or vector gets another value of the same type that is there as well. Where memory
-is expected to be what it was, the case would not show that a compiler confuses the two. Uses that no constant in their
-place would show do not count: what they lead to is not stored, or in a branch that nobody takes. Exit status 1 where
-moves are unseen more often than is promised.
+is expected to be what it was, the case would not show that a compiler confuses the two. A use does not count where
+even a constant in its place changes nothing: its result is not stored, or no invocation takes its branch. Exit status 1
+where moves are unseen more often than is promised.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def hidden(case: Case, other: Case, oracle: Oracle) -> bool | None:
 
 
 def measured(area: str, examples: int, seed: int) -> tuple[str, Counter[str], Counter[str], list[str]]:
-    """By the instruction that uses the value: exchanges, and those that nobody sees; some of these cases."""
+    """By the instruction that uses the value: exchanges, those that change no memory, and some of these cases."""
     oracle, rng = registry.oracle(), random.Random(seed)
     draws = Draws(registry.area(area)(open_driver("interpreter").capabilities), seed)
     tried: Counter[str] = Counter()

@@ -192,13 +192,10 @@ class _Machine:
 
     def _nothing_yet(self, step: Step, users: Mapping[str, Mask]) -> None:
         """Report opaque matrices that have no value yet, for whoever finds them."""
-        taken = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
         for matrix, found in users.items():
-            if self.opaque.values[matrix] is None and (found & taken).any():
-                path, remedy = (
-                    f"program[{step.index}].matrix",
-                    "`zero: true`, or a conversion into it before the dispatch",
-                )
+            if self.opaque.values[matrix] is None and (found & step.taken.takers).any():
+                path = f"program[{step.index}].matrix"
+                remedy = "`zero: true`, or a conversion into it before the dispatch"
                 self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
 
     def _compute(self, step: Step, instruction: Instruction) -> None:

@@ -52,6 +52,11 @@ class Taken:
     branch: I64 | None = None
     dispatch: int = 0
 
+    @property
+    def takers(self) -> Mask:
+        """Who takes it, (sets, subgroups), or (1, 1) where all do."""
+        return np.ones((1, 1), bool) if self.active is None else self.active
+
     def chosen(self, which: npt.NDArray[np.intp]) -> Taken:
         """The same under some sets, by their numbers."""
         active = None if self.active is None else some_sets(self.active, which)

@@ -78,7 +78,7 @@ def _operand(evaluation: Evaluation, step: Step, field: str) -> tuple[U32, Mask]
     """The operand's values, (sets, invocations), and which of them are of invocations that take the step."""
     operand = getattr(evaluation.case.program[step.index], field)
     values = evaluation.operands.scalar(step.index, field, operand, step.taken.iterations)
-    active = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
+    active = step.taken.takers
     both = np.broadcast_shapes(values.shape, active.shape)
     return np.broadcast_to(values, both), np.broadcast_to(active, both)
 
@@ -122,10 +122,8 @@ def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
     """CV-019, and TA-044 of accumulations: bytes that two kinds of access may not share in one dispatch."""
     multiplied, accumulated = _opaque(evaluation, VectorMatrixMul), _opaque(evaluation, VectorOuterProductAccumulate)
     for name in multiplied.keys() & accumulated.keys():
-        path, what = (
-            f"program[{accumulated[name]}].matrix",
-            f"{name!r} is multiplied with by program[{multiplied[name]}]",
-        )
+        path = f"program[{accumulated[name]}].matrix"
+        what = f"{name!r} is multiplied with by program[{multiplied[name]}]"
         yield Violation("CV-019", path, what, "a matrix that no instruction of the dispatch multiplies with")
     every = list(evaluation.accesses)
     constant, additions = _Bytes(evaluation), _Bytes(evaluation)
@@ -161,9 +159,8 @@ def _opaque(evaluation: Evaluation, kind: type[VectorMatrixMul] | type[VectorOut
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
             field = "matrix_offset" if isinstance(instruction, VectorMatrixMul) else "offset"
-            taken = np.ones((1, 1), bool) if step.taken.active is None else step.taken.active
             for name, found in opaque_users(evaluation, step, instruction.matrix, field).items():
-                if (found & taken).any():
+                if (found & step.taken.takers).any():
                     first_users.setdefault(name, step.index)
     return first_users
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,6 +99,8 @@ def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
 def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
     """The numbers as members of a block of a uniform buffer, or of push constants."""
     members = {index: n for n, index in enumerate(sorted(set(numbers.indices.values())))}
+    variable = numbers.variable.result
+    assert variable is not None
     at = layout.globals.index(numbers.variable)
     block = layout.add("OpTypeStruct", *[numbers.number] * len(members), at=at)
     pointer = layout.add("OpTypePointer", kind, block, at=at + 1)
@@ -105,24 +108,15 @@ def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:
     for index, n in members.items():
         layout.annotations.append(Op("OpMemberDecorate", None, (block, n, "Offset", 4 * index)))
     at = layout.globals.index(numbers.variable)
-    layout.globals[at] = Op("OpVariable", numbers.variable.result, (pointer, kind))
+    layout.globals[at] = Op("OpVariable", variable, (pointer, kind))
     kept = ("DescriptorSet", "Binding") if kind == "Uniform" else ()
-    layout.annotations = [
-        op for op in layout.annotations if op.values[0] != numbers.variable.result or op.values[1] in kept
-    ]
+    layout.annotations = [op for op in layout.annotations if op.values[0] != variable or op.values[1] in kept]
     if kind == "PushConstant":
         layout.moves.pushed_words = numbers.place, 4 * numbers.words
     to_number = layout.type("OpTypePointer", kind, numbers.number)
     chosen = {index: layout.constant(n) for index, n in members.items()}
     for function in layout.functions:
-        function[:] = [
-            Op(op.name, op.result, (to_number, op.values[1], chosen[numbers.indices[op.result]]))
-            if op.result in numbers.indices
-            else Op(op.name, op.result, op.values[:2])
-            if op.name == "OpLoad" and op.values[1] in numbers.indices
-            else op
-            for op in function
-        ]
+        _read_elsewhere(function, numbers, to_number, variable, chosen)
 
 
 def _copied(layout: Layout, numbers: _Numbers) -> None:
@@ -132,6 +126,7 @@ def _copied(layout: Layout, numbers: _Numbers) -> None:
     array = layout.add("OpTypeArray", numbers.number, constants[len(chosen)])
     pointer = layout.add("OpTypePointer", "Private", array)
     variable = layout.add("OpVariable", pointer, "Private")
+    places = {index: constants[n] for index, n in chosen.items()}
     to_number = layout.type("OpTypePointer", "Private", numbers.number)
     in_buffer = layout.type("OpTypePointer", "StorageBuffer", numbers.number)
     if layout.version >= (1, 4):  # before, interfaces are inputs and outputs
@@ -140,24 +135,28 @@ def _copied(layout: Layout, numbers: _Numbers) -> None:
     assert numbers.variable.result is not None
     entries = {e.values[1] for e in layout.entry_points}
     for function in layout.functions:
-        function[:] = [
-            Op(op.name, op.result, (to_number, variable, constants[chosen[numbers.indices[op.result]]]))
-            if op.result in numbers.indices
-            else Op(op.name, op.result, op.values[:2])
-            if op.name == "OpLoad" and op.values[1] in numbers.indices
-            else op
-            for op in function
-        ]
+        _read_elsewhere(function, numbers, to_number, variable, places)
         if function[0].result not in entries:
             continue
         copies: list[Op] = []
-        for index, n in chosen.items():
+        for index in chosen:
             read, value, written = layout.id(), layout.id(), layout.id()
             copies += [
                 Op("OpAccessChain", read, (in_buffer, numbers.variable.result, zero, constants[index])),
                 Op("OpLoad", value, (numbers.number, read)),
-                Op("OpAccessChain", written, (to_number, variable, constants[n])),
+                Op("OpAccessChain", written, (to_number, variable, places[index])),
                 Op("OpStore", None, (written, value)),
             ]
         after = next(n for n, op in enumerate(function) if op.name not in _FIRST)
         function[after:after] = copies
+
+
+def _read_elsewhere(
+    function: list[Op], numbers: _Numbers, to_number: Id, variable: Id, chosen: Mapping[int, Id]
+) -> None:
+    """Let a function load the numbers from a variable, at the index chosen for each."""
+    for n, op in enumerate(function):
+        if op.result in numbers.indices:
+            function[n] = Op(op.name, op.result, (to_number, variable, chosen[numbers.indices[op.result]]))
+        elif op.name == "OpLoad" and op.values[1] in numbers.indices:
+            function[n] = Op(op.name, op.result, op.values[:2])
