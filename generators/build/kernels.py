@@ -24,6 +24,7 @@ from cts.generators.build.memory import (
     draw_far_stride,
     draw_read,
     draw_write,
+    tile_elements,
 )
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
@@ -269,9 +270,7 @@ class Kernel:
         else:
             offset = draw_read(choices, region, self.grid, alignment, extent)
         if number:
-            unit = aligned_elements(region, alignment)
-            tile = -(-extent // (unit * region.element_size)) * unit
-            offset = offset.plus(Varying(number * tile))
+            offset = offset.plus(Varying(number * tile_elements(region, alignment, extent)))
             region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         component = declared or region.type
         name, matrix = self.name("m"), self.type(component, rows, cols, use)
@@ -293,9 +292,8 @@ class Kernel:
 
     def _tiles(self, choices: Choices, region: Region, alignment: int, extent: int) -> Varying:
         """A place of its own for what each instance reads."""
-        unit = aligned_elements(region, alignment)
-        tile = -(-extent // (unit * region.element_size)) * unit
-        offset = Varying(draw_base(choices) * unit, self.grid.tiles(tile))
+        base = draw_base(choices) * aligned_elements(region, alignment)
+        offset = Varying(base, self.grid.tiles(tile_elements(region, alignment, extent)))
         region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         return offset
 

@@ -125,6 +125,12 @@ def aligned_elements(region: Region, alignment: int) -> int:
     return alignment // math.gcd(alignment, region.element_size)
 
 
+def tile_elements(region: Region, alignment: int, extent: int) -> int:
+    """The elements of the fewest `aligned_elements` that hold `extent` bytes, so that tiles of them are aligned too."""
+    unit = aligned_elements(region, alignment)
+    return -(-extent // (unit * region.element_size)) * unit
+
+
 @dataclass(frozen=True)
 class Lines:
     """The rows of a matrix in a region, or its columns: so many, of so many bytes each."""
@@ -188,10 +194,8 @@ def draw_write(
     With `skip_x`, instances along x share a place because the tensor layout keeps them apart.
     """
     unit = aligned_elements(region, alignment)
-    used = -(-region.size // (unit * region.element_size))
-    base = (used + draw_base(choices)) * unit
-    tile = -(-extent // (unit * region.element_size)) * unit
-    offset = Varying(base, grid.tiles(tile, skip_x=skip_x))
+    base = tile_elements(region, alignment, region.size) + draw_base(choices) * unit
+    offset = Varying(base, grid.tiles(tile_elements(region, alignment, extent), skip_x=skip_x))
     region.size = max(offset.range(grid)[1] * region.element_size + extent, region.size)
     return offset
 

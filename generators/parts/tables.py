@@ -11,7 +11,7 @@ from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, Matrix, Source
-from cts.generators.build.memory import FILL, Lines, Part, aligned_elements, draw_read
+from cts.generators.build.memory import FILL, Lines, Part, draw_read, tile_elements
 from cts.generators.build.operands import Varying
 from cts.generators.build.specials import draw_numbers
 from cts.generators.parts.expressions import Term
@@ -117,8 +117,7 @@ def _stored(kernel: Kernel, matrix: Matrix) -> str | None:
     region.workgroups = math.prod(kernel.dispatch.workgroups)
     lines = Lines.for_matrix(region, Order.RowMajor, matrix.component, matrix.rows, matrix.cols)
     stride = lines.unit * lines.dense
-    unit = aligned_elements(region, lines.alignment)
-    tile = -(-lines.extent(stride) // (unit * region.element_size)) * unit
+    tile = tile_elements(region, lines.alignment, lines.extent(stride))
     grid = replace(kernel.grid, x=1, y=1, z=1)
     own = Varying(0, grid.tiles(tile))
     size = own.range(grid)[1] * region.element_size + lines.extent(stride)
