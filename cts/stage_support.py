@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import Accumulation, Case, ControlBarrier, StorageClass
+from cts.model import Accumulation, Case, ControlBarrier, Scope, StorageClass
 from cts.stages import Stage
 
 
@@ -33,5 +33,5 @@ def lacking(case: Case, stage: Stage) -> Iterator[str]:
 def _of_workgroups(case: Case, where: str) -> Iterator[str]:
     if any(b.storage is StorageClass.Workgroup for b in case.buffers.values()):
         yield f"workgroup memory {where} (ST-003)"
-    if any(isinstance(i, ControlBarrier) for i in case.program):
+    if any(isinstance(i, ControlBarrier) and i.scope is Scope.Workgroup for i in case.program):
         yield f"a barrier of the workgroup {where} (ST-003)"

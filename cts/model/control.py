@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.instruction import BlockEnd, BlockStart, Instruction, Part
-from cts.model.operand import Int32, Operand, StorageClass
+from cts.model.operand import Int32, Operand, Scope, StorageClass
 from cts.model.types import Problem
 
 if TYPE_CHECKING:
@@ -347,12 +347,20 @@ def branches_of(program: Sequence[Instruction], i: int) -> tuple[list[int], int]
 
 
 class ControlBarrier(Instruction, frozen=True):
-    """OpControlBarrier of the workgroup that makes its memory accesses visible: no race across it (TA-044)."""
+    """OpControlBarrier of a scope that makes its memory accesses visible: no race across it (TA-044).
+
+    One of scope Subgroup orders accesses of one subgroup. Which invocations are one is known of programs with matrices
+    alone.
+    """
 
     opcode: ClassVar[str] = "OpControlBarrier"
     facts = ("TA-044",)
 
+    scope: Scope = Scope.Workgroup
+
     def check(self, names: Names) -> Iterator[Problem]:
+        if self.scope is Scope.Subgroup and names.case.dispatch.invocations is not None:
+            yield Problem("scope", "a barrier of the subgroup in a program of invocations", "scope Workgroup")
         if any(isinstance(block, (If, Else, Switch, BranchStart)) for block in names.open):
             yield Problem("", "a barrier under a condition", "barriers that every invocation reaches")
 

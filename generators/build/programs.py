@@ -29,6 +29,7 @@ from cts.model import (
     Loop,
     Merge,
     Operand,
+    Scope,
     Switch,
     SwitchMerge,
     TensorLayout,
@@ -121,9 +122,9 @@ class Program:
         merge = () if name is None else (SwitchMerge(id=name, branches=tuple(branches), default=default),)
         self.emit(EndSwitch(merge=merge))
 
-    def barrier(self) -> None:
-        """What the workgroup accessed before is visible behind it (TA-044)."""
-        self.emit(ControlBarrier())
+    def barrier(self, scope: Scope = Scope.Workgroup) -> None:
+        """What the scope's invocations accessed before is visible to them behind it (TA-044)."""
+        self.emit(ControlBarrier(scope=scope))
 
     def keep_only(self, first: int) -> None:
         """Drop the instructions before index `first` but for the layouts that later ones start from."""

@@ -29,6 +29,7 @@ from cts.model import (
     Operand,
     Order,
     PerElement,
+    Scope,
     Use,
 )
 
@@ -79,14 +80,18 @@ class Staging:
         return self._stored(matrix, place, other=other == 1)
 
     def _stored(self, matrix: Matrix, place: _Place, *, other: bool) -> Matrix:
-        """Store a matrix and, behind a barrier, load it, or with `other` what another instance has stored."""
+        """Store a matrix and, behind a barrier, load it, or with `other` what another instance has stored.
+
+        What the same subgroup loads may wait for itself alone.
+        """
         program, kernel = self.kernel.program, self.kernel
+        scope = Scope.Workgroup if other else kernel.scope
         program.emit(
             MatrixStore(
                 matrix=matrix.id, buffer=place.region.name, stride=place.stride, order=place.order, offset=place.own
             )
         )
-        program.barrier()
+        program.barrier(scope)
         name = kernel.name("m")
         program.emit(
             MatrixLoad(

@@ -1,14 +1,14 @@
 """Accesses to the same location (TA-044, TA-067, CV-019).
 
 Two accesses of one dispatch to one location, at least one of them a write, are a race unless they are of one
-workgroup and a ControlBarrier lies between them. Accumulations of one type may share a location, and
-nothing else in the dispatch; matrices and biases that are multiplied may not be written at all.
+workgroup and a ControlBarrier lies between them, or of one subgroup and a ControlBarrier of its scope. Accumulations of
+one type may share a location, and nothing else in the dispatch; matrices and biases that are multiplied may not be
+written at all.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,26 +23,32 @@ from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.arrays import I64
 from cts.reference.validity import vectors
 
-#: In place of a workgroup's index: no workgroup, and several.
+#: In place of the index of a workgroup or subgroup: none, and several.
 _NOBODY, _SEVERAL = -1, -2
+
+#: Who touches a component, for each kind of barrier: the index of a workgroup, and of a subgroup.
+_Owners = dict[Scope, npt.NDArray[np.int32]]
 
 
 class _Touched:
-    """Which step touched each byte of a buffer last, and in which workgroup."""
+    """Which step touched each byte of a buffer last, and in which workgroup and subgroup."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, scopes: Sequence[Scope]) -> None:
         padded = -(-size // 4) * 4
         self.step = np.full(padded, _NOBODY, np.int32)
-        self.workgroup = np.full(padded, _NOBODY, np.int32)
+        self.by = {scope: np.full(padded, _NOBODY, np.int32) for scope in scopes}
 
 
 class _Races:
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
         case = evaluation.case
-        self.workgroups = math.prod(case.dispatch.workgroups)
-        #: The last step that was a barrier, for each workgroup.
-        self.barrier = np.full(self.workgroups, _NOBODY, np.int32)
+        barriers = {i.scope for i in case.program if isinstance(i, ControlBarrier)}
+        #: Who can wait for whom, the workgroup first. Who is a subgroup matters only where one waits.
+        self.scopes = (Scope.Workgroup, *barriers - {Scope.Workgroup})
+        self.count = {scope: instances_of(case.dispatch, scope) for scope in self.scopes}
+        #: The last step that was a barrier of a scope, for each of its instances.
+        self.barrier = {scope: np.full(count, _NOBODY, np.int32) for scope, count in self.count.items()}
         stored = {access.buffer for _, access in evaluation.accesses if access.store and not access.accumulates}
         self._sizes = {name: case.buffers[name].size for name in stored}
         self._forget()
@@ -57,14 +63,22 @@ class _Races:
             for access in step.accesses:
                 if access.buffer in self.written and not access.accumulates:
                     yield from self._access(number, step, access)
-            if isinstance(self.evaluation.case.program[step.index], ControlBarrier):
-                active = self.evaluation.active_at(step.taken, Scope.Workgroup)
-                self.barrier[slice(None) if active is None else np.broadcast_to(active, (1, self.workgroups))[0]] = (
-                    number
-                )
+            instruction = self.evaluation.case.program[step.index]
+            if isinstance(instruction, ControlBarrier):
+                active = self.evaluation.active_at(step.taken, instruction.scope)
+                self.barrier[instruction.scope][slice(None) if active is None else active[0]] = number
 
     def _forget(self) -> None:
-        self.written, self.read = ({name: _Touched(size) for name, size in self._sizes.items()} for _ in range(2))
+        self.written, self.read = (
+            {name: _Touched(size, self.scopes) for name, size in self._sizes.items()} for _ in range(2)
+        )
+
+    def _owner(self, scope: Scope, instances: int, common: bool) -> npt.NDArray[np.int32]:
+        """The instance of a scope that makes an access, for each of the access's own instances."""
+        each = instances // self.count[scope]
+        if (common and self.count[scope] > 1) or each == 0:
+            return np.full((1, 1, 1, 1), _SEVERAL, np.int32)
+        return (np.arange(instances, dtype=np.int32) // each)[None, :, None, None]
 
     def _access(self, number: int, step: Step, access: Access) -> Iterator[Violation]:
         places, accessed = access.byte // access.unit, access.status == Status.OK
@@ -75,28 +89,31 @@ class _Races:
             places, accessed = np.broadcast_to(places, shape), np.broadcast_to(accessed, shape)
             yield from violations_of(stored_twice(self.evaluation, access))
         # Places that are the same in every instance are every workgroup's.
-        common = self.workgroups > 1 and places.shape[1] == 1 and accessed.shape[1] == 1
-        owner = np.arange(instances, dtype=np.int32) // (instances // self.workgroups)
-        owner = np.full((1, 1, 1, 1), _SEVERAL, np.int32) if common else owner[None, :, None, None]
-        each = np.broadcast_shapes(places.shape, accessed.shape, owner.shape)
+        common = places.shape[1] == 1 and accessed.shape[1] == 1
+        owner = {scope: self._owner(scope, instances, common) for scope in self.scopes}
+        each = np.broadcast_shapes(places.shape, accessed.shape, *(o.shape for o in owner.values()))
         chosen = np.broadcast_to(accessed, each)
-        touched, owners = np.broadcast_to(places, each)[chosen], np.broadcast_to(owner, each)[chosen]
+        touched = np.broadcast_to(places, each)[chosen]
+        owners = {scope: np.broadcast_to(o, each)[chosen] for scope, o in owner.items()}
         if access.unit != access.size:
             span = np.arange(access.size // access.unit)
-            touched, owners = (touched[:, None] + span).reshape(-1), np.repeat(owners, len(span))
+            touched = (touched[:, None] + span).reshape(-1)
+            owners = {scope: np.repeat(o, len(span)) for scope, o in owners.items()}
         for earlier, verb in ((self.written, "writes"), (self.read, "reads")):
             if verb == "writes" or access.store:
                 yield from self._clash(step, access, (touched, owners), earlier[access.buffer], verb)
         self._touch(number, access, (touched, owners))
 
     def _clash(
-        self, step: Step, access: Access, touching: tuple[I64, npt.NDArray[np.int32]], earlier: _Touched, verb: str
+        self, step: Step, access: Access, touching: tuple[I64, _Owners], earlier: _Touched, verb: str
     ) -> Iterator[Violation]:
         touched, owners = touching
         steps = earlier.step.reshape(-1, access.unit)[touched]
-        by = earlier.workgroup.reshape(-1, access.unit)[touched]
-        alone = (by == owners[:, None]) & (by >= 0)
-        clash = (steps >= 0) & ~(alone & (steps < self.barrier[np.maximum(owners, 0)][:, None]))
+        clash = steps >= 0
+        for scope, owner in owners.items():
+            by = earlier.by[scope].reshape(-1, access.unit)[touched]
+            alone = (by == owner[:, None]) & (by >= 0)
+            clash &= ~(alone & (steps < self.barrier[scope][np.maximum(owner, 0)][:, None]))
         if clash.any():
             row, col = np.argwhere(clash)[0]
             other = self.evaluation.steps[int(steps[row, col])].index
@@ -105,24 +122,26 @@ class _Races:
                 f"program[{step.index}].buffer",
                 f"{'writes' if access.store else 'reads'} byte {int(touched[row]) * access.unit} of {access.buffer!r}, "
                 f"which program[{other}] {verb}",
-                "other locations, another buffer, or a ControlBarrier between accesses of one workgroup",
+                "other locations, another buffer, or between accesses of one workgroup a ControlBarrier, of which one "
+                "of scope Subgroup orders those of one subgroup",
             )
 
-    def _touch(self, number: int, access: Access, touching: tuple[I64, npt.NDArray[np.int32]]) -> None:
+    def _touch(self, number: int, access: Access, touching: tuple[I64, _Owners]) -> None:
         touched, owners = touching
         into = (self.written if access.store else self.read)[access.buffer]
-        steps, by = into.step.reshape(-1, access.unit), into.workgroup.reshape(-1, access.unit)
-        if self.workgroups > 1:
-            known = by[touched]
-            first, last = np.full(len(by), self.workgroups, np.int32), np.full(len(by), _NOBODY, np.int32)
-            np.minimum.at(first, touched, owners)
-            np.maximum.at(last, touched, owners)
-            mixed = (first != last)[touched]
-            other = (known != _NOBODY) & (known != owners[:, None])
-            by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owners[:, None])
-        else:
-            by[touched] = 0
-        steps[touched] = number
+        for scope, owner in owners.items():
+            by = into.by[scope].reshape(-1, access.unit)
+            if self.count[scope] > 1:
+                known = by[touched]
+                first, last = np.full(len(by), self.count[scope], np.int32), np.full(len(by), _NOBODY, np.int32)
+                np.minimum.at(first, touched, owner)
+                np.maximum.at(last, touched, owner)
+                mixed = (first != last)[touched]
+                other = (known != _NOBODY) & (known != owner[:, None])
+                by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owner[:, None])
+            else:
+                by[touched] = 0
+        into.step.reshape(-1, access.unit)[touched] = number
 
 
 def races(evaluation: Evaluation) -> Iterator[Violation]:

@@ -42,10 +42,11 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         own = _varying_operand(instruction)
         path = None if own is None else f"program[{i}].{own}"
         used = [path, *(varying.get(name) for name in _uses(instruction))]
-        whole = isinstance(instruction, ControlBarrier) or _at_workgroup(evaluation, instruction)
+        barrier = isinstance(instruction, ControlBarrier) and instruction.scope is Scope.Workgroup
+        whole = barrier or _at_workgroup(evaluation, instruction)
         if whole:
             lanes = "subgroups" if evaluation.case.dispatch.invocations is None else "invocations"
-            what = "a barrier" if isinstance(instruction, ControlBarrier) else "a matrix of Workgroup scope"
+            what = "a barrier of the workgroup" if barrier else "a matrix of Workgroup scope"
             for operand in (*around, ended, *used):
                 if operand is not None and operand not in reported:
                     reported.add(operand)

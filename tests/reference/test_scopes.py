@@ -76,6 +76,7 @@ def test_a_trace_names_the_instances_of_either_scope() -> None:
     ("old", "new", "fact"),
     [
         ("  - {op: ControlBarrier}\n", "", "TA-044"),
+        ("  - {op: ControlBarrier}\n", "  - {op: ControlBarrier, scope: Subgroup}\n", "TA-044"),
         ("offset: {literal: 0, wg.x: 128}}", "offset: {literal: 0, wg.x: 128, sg: 8}}", "TA-071"),
         ("subgroups: 4", "subgroups: 3", "VK-025"),
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+
 import pytest
 
 from cts.driver import Status
@@ -9,6 +12,7 @@ from cts.drivers.interpreter import Interpreter
 from cts.job import ModuleJob
 from cts.model import initial_memory
 from cts.spirv.decode import Decoded, decode
+from cts.spirv.encode import Id
 from cts.spirv.forms import formed_job
 from cts.spirv.lower import module_job
 from cts.spirv.tools import validate
@@ -105,3 +109,30 @@ def test_all_together_and_with_others(name: str, seed: int) -> None:
         "ids",
     )
     both(name, *forms, seed=seed)
+
+
+def test_constants_of_matrices_are_written_in_other_words() -> None:
+    counts = Counter[str]()
+    for name, seed in product(("block_loads.program.multiplied", "block_loads.address.blocks_of_columns"), range(6)):
+        plain, job = both(name, "composites", seed=seed)
+        again = formed_job(job, ["composites"], seed + 1)
+        assert not validate(again.words)
+        counts["null"] += len(named(job, "OpConstantNull")) > len(named(plain, "OpConstantNull"))
+        counts["made"] += len(named(job, "OpCompositeConstruct")) > len(named(plain, "OpCompositeConstruct"))
+        counts["constant"] += len(named(again, "OpConstantComposite")) > len(named(job, "OpConstantComposite"))
+    assert all(counts[what] for what in ("null", "made", "constant")), counts
+
+
+def test_sized_arrays_lie_in_structures_and_arrays() -> None:
+    deepest = set()
+    for seed in range(12):
+        _, job = both("matrix_memory.workgroup.transposed_by_each_subgroup", "offsets", seed=seed)
+        deepest.add(max(len(i.values) - 2 for i in named(job, "OpAccessChain")))
+    assert deepest == {2, 3, 4}
+
+
+def test_a_barrier_of_the_subgroup_orders_its_own_accesses() -> None:
+    plain, _ = both("matrix_memory.workgroup.transposed_by_each_subgroup")
+    (scopes,) = {i.values[:2] for i in named(plain, "OpControlBarrier")[1:2]}
+    numbers = {i.result: i.values[1] for i in named(plain, "OpConstant")}
+    assert [numbers[s] for s in scopes if isinstance(s, Id)] == [3, 3]

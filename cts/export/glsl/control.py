@@ -218,6 +218,6 @@ def end_switch(_instruction: EndSwitch, shader: Shader) -> None:
 
 
 @write_instruction.register
-def control_barrier(_instruction: ControlBarrier, shader: Shader) -> None:
-    """Execution and memory of the workgroup."""
-    shader.line(f"{barrier(shader)}();")
+def control_barrier(instruction: ControlBarrier, shader: Shader) -> None:
+    """Execution and memory of the scope."""
+    shader.line(f"{barrier(shader, instruction.scope)}();")

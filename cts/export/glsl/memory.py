@@ -15,6 +15,7 @@ from cts.model import (
     MemoryInstruction,
     Pointer,
     PointerSelect,
+    Scope,
     StorageClass,
     StridedInstruction,
     VectorInstruction,
@@ -26,7 +27,7 @@ from cts.spirv import lower
 _ALIGNMENT = 16
 
 _BARRIER = """void NAME() {
-    controlBarrier(gl_ScopeWorkgroup, gl_ScopeWorkgroup, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
+    controlBarrier(SCOPE, SCOPE, gl_StorageSemanticsBuffer | gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }"""
 
@@ -160,9 +161,12 @@ def _copies(shader: Shader, *, into: bool) -> None:
         shader.line(f"{barrier(shader)}();")
 
 
-def barrier(shader: Shader) -> str:
-    """The function that orders the memory accesses of a workgroup."""
-    return shader.function(ControlBarrier, "workgroupBarrier", _BARRIER)
+def barrier(shader: Shader, scope: Scope = Scope.Workgroup) -> str:
+    """The function that orders the memory accesses of a scope."""
+    name = scope.name.lower()
+    return shader.function(
+        (ControlBarrier, scope), f"{name}Barrier", _BARRIER.replace("SCOPE", f"gl_Scope{scope.name}")
+    )
 
 
 def array_of(shader: Shader, name: str) -> str:

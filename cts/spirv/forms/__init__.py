@@ -49,6 +49,7 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "addresses": addresses.addresses,
     "constants": constants.constants,
     "specialized": constants.specialized,
+    "composites": constants.composites,
     "operands": accesses.operands,
     "untyped": untyped.untyped,
     "variables": values.variables,

@@ -101,3 +101,38 @@ def specialized(layout: Layout, random: np.random.Generator) -> None:
                 made += 1
                 op = Op(op.name, op.result, (*op.values[:place], result, *op.values[place + 1 :]))
             function[at] = op
+
+
+_COMPOSITES = ("OpTypeVector", "OpTypeCooperativeMatrixKHR", "OpTypeCooperativeVectorNV", "OpTypeVectorIdEXT")
+
+
+def composites(layout: Layout, random: np.random.Generator) -> None:
+    """Constants of vectors and matrices in other words: zeros are OpConstantNull, others are made where they are used.
+
+    What functions make of constants alone is a constant.
+    """
+    types = {op.result for op in layout.globals if op.name in _COMPOSITES}
+    zeros = {op.result for op in layout.globals if op.name == "OpConstant" and repr(op.values[1]) in ("0", "0.0")}
+    made: dict[Id, Op] = {}
+    for at, op in enumerate(layout.globals):
+        if op.name != "OpConstantComposite" or op.values[0] not in types or op.result is None:
+            continue
+        if zeros.issuperset(op.values[1:]) and random.random() < SHARE:
+            layout.globals[at] = Op("OpConstantNull", op.result, op.values[:1])
+        elif random.random() < SHARE:
+            made[op.result] = op
+    constants = {op.result for op in layout.globals if op.name in ("OpConstant", "OpConstantComposite")}
+    for function in layout.functions:
+        body: list[Op] = []
+        for op in function:
+            whole = op.name == "OpCompositeConstruct" and op.values[0] in types
+            if whole and constants.issuperset(op.values[1:]) and random.random() < SHARE:
+                layout.globals.append(Op("OpConstantComposite", op.result, op.values))
+                continue
+            if op.name not in ("OpPhi", "OpVariable"):
+                for old in dict.fromkeys(i for i in op.ids if i in made):
+                    new = layout.id()
+                    body.append(Op("OpCompositeConstruct", new, made[old].values))
+                    op = op.with_ids({old: new})
+            body.append(op)
+        function[:] = body

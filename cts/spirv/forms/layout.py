@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -48,6 +48,10 @@ class Op(NamedTuple):
     name: str
     result: Id | None
     values: tuple[Value, ...]
+
+    def with_ids(self, new: Mapping[Id, Id]) -> Op:
+        """The same of other ids; its result stays."""
+        return self._replace(values=tuple(new.get(v, v) if type(v) is Id else v for v in self.values))
 
     @property
     def ids(self) -> Iterator[Id]:
@@ -172,12 +176,6 @@ class Layout:
         """Other numbers for ids."""
         for section in self.sections:
             section[:] = [
-                Op(o.name, new[o.result] if o.result is not None else None, tuple(_renamed(o.values, new)))
-                for o in section
+                o.with_ids(new)._replace(result=new[o.result] if o.result is not None else None) for o in section
             ]
         self.bound = bound
-
-
-def _renamed(values: Iterable[Value], new: dict[Id, Id]) -> Iterator[Value]:
-    for value in values:
-        yield new[value] if type(value) is Id else value

@@ -17,8 +17,9 @@ ALIGNMENT = 16
 #: The most bytes before what a block had first, of a descriptor's buffer and of one that has an address.
 FURTHEST = {"StorageBuffer": 4 * WINDOW, "PhysicalStorageBuffer": 256}
 
-#: The share of buffers that begin earlier, and of runtime arrays that get a length.
-MOVED, SIZED = 0.8, 0.5
+#: The share of buffers that begin earlier, and of runtime arrays that get a length; of these, by how many more indices
+#: their elements are found: in a structure of their own, or in one that is alone in an array.
+MOVED, SIZED, DEEPER = 0.8, 0.5, (0, 0, 1, 2)
 
 _CHAINS = ("OpAccessChain", "OpInBoundsAccessChain")
 
@@ -175,6 +176,7 @@ class _Blocks:
         members += block.values
         last = self.declared.get(_id(block.values[-1]))
         array: Id | None = None
+        deeper = 0
         offset = self.offset(block.result, len(block.values) - 1)
         stride = self.decoration(_id(block.values[-1]), "ArrayStride")
         lengths = any(use.op.name == "OpArrayLength" for use in uses)
@@ -184,12 +186,13 @@ class _Blocks:
                 number = self.insert(anchor, "OpConstant", uint, length)
                 array = self.insert(anchor, "OpTypeArray", last.values[0], number)
                 self.copy_annotations(_id(block.values[-1]), array)
-                members[-1] = array
+                deeper = int(self.random.choice(DEEPER))
+                members[-1] = self.deeper(array, deeper, length * stride, anchor)
         made = self.insert(anchor, "OpTypeStruct", *members)
         self.copy_annotations(block.result, made, len(head), before)
         for n, (_, place) in enumerate(head):
             layout.annotations.append(Op("OpMemberDecorate", None, (made, n, "Offset", place)))
-        return _Changed(made, len(head), len(block.values) - 1, array)
+        return _Changed(made, len(head), len(block.values) - 1, array, deeper)
 
     def head(self, before: int, uint: Id, anchor: Op) -> list[tuple[Id, int]]:
         """Types and offsets of members that come before: some numbers, or arrays of them."""
@@ -205,6 +208,18 @@ class _Blocks:
     def array(self, uint: Id, length: int, anchor: Op) -> Id:
         made = self.insert(anchor, "OpTypeArray", uint, self.insert(anchor, "OpConstant", uint, length))
         self.layout.annotations.append(Op("OpDecorate", None, (made, "ArrayStride", 4)))
+        return made
+
+    def deeper(self, array: Id, levels: int, size: int, anchor: Op) -> Id:
+        """An array as the only member of a structure, and that as the only element of an array."""
+        made = array
+        if levels > 0:
+            made = self.insert(anchor, "OpTypeStruct", made)
+            self.layout.annotations.append(Op("OpMemberDecorate", None, (made, 0, "Offset", 0)))
+        if levels > 1:
+            one = self.insert(anchor, "OpConstant", self.layout.type("OpTypeInt", 32, 0), 1)
+            made = self.insert(anchor, "OpTypeArray", made, one)
+            self.layout.annotations.append(Op("OpDecorate", None, (made, "ArrayStride", size)))
         return made
 
     def can_be_sized(self, uses: Sequence[_Use], last: int) -> bool:
@@ -226,7 +241,8 @@ class _Blocks:
                 assert number is not None
                 if changed.array is not None and number == changed.last and not more:
                     type_ = self.layout.type("OpTypePointer", storage, changed.array)
-                values = (type_, pointer, self.like(_id(index), number + changed.head), *more)
+                between = [self.like(_id(index), 0)] * changed.deeper if number == changed.last else []
+                values = (type_, pointer, self.like(_id(index), number + changed.head), *between, *more)
             use.function[use.at] = Op(op.name, op.result, values)
 
     def number(self, index: Sequence[Value]) -> int | None:
@@ -288,12 +304,16 @@ class _Blocks:
 
 @dataclass(frozen=True)
 class _Changed:
-    """A block in place of another one: its type, how many members come first, the last of the others, its array."""
+    """A block in place of another one: its type, how many members come first, the last of the others, its array.
+
+    The array is found by `deeper` indices more.
+    """
 
     type: Id
     head: int
     last: int
     array: Id | None
+    deeper: int
 
 
 def _id(value: Value) -> Id:

@@ -382,21 +382,17 @@ def _used(ops: list[Op], renamed: dict[Id, Id], variables: list[Op]) -> Iterator
     for op in ops:
         if waiting is not None:
             # Between a value and what it has become only the instructions that lead it use the value.
-            yield _with(op, {k: v for k, v in renamed.items() if k != waiting})
+            yield op.with_ids({k: v for k, v in renamed.items() if k != waiting})
             if op.result == renamed[waiting]:
                 waiting = None
             continue
-        yield _with(op, renamed)
+        yield op.with_ids(renamed)
         if op.result in pending and op.result not in made:
             made.add(op.result)
             waiting = op.result
         if op.name == "OpLabel" and first:
             first = False
             yield from variables
-
-
-def _with(op: Op, renamed: dict[Id, Id]) -> Op:
-    return Op(op.name, op.result, tuple(renamed.get(v, v) if type(v) is Id else v for v in op.values))
 
 
 def _outlined(scope: Scope, op: Op, type_: Id) -> Op:

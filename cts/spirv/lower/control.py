@@ -24,6 +24,7 @@ from cts.model import (
     If,
     Loop,
     Return,
+    Scope,
     Switch,
     branches_of,
     exits_of,
@@ -33,7 +34,7 @@ from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.context import Lowering, Result
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.pointers import workgroup_scope
+from cts.spirv.lower.type_constants import word_of
 
 #: What a barrier orders: everything of the workgroup's memory and of the buffers.
 _SEMANTICS = ("AcquireRelease", "UniformMemory", "WorkgroupMemory", "MakeAvailable", "MakeVisible")
@@ -309,12 +310,12 @@ def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
 
 @lower_instruction.register
 def control_barrier(instruction: ControlBarrier, lowering: Lowering) -> None:
-    """Execution and memory of the workgroup."""
-    barrier(lowering)
+    """Execution and memory of the scope."""
+    barrier(lowering, instruction.scope)
 
 
-def barrier(lowering: Lowering) -> None:
+def barrier(lowering: Lowering, of: Scope = Scope.Workgroup) -> None:
     """OpControlBarrier after which accesses of other invocations before it are seen (CM-012, TA-044)."""
-    scope = workgroup_scope(lowering)
+    scope = lowering.constant(word_of(of))
     semantics = sum(grammar().value("MemorySemantics", name) for name in _SEMANTICS)
     lowering.module.op("OpControlBarrier", scope, scope, lowering.constant(semantics))

@@ -80,8 +80,10 @@ class Access:
         self._instances = instances
         self._first = np.arange(instances.count) % case.dispatch.subgroups == 0
         #: Memory as the first subgroup of a workgroup sees it, where a bug makes that another one.
-        late = self._bug in (flow.BARRIER_IGNORED, m.WORKGROUP_LOAD_EARLY)
+        late = self._bug in (flow.BARRIER_IGNORED, flow.SUBGROUP_BARRIER_IGNORED, m.WORKGROUP_LOAD_EARLY)
         self._stale = {name: data.copy() for name, data in memory.items()} if late else None
+        #: Whether the last barrier was one of the subgroup.
+        self.behind_subgroup_barrier = False
         #: Memory as callbacks see it, where a bug makes that what it was at first.
         before = self._bug == c.TABLE_READ_BEFORE
         self._before = {name: data.copy() for name, data in memory.items()} if before else None
@@ -269,7 +271,9 @@ class Access:
     def read(self, buffer: str, addresses: Addresses, objects: Matrix, clamp: Registers, result: Matrix) -> None:
         """Fill the registers of `result`: from memory, from `objects`, or with the clamp values (instances,)."""
         of_subgroups = result.instances == len(self._first)
-        if self._stale is not None and self._bug == m.WORKGROUP_LOAD_EARLY and not of_subgroups:
+        early = self._bug == m.WORKGROUP_LOAD_EARLY and not of_subgroups
+        early = early or (self._bug == flow.SUBGROUP_BARRIER_IGNORED and self.behind_subgroup_barrier)
+        if self._stale is not None and early:
             self._read(self._stale, buffer, addresses, objects, clamp, result)
             return
         self._read(self.memory, buffer, addresses, objects, clamp, result)

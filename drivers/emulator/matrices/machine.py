@@ -131,7 +131,8 @@ class Machine:
             case PointerSelect():
                 self._access.select(i.id, i.condition, i.a, i.b)
             case ControlBarrier():
-                pass  # every subgroup's accesses so far have been performed
+                # Every subgroup's accesses so far have been performed.
+                self._access.behind_subgroup_barrier = i.scope is Scope.Subgroup
             case MatrixLoadTensor() | MatrixLoad():
                 if not self._hoisted(i.id):
                     self._flow.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))

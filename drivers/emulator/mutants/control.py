@@ -54,6 +54,9 @@ SWITCH_ASSUMES_A_MATCH = control(
 BARRIER_IGNORED = control(
     "barrier-ignored", "the first subgroup does not see behind a barrier what others wrote before it"
 )
+SUBGROUP_BARRIER_IGNORED = control(
+    "subgroup-barrier-ignored", "a load behind a barrier of the subgroup sees memory as it was at first"
+)
 MUL_ADD_IN_PLACE = control("mul-add-in-place", "MulAdd overwrites C, which later instructions still need")
 PER_ELEMENT_IN_PLACE = control(
     "per-element-in-place", "a per-element operation overwrites its source, which later instructions still need"

@@ -1,18 +1,17 @@
-"""Compile the shaders of ncnn that have cooperative matrices: `python bench/ncnn_modules.py PATH --modules DIR`.
+"""The shaders of ncnn that have cooperative matrices.
 
-PATH is a git repository of ncnn. Its shaders are text without types, for which src/gpu.cpp has definitions by options;
-those of float16 storage and float32 arithmetic are taken from there. Nothing of it is kept but the modules.
+They are text without types, for which src/gpu.cpp has definitions by options; those of float16 storage and float32
+arithmetic are taken from there.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from cts.export.glsl.compiler import compiled
+from public_modules.made import Made, Sources, Tools
 
 #: Options of ncnn that hold; all others do not.
 OPTIONS = (
@@ -71,33 +70,14 @@ def written(shader: str, activation: str, macros: list[tuple[str, str]]) -> str:
     return "\n".join([head + version, *said, activation.replace("#version 450", ""), rest])
 
 
-def main() -> int:
-    """Compile, and say how many."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--modules", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--glslang", default="glslang", metavar="COMMAND")
-    given = parser.parse_args()
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", given.path, *words], capture_output=True, text=True, check=True).stdout
-
-    macros = definitions(git("show", "HEAD:src/gpu.cpp"))
-    activation = git("show", f"HEAD:{SHADERS}/vulkan_activation.comp")
-    given.modules.mkdir(parents=True, exist_ok=True)
-    shaders = {}
-    for name in git("ls-tree", "--name-only", "HEAD", f"{SHADERS}/").split():
-        if name.endswith("_cm.comp") and "coopMatMulAdd" in (shader := git("show", f"HEAD:{name}")):
-            shaders[Path(name).stem] = written(shader, activation, macros)
-    failed = []
-    for name, made in zip(shaders, compiled(given.glslang, shaders.values(), 2), strict=True):
-        if made.words is None:
-            failed.append(name)
-        else:
-            (given.modules / f"{name}.spv").write_bytes(made.words.tobytes())
-    print(f"{len(list(given.modules.glob('*.spv')))} modules; not compiled: {', '.join(failed) or 'none'}")
-    return int(bool(failed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def modules(sources: Sources, tools: Tools) -> Iterator[Made]:
+    """Every shader that multiplies matrices."""
+    macros = definitions(sources.text("src/gpu.cpp"))
+    activation = sources.text(f"{SHADERS}/vulkan_activation.comp")
+    shaders = {
+        Path(name).stem: written(shader, activation, macros)
+        for name in sources.names(SHADERS)
+        if name.endswith("_cm.comp") and "coopMatMulAdd" in (shader := sources.text(name))
+    }
+    for name, made in zip(shaders, compiled(tools.glslang, shaders.values(), 2), strict=True):
+        yield Made(name, None if made.words is None else made.words.tobytes(), made.message)
