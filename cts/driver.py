@@ -52,11 +52,15 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """What ended a run, for programs: `code` is one of few words, `where` the instruction where it is known."""
+    """What ended a run, for programs: `code` is one of few words, `where` the instruction where it is known.
+
+    `beyond` is a memory, such as "buffer 'b'", and how many bytes an access outside it asked for, where that is known.
+    """
 
     code: str
     what: str
     where: str = ""
+    beyond: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,25 @@ from msgspec import Struct
 
 from cts.dispatch.elements import ElementType
 from cts.dispatch.types import Declarations, Type, Types
+from cts.spirv.constant_operations import computed, signed_number
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
 from cts.spirv.encode import Id
+
+#: Types with sizes that constants give: from which operand to which these stand.
+_SIZED = {
+    "OpTypeArray": (1, 2),
+    "OpTypeCooperativeMatrixKHR": (2, 4),
+    "OpTypeCooperativeVectorNV": (1, 2),
+    "OpTypeVectorIdEXT": (1, 2),
+}
+
+
+class Extent(Struct, frozen=True):
+    """A size that specialization constants decide, by their SpecIds; 0 where it is not known."""
+
+    value: int
+    of_matrix: bool
+    spec_ids: frozenset[int]
 
 
 class Resource(Struct, frozen=True):
@@ -123,6 +140,8 @@ class Reader:
         self._decorations: dict[Id, dict[str, object]] = {}
         self._read_only_members: dict[Id, set[int]] = {}
         self._constants: list[tuple[Id, SpecConstant]] = []
+        self._computed: list[Decoded] = []
+        self._type_of: dict[Id, Id] = {}
         self._composites: dict[Id, list[Id]] = {}
         self._variables: list[Decoded] = []
         self._modes: dict[Id, Decoded] = {}
@@ -180,6 +199,8 @@ class Reader:
         v = i.values
         if i.name.startswith("OpType"):
             self.declared.types[result] = i
+        elif v and isinstance(v[0], Id):
+            self._type_of[result] = v[0]
         if i.name == "OpTypeBool":
             self.scalars[result] = SpecConstant("bool", 32)
         elif i.name == "OpTypeInt":
@@ -188,6 +209,10 @@ class Reader:
             self.scalars[result] = SpecConstant("float", _int(v[0]))
         elif i.name in ("OpConstant", "OpSpecConstant") and isinstance(v[1], int):
             self.declared.numbers[result] = v[1]
+        elif i.name in ("OpConstantTrue", "OpSpecConstantTrue", "OpConstantFalse", "OpSpecConstantFalse"):
+            self.declared.numbers[result] = int(i.name.endswith("True"))
+        elif i.name == "OpSpecConstantOp":
+            self._computed.append(i)
         elif i.name in ("OpConstantComposite", "OpSpecConstantComposite"):
             self._composites[result] = [id_ for id_ in v[1:] if isinstance(id_, Id)]
         if i.name in ("OpSpecConstant", "OpSpecConstantTrue", "OpSpecConstantFalse") and v[0] in self.scalars:
@@ -206,9 +231,23 @@ class Reader:
                 raise DecodeError(f"entry point {name!r} is {function!r}, and the module has no such function")
 
     @property
+    def has_matrices(self) -> bool:
+        """Whether the module declares cooperative matrices: workgroups are then of whole subgroups (VK-026)."""
+        return any(i.name == "OpTypeCooperativeMatrixKHR" for i in self.declared.types.values())
+
+    @property
     def spec_constants(self) -> dict[int, SpecConstant]:
-        """The scalar specialization constants by SpecId."""
-        return {spec_id: c for id_, c in self._constants if (spec_id := self._spec_id(id_)) is not None}
+        """The scalar specialization constants by SpecId: of several with one SpecId the first."""
+        return {spec_id: constants[0] for spec_id, constants in self.by_spec_id.items()}
+
+    @property
+    def by_spec_id(self) -> dict[int, list[SpecConstant]]:
+        """The same, all that have a SpecId. Front ends give one to a workgroup's size and to a constant alike."""
+        found: dict[int, list[SpecConstant]] = {}
+        for id_, constant in self._constants:
+            if (spec_id := self._spec_id(id_)) is not None:
+                found.setdefault(spec_id, []).append(constant)
+        return found
 
     def _spec_id(self, id_: Id) -> int | None:
         found = self._decorations.get(id_, {}).get("SpecId")
@@ -216,11 +255,7 @@ class Reader:
 
     def interface(self, constants: Mapping[int, bytes]) -> Interface:
         """What the module declares when it is specialized by constants: their bytes by SpecId."""
-        numbers = dict(self.declared.numbers)
-        for id_, constant in self._constants:
-            spec_id = self._spec_id(id_)
-            if spec_id is not None and spec_id in constants and constant.kind in ("int", "uint"):
-                numbers[id_] = int.from_bytes(constants[spec_id], "little", signed=constant.kind == "int")
+        numbers = self._numbers(constants)
         types = Types(self.declared, numbers)
         found = Interface(
             self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
@@ -241,6 +276,69 @@ class Reader:
                 found.others[i.result] = self._label(i.result)
         found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
         return found
+
+    def _numbers(self, constants: Mapping[int, bytes]) -> dict[Id, int]:
+        """All integers and booleans that are constant under a specialization, those computed from others included."""
+        numbers = dict(self.declared.numbers)
+        for id_, constant in self._constants:
+            spec_id = self._spec_id(id_)
+            if spec_id is not None and spec_id in constants and constant.kind != "float":
+                numbers[id_] = int.from_bytes(constants[spec_id], "little", signed=constant.kind == "int")
+        for i in self._computed:
+            value = self._value(i, numbers)
+            if value is not None and i.result is not None:
+                numbers[i.result] = value
+        return numbers
+
+    def _value(self, i: Decoded, numbers: Mapping[Id, int]) -> int | None:
+        """What an OpSpecConstantOp gives; None where it is no number or not known."""
+        name, operands = str(i.values[1]), i.values[2:]
+        if name == "OpCompositeExtract":
+            parts = self._composites.get(_id(operands[0]), [])
+            index = operands[1] if len(operands) == 2 and isinstance(operands[1], int) else len(parts)
+            return numbers.get(parts[index]) if index < len(parts) else None
+        known = [(numbers[v], self._width(v)) for v in operands if isinstance(v, Id) and v in numbers]
+        type_ = self.scalars.get(_id(i.values[0]))
+        if len(known) < len(operands) or type_ is None or type_.kind == "float":
+            return None
+        value = computed(name, known, type_.width)
+        return signed_number(value, type_.width) if value is not None and type_.kind == "int" else value
+
+    def _width(self, constant: Id) -> int:
+        """Bits of an integer constant; booleans count as 32."""
+        type_ = self._type_of.get(constant)
+        return self.scalars[type_].width if type_ in self.scalars else 32
+
+    def sizes(self, constants: Mapping[int, bytes]) -> list[Extent]:
+        """Every size of an array, matrix, vector or workgroup that a specialization may change."""
+        numbers = self._numbers(constants)
+        sized = [
+            (i.name == "OpTypeCooperativeMatrixKHR", v)
+            for i in self.declared.types.values()
+            if i.name in _SIZED
+            for v in i.values[slice(*_SIZED[i.name])]
+        ]
+        sized += [
+            (False, v) for mode in self._modes.values() if mode.values[1] == "LocalSizeId" for v in mode.values[2:]
+        ]
+        found = []
+        for of_matrix, id_ in sized:
+            behind = self._behind(id_) if isinstance(id_, Id) else frozenset()
+            if behind and isinstance(id_, Id):
+                found.append(Extent(numbers.get(id_, 0), of_matrix, behind))
+        return found
+
+    def _behind(self, id_: Id) -> frozenset[int]:
+        """The SpecIds that a constant depends on."""
+        computed_of = {i.result: i.values[2:] for i in self._computed}
+        waiting, seen = [id_], set[Id]()
+        while waiting:
+            id_ = waiting.pop()
+            if id_ not in seen:
+                seen.add(id_)
+                waiting += [v for v in computed_of.get(id_, ()) if isinstance(v, Id)]
+                waiting += self._composites.get(id_, [])
+        return frozenset(s for c, _ in self._constants if c in seen and (s := self._spec_id(c)) is not None)
 
     def _held(self, variable: Decoded) -> Id | None:
         """The type of what a variable holds; None where it does not say."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cts.dispatch.elements import ElementType
-from cts.dispatch.interface import Interface, Resource, Size, SpecConstant, read
+from cts.dispatch.fitting import ELEMENTS, Choices, chosen, fitted, given
+from cts.dispatch.interface import Reader, Resource, Size, read
 from cts.dispatch.model import MAX_BUFFER_BYTES
-from cts.dispatch.types import Array, Pointer, Scalar, Struct, Type, extents, one_element, runtime_array
+from cts.dispatch.types import Array, Pointer, Scalar, Struct, Type, extents, one_element, runtime_array, unknown_parts
 from cts.dispatch.words import load_words
 from cts.errors import BadInput
 from cts.plain_yaml import flow
 from cts.spirv.decode import DecodeError
 from cts.spirv.encode import Id
-
-#: Elements of a runtime array: enough for what one workgroup of most modules does.
-_ELEMENTS = 4096
 
 #: How many values of one array are written out, and of one buffer altogether; the others are zeros.
 _WRITTEN, _OF_BUFFER = 16, 1000
@@ -31,22 +29,28 @@ _DESCRIPTORS = 4
 def template(module: Path, output: Path | None = None) -> str:
     """The text of a dispatch file for a module, to be written to `output` or into the working directory.
 
-    Raises BadInput.
+    What the module leaves open is chosen so that it runs (`cts.dispatch.fitting`). Raises BadInput.
     """
     words = load_words(module, "--template")
     try:
-        declared = read(words).interface({})
+        reader = read(words)
     except DecodeError as e:
         raise BadInput("module-invalid", str(e), str(module), "a whole, valid SPIR-V module") from e
-    if not declared.entry_points:
+    if not reader.interface({}).entry_points:
         raise BadInput("template", "the module has no GLCompute entry point", str(module), "a compute shader")
-    path = str(module) if output is None else os.path.relpath(module, output.parent)
-    return "\n".join(_Template(declared, path).lines()) + "\n"
+    choices = fitted(lambda c: _text(reader, str(module.absolute()), c), chosen(reader))
+    return _text(reader, str(module) if output is None else os.path.relpath(module, output.parent), choices)
+
+
+def _text(reader: Reader, path: str, choices: Choices) -> str:
+    return "\n".join(_Template(reader, path, choices).lines()) + "\n"
 
 
 class _Template:
-    def __init__(self, module: Interface, path: str) -> None:
-        self.module, self.path = module, path
+    def __init__(self, reader: Reader, path: str, choices: Choices) -> None:
+        known = reader.spec_constants
+        module = reader.interface({s: given(known[s], value) for s, value in choices.constants.items()})
+        self.module, self.path, self.choices = module, path, choices
         self.entry = next(iter(module.entry_points))
         self.names: set[str] = set()
         #: Buffers behind pointers: what their address is called, and what lies there.
@@ -56,8 +60,10 @@ class _Template:
 
     def lines(self) -> Iterator[str]:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
-        yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros and'
-        yield f"# lengths {_ELEMENTS}. Where that is too few, `--driver interpreter` says which buffer ends too early."
+        yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros,'
+        yield "# and lengths such that one workgroup stays within them."
+        for said in self.choices.said:
+            yield f"# Assumed: {said}."
         yield f"module: {flow(self.path)}"
         yield from self.entry_point()
         yield from self.workgroups()
@@ -95,15 +101,19 @@ class _Template:
         sizes = self.module.local_sizes[self.entry]
         said = " x ".join(_extent(size) for size in sizes)
         yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {said} invocations"
-        yield "# subgroup_size: 32  # where the module needs this one; full_subgroups: true where none may be smaller"
+        size = self.choices.subgroup_size
+        yield (
+            f"{'# ' * (size is None)}subgroup_size: {size or 32}  "
+            "# where the module needs this one; full_subgroups: true where none may be smaller"
+        )
 
     def spec_constants(self) -> Iterator[str]:
-        known = {id_: c for id_, c in sorted(self.module.spec_constants.items()) if _fits(c)}
-        if known:
-            yield "spec_constants:  # the module's own defaults"
-        for id_, constant in known.items():
+        if self.choices.constants:
+            yield "spec_constants:  # where nothing is assumed, the module's own defaults"
+        for id_, value in sorted(self.choices.constants.items()):
+            constant = self.module.spec_constants[id_]
             name = f" {constant.name}" if constant.name else ""
-            yield f"  {id_}: {_number(constant)}  # {constant}{name}"
+            yield f"  {id_}: {flow(value)}  # {constant}{name}"
 
     def push_constants(self) -> Iterator[str]:
         pushed = self.module.pushed(self.entry)
@@ -137,21 +147,25 @@ class _Template:
         shape = extents(type_) if type_ is not None and element is not None else None
         if pointed and isinstance(type_, Scalar):
             shape = (None,)  # a pointer to a number is as often one to the first of several
-        if type_ is None:
-            yield f"    {{type: uint32, shape: [{_ELEMENTS}], fill: 0}}  # fill in: type, shape and contents"
+        size = self.choices.sizes.get(name, 0)
+        if type_ is None or unknown_parts(type_):
+            count = max(size, 4 * ELEMENTS, type_.size if type_ is not None else 0)
+            yield f"    {{type: uint8, shape: [{count}], fill: 0}}  # fill in: type, shape and contents"
         elif element is not None and shape is not None:
-            extents_ = [_ELEMENTS if n is None else n for n in shape] or [1]
+            inner = element.size * math.prod(n for n in shape if n is not None)
+            extents_ = [max(ELEMENTS, -(-size // inner)) if n is None else n for n in shape] or [1]
             what = "how many, and the contents" if None in shape else "the contents"
             yield f"    {{type: {element.value}, shape: {extents_}, fill: 0}}  # fill in: {what}"
         else:
-            yield from self.members(name, type_)
+            yield from self.members(name, type_, size)
 
-    def members(self, name: str, type_: Type) -> Iterator[str]:
-        """A buffer of structures, or with gaps: by members."""
+    def members(self, name: str, type_: Type, size: int) -> Iterator[str]:
+        """A buffer of structures, or with gaps: by members; of at least so many bytes where it may have any."""
         self.left = _OF_BUFFER
         last = runtime_array(type_)
-        if last is not None and last.stride * _ELEMENTS <= MAX_BUFFER_BYTES:
-            yield f"    shape: [{_ELEMENTS}]  # fill in: the length of the runtime array"
+        if last is not None and last.stride * ELEMENTS <= MAX_BUFFER_BYTES:
+            count = max(ELEMENTS, -(-size // last.stride)) if last.stride else ELEMENTS
+            yield f"    shape: [{count}]  # fill in: the length of the runtime array"
         yield "    # fill in; members and elements that are left out are zeros"
         if isinstance(type_, Struct) and len(type_.members) > 1:
             yield "    members:"
@@ -217,14 +231,6 @@ class _Template:
 def _extent(size: Size) -> str:
     value = "?" if size.value is None else str(size.value)
     return value if size.spec_id is None else f"{value} (SpecId {size.spec_id})"
-
-
-def _fits(constant: SpecConstant) -> bool:
-    return constant.kind == "bool" or str(constant) in ElementType.__members__
-
-
-def _number(constant: SpecConstant) -> str:
-    return flow(constant.default)
 
 
 def _declared(type_: Type | None, depth: int = 0) -> str:

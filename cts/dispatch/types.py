@@ -220,6 +220,16 @@ def one_element(type_: Type) -> ElementType | None:
     return found.pop() if len(found) == 1 else None
 
 
+def unknown_parts(type_: Type | None, depth: int = 0) -> bool:
+    """Whether a type, or part of one, is none that is known here."""
+    match type_:
+        case Array() if depth <= _DEEPEST:
+            return unknown_parts(type_.of, depth + 1)
+        case Struct() if depth <= _DEEPEST:
+            return any(unknown_parts(m.type, depth + 1) for m in type_.members)
+    return type_ is None
+
+
 def extents(type_: Type) -> tuple[int | None, ...] | None:
     """The shape of a type as an array of scalars without gaps, None for the extent of a runtime array; else None.
 

@@ -99,7 +99,8 @@ def _of(names: Container[str], outcome: Outcome) -> Outcome:
 
 
 def _failed(problem: Problem, trace: list[str]) -> Outcome:
-    fault = Fault(problem.code, problem.what, problem.where)
+    beyond = getattr(problem, "beyond", None)
+    fault = Fault(problem.code, problem.what, problem.where, beyond)
     return Outcome(problem.status, detail=str(problem), fault=fault, trace=tuple(trace))
 
 

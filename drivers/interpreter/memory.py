@@ -171,6 +171,7 @@ class AddressSpace:
             raise OutOfBounds(
                 f"{size} bytes at address {_hex(address)}, offset {offset} of {segment.name}, which has {segment.size}",
                 index // (addresses.size // len(addresses)),
+                (segment.name, int(inside[wrong].max()) + size) if offset >= 0 else None,
             )
         return segment, places, wrong
 

@@ -68,14 +68,18 @@ class OutOfMemory(Problem):
 
 
 class OutOfBounds(Problem):
-    """An access outside what it may access. `index` is the first wrong address's place along the first axis."""
+    """An access outside what it may access. `index` is the first wrong address's place along the first axis.
+
+    `beyond` is the name of the memory, and how many bytes it would have to have.
+    """
 
     status = Status.CRASH
     code = "out-of-bounds"
 
-    def __init__(self, what: str, index: int | None = None) -> None:
+    def __init__(self, what: str, index: int | None = None, beyond: tuple[str, int] | None = None) -> None:
         super().__init__(what)
         self.index = index
+        self.beyond = beyond
 
 
 class RunAway(Problem):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cts.drivers.vulkan import descriptors
 from cts.drivers.vulkan.components import Component
-from cts.drivers.vulkan.constant_operations import OPERATIONS, SIGNED_OPERATIONS, signed_number
+from cts.spirv.constant_operations import computed
 from cts.drivers.vulkan.module_facts import (
     Facts,
     Matrix,
@@ -209,23 +209,16 @@ class _Reader:
         if name == "OpCompositeExtract":
             self.extracted(i)
             return
-        operation = OPERATIONS.get(name) or SIGNED_OPERATIONS.get(name)
-        operands = [self.operand(v, name in SIGNED_OPERATIONS) for v in i.values[2:]]
-        if operation is not None and None not in operands:
-            self.define(i, operation(*operands) & ((1 << self.width(i.result)) - 1))
+        known = [(self.constants[v], self.width(v)) for v in i.values[2:] if isinstance(v, Id) and v in self.constants]
+        value = computed(name, known, self.width(i.result)) if len(known) == len(i.values) - 2 else None
+        if value is not None:
+            self.define(i, value)
 
     def width(self, constant: object) -> int:
         """Bits of an integer constant; booleans and what has no type here count as 32."""
         kind = self.types.get(constant) if isinstance(constant, Id) else None
         component = self.components.get(kind) if kind is not None else None
         return component.width if component is not None else 32
-
-    def operand(self, value: object, signed: bool) -> int | None:
-        """A constant as an operation reads it, or None where it is not known."""
-        if not isinstance(value, Id) or value not in self.constants:
-            return None
-        width = self.width(value)
-        return signed_number(self.constants[value], width) if signed else self.constants[value] & ((1 << width) - 1)
 
     def extracted(self, i: Decoded) -> None:
         """A part of a constant composite."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def signed_number(value: int, width: int) -> int:
@@ -14,6 +14,16 @@ def signed_number(value: int, width: int) -> int:
 def _quotient(a: int, b: int) -> int:
     """Rounded towards zero."""
     return (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
+
+
+def computed(name: str, operands: Sequence[tuple[int, int]], width: int) -> int | None:
+    """What an operation makes of integers, each with its bits, in `width` bits; None for one that is not known here."""
+    signed = name in SIGNED_OPERATIONS
+    operation = SIGNED_OPERATIONS.get(name) or OPERATIONS.get(name)
+    if operation is None:
+        return None
+    read = [signed_number(v, w) if signed else v & ((1 << w) - 1) for v, w in operands]
+    return operation(*read) & ((1 << width) - 1)
 
 
 #: Of unsigned operands.
