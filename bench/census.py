@@ -1,8 +1,8 @@
 """What real modules do that no generated module does: `python bench/census.py DIR [--max-examples N] [--write]`.
 
 DIR has SPIR-V modules as others ship or compile them, a folder for each source. With --write the list goes into
-docs/census.md, each line with the reason for which it is there. ggml's modules come
-from `bench/real_software.py PATH --modules DIR/ggml --compile-only`, ncnn's from `bench/ncnn_modules.py`.
+docs/census.md, each line with the reason for which it is there. Most modules come from `bench/families.py`, ggml's
+from `bench/real_software.py PATH --modules DIR/ggml --compile-only`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ REASONS = (
      "Operands that are read at run time come from a storage buffer, none from other memory yet."),
     (r"SubgroupLocalInvocationId|NumSubgroups|NumWorkgroups|SubgroupSize|GlobalInvocationId",
      "Not a coordinate that operands are made of yet."),
-    (r"execution scope 3", "Barriers of a subgroup: cases have those of a workgroup alone."),
+    (r"CompositeExtract", "A single component is copied; arithmetic and comparisons are of whole vectors."),
+    (r"CompositeConstruct", "Constants are drawn in this place; one that is made where it is used is rare."),
+    (r"F?S?Rem|Mod", "Remainders are drawn, and rare before or behind this instruction."),
+    (r"FConvert", "Conversions are drawn, and rare before or behind this instruction without a change of use."),
+    (r"ConstantNull: to Variable", "An initialiser: forms of modules store to variables."),
     (r"layout specialized", "The layout of a load is a literal."),
     (r"in a condition|in a loop", "In no block of this kind yet."),
     (r".*", "Rare in the sample, or not chained so yet."),

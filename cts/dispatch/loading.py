@@ -28,7 +28,7 @@ from cts.dispatch.model import (
     Source,
     binding_of,
 )
-from cts.dispatch.opaque import BadConversion, conversions, memories
+from cts.dispatch.opaque import BadConversion, conversions, hidden, memories
 from cts.dispatch.reading import Text, read
 from cts.dispatch.sources import BadSource, Defaults, elements
 from cts.dispatch.tolerances import Tolerance
@@ -143,6 +143,12 @@ class _Loader:
             opaque = memories(matrices)
         except BadConversion as e:
             raise self.text.bad(str(e), e.steps, e.remedy) from e
+        kept = hidden(converted) - matrices.keys()
+        for name in (*file.outputs, *file.expected):
+            if name in kept:
+                what = f"{name!r} holds a matrix that only the driver understands"
+                field = "outputs" if name in file.outputs else "expected"
+                raise self.text.bad(what, (field,), "a buffer that a conversion with `after: true` fills from it")
         job = ModuleJob(
             words=words,
             workgroups=file.dispatch,
@@ -165,8 +171,9 @@ class _Loader:
         expected = {name: self.wanted(name, e, initial[name]) for name, e in file.expected.items()}
         outputs = tuple(dict.fromkeys((*file.outputs, *file.expected)))
         return Dispatch(
-            self.path, self.text.case, job, initial, outputs, frozenset(file.ignore), expected, tuple(self.remarks)
-        )
+            self.path, self.text.case, job, initial, outputs, frozenset({*file.ignore, *kept}), expected,
+            tuple(self.remarks),
+        )  # fmt: skip
 
     def entry(self, module: Interface) -> str:
         known = ", ".join(map(repr, module.entry_points))

@@ -175,13 +175,14 @@ class PushConstants(_Data, frozen=True):
 class Side(_Data, frozen=True):
     """A matrix of a conversion: in buffer `of` at byte `offset`, `stride` bytes between its rows or columns.
 
-    Of a matrix in an optimal layout `of` says it all. Others have the buffer's type, are row-major and without gaps
-    where nothing else is said.
+    Of a buffer that is a matrix in an optimal layout `of` says it all. Others have the buffer's type, are row-major and
+    without gaps where nothing else is said. In an optimal layout the matrix takes as many bytes of the buffer as the
+    driver says, and the buffer is not compared.
     """
 
     of: str
     component: ElementType | None = None
-    layout: Literal["RowMajor", "ColumnMajor"] | None = None
+    layout: Literal["RowMajor", "ColumnMajor", "InferencingOptimal", "TrainingOptimal"] | None = None
     offset: Offset = 0
     stride: Annotated[int, Meta(ge=1, le=2**40)] | None = None
 

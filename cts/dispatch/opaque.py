@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -89,8 +89,18 @@ def _region(
     component = _component(side.component or type_, steps)
     layout = side.layout or "RowMajor"
     rows, cols = shape
+    if layout.endswith("Optimal"):
+        if side.stride:
+            raise BadConversion(f"a stride in {layout} layout", (*steps, "stride"), "no stride: the driver's own")
+        return MatrixRegion(side.of, component.descriptor.number, _layout(layout), side.offset, 0)
     stride = side.stride or (rows if layout == "ColumnMajor" else cols) * component.size
     return MatrixRegion(side.of, component.descriptor.number, _layout(layout), side.offset, stride)
+
+
+def hidden(conversions_: Iterable[LayoutConversion]) -> set[str]:
+    """What holds a matrix that only the driver understands."""
+    optimal = {_layout(name) for name in ("InferencingOptimal", "TrainingOptimal")}
+    return {c.destination.of for c in conversions_ if c.destination.layout in optimal}
 
 
 def _component(type_: ElementType | None, steps: Steps) -> ComponentType:

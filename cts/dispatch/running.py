@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from cts.dispatch.words import Words
 from cts.driver import UNDEFINED, ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble, did_you_mean
 from cts.plugins import registry
+from cts.spirv.declared_capabilities import unneeded, without
 from cts.verdict import Verdict, exit_status
 
 _VERDICTS = {
@@ -217,6 +218,13 @@ def _opened(spec: str, stack: ExitStack) -> ModuleDriver:
 
 def _outcome(dispatch: Dispatch, spec: str, driver: ModuleDriver) -> Outcome:
     outcome = driver.run_module(dispatch.job)
+    if outcome.status is Status.UNSUPPORTED and (idle := unneeded(dispatch.job.words)):
+        job = replace(dispatch.job, words=without(dispatch.job.words, idle))
+        outcome = driver.run_module(job)
+        names = ", ".join(idle)
+        remark = f"it ran without the declaration of {names}, which nothing in the module needs"
+        if outcome.status is not Status.UNSUPPORTED:
+            outcome = replace(outcome, detail="; ".join(filter(None, [outcome.detail, remark])))
     if outcome.status is Status.DONE and any(
         name not in outcome.memory or len(outcome.memory[name]) != len(m.data)
         for name, m in dispatch.job.buffers.items()

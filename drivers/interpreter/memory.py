@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,15 @@ class Segment:
         return places, None if right else (copies < 0) | (copies >= self.copies) | (within > self.size - size)
 
 
+class OptimalMatrix(NamedTuple):
+    """What a matrix in an optimal layout is read as."""
+
+    layout: int
+    rows: int
+    cols: int
+    component: str
+
+
 class AddressSpace:
     """Gather and scatter by address. Bits of an address from SPACING up are the segment's number, from 1.
 
@@ -72,6 +81,8 @@ class AddressSpace:
     def __init__(self, *, robust: bool = False) -> None:
         self.segments: list[Segment] = []
         self.robust = robust
+        #: Which matrix in an optimal layout begins at an address: its layout, rows, columns and type.
+        self.matrices: dict[int, OptimalMatrix] = {}
 
     def add(
         self, name: str, data: npt.NDArray[np.uint8], start: int = 0, size: int | None = None, copies: int = 1
@@ -82,6 +93,12 @@ class AddressSpace:
         """
         self.segments.append(Segment(name, data, start, len(data) - start if size is None else size, copies))
         return (len(self.segments) << SPACING) + MIDDLE
+
+    def named(self, address: int) -> tuple[int, str]:
+        """The byte at which an address lies, and in what."""
+        number = address >> SPACING
+        name = self.segments[number - 1].name if 0 < number <= len(self.segments) else "no buffer"
+        return address - (number << SPACING) - MIDDLE, name
 
     def left(self, addresses: Array) -> Array:
         """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""

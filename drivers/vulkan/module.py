@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from cts.drivers.vulkan import descriptors
 from cts.drivers.vulkan.components import Component
-from cts.spirv.constant_operations import computed
 from cts.drivers.vulkan.module_facts import (
     Facts,
     Matrix,
@@ -20,6 +19,7 @@ from cts.drivers.vulkan.module_facts import (
     Vector,
     VectorProduct,
 )
+from cts.spirv.constant_operations import computed
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, ungrouped, unknown
 from cts.spirv.encode import Id
 

@@ -135,10 +135,10 @@ def read_back(o: OpaqueMemory) -> Any:
 
 
 @pytest.mark.parametrize("layout", OPTIMAL.values())
-def test_memory_begins_as_zeros_or_poison(layout: int) -> None:
+def test_memory_begins_as_zeros_or_as_no_matrix(layout: int) -> None:
     assert not read_back(OpaqueMemory(0, layout, 5, 7, 64, zero=True)).any()
-    found = read_back(OpaqueMemory(0, layout, 5, 7, 64)).reshape(5, 32)
-    assert np.isnan(found[:, :7]).all()
+    with pytest.raises(AssertionError, match="a matrix of 5x7 float16 in .*, where no conversion has put one"):
+        read_back(OpaqueMemory(0, layout, 5, 7, 64))
 
 
 @pytest.mark.parametrize("zero", [False, True])

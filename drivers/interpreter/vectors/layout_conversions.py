@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.interpreter.memory import AddressSpace
+from cts.drivers.interpreter.memory import AddressSpace, OptimalMatrix
 from cts.drivers.interpreter.problems import Malformed, Problem
 from cts.drivers.interpreter.rounding import rounded
 from cts.drivers.interpreter.values import Array
@@ -34,7 +34,11 @@ def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Layo
     try:
         source, destination = interpretation(c.source.component), interpretation(c.destination.component)
         _check_types(source, destination)
-        values = memory.gather(_addresses(bases, c, c.source, source), source.dtype)
+        addresses = _addresses(bases, c, c.source, source)
+        if c.source.layout in opaque.OPTIMAL:
+            read = OptimalMatrix(c.source.layout, c.rows, c.cols, source.name)
+            opaque.expect(memory, bases[c.source.of] + c.source.offset, read, source.dtype)
+        values = memory.gather(addresses, source.dtype)
         if source != destination:
             values = rounded(values, destination.dtype)
         addresses = _addresses(bases, c, c.destination, destination)
@@ -42,6 +46,8 @@ def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Layo
             taken = opaque.size(c.destination.layout, c.rows, c.cols, destination.dtype.itemsize)
             start = bases[c.destination.of] + c.destination.offset
             memory.scatter(start + np.arange(taken), np.array(opaque.POISON, np.uint8))
+            made = OptimalMatrix(c.destination.layout, c.rows, c.cols, destination.name)
+            opaque.put(memory, start, made, destination.dtype.itemsize)
         memory.scatter(addresses, values)
     except Problem as problem:
         problem.where = problem.where or f"conversion {number} of {c.source.of!r} to {c.destination.of!r}"

@@ -13,10 +13,12 @@ Both layouts cut the matrix into tiles, and round sizes up to ALIGNMENT:
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from cts.drivers.interpreter.problems import Malformed
+from cts.drivers.interpreter.memory import AddressSpace, OptimalMatrix
+from cts.drivers.interpreter.problems import Malformed, Misuse
 from cts.drivers.interpreter.values import Array
 
 #: Memory layouts (CV-002).
@@ -53,6 +55,33 @@ def offsets(layout: int, rows: int, cols: int, element: int, stride: int) -> Arr
     if layout not in OPTIMAL:
         raise Malformed(f"{layout} is not a memory layout (CV-002)")
     return _optimal(layout, rows, cols, element)
+
+
+def put(memory: AddressSpace, address: int, matrix: OptimalMatrix, element: int) -> None:
+    """From now on there is this matrix at an address, and none of those that it overlaps."""
+    end = address + size(matrix.layout, matrix.rows, matrix.cols, element)
+    for other in [a for a in memory.matrices if address <= a < end]:
+        del memory.matrices[other]
+    memory.matrices[address] = matrix
+
+
+def expect(memory: AddressSpace, address: int, matrix: OptimalMatrix, dtype: np.dtype[Any]) -> None:
+    """Raises Misuse where no conversion has put this matrix there. Zeros are a zero matrix, as devices begin with."""
+    there = memory.matrices.get(address)
+    if there == matrix:
+        return
+    places = offsets(matrix.layout, matrix.rows, matrix.cols, dtype.itemsize, 0)
+    if not memory.gather(address + places, np.dtype(f"u{dtype.itemsize}")).any():
+        put(memory, address, matrix, dtype.itemsize)
+        return
+    byte, name = memory.named(address)
+    found = f"; there is one of {_words(there)}" if there else ""
+    raise Misuse(f"a matrix of {_words(matrix)} at byte {byte} of {name}, where no conversion has put one{found}")
+
+
+def _words(matrix: OptimalMatrix) -> str:
+    layout = "InferencingOptimal" if matrix.layout == INFERENCING_OPTIMAL else "TrainingOptimal"
+    return f"{matrix.rows}x{matrix.cols} {matrix.component} in {layout} layout"
 
 
 @lru_cache(maxsize=64)

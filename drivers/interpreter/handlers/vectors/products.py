@@ -23,7 +23,7 @@ from cts.drivers.interpreter.handlers.vectors.memory import (
 )
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.matrices.products import Signs, multiply_add_floats, multiply_add_integers
-from cts.drivers.interpreter.memory import AddressSpace
+from cts.drivers.interpreter.memory import AddressSpace, OptimalMatrix
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.registry import Step, step
@@ -53,9 +53,14 @@ class _Matrix:
     def gather(self, memory: AddressSpace, addresses: Array, stride: int) -> Array:
         """The transposes (n, k, m) of the matrices at addresses (n,), to multiply rows with."""
         shape = (self.k, self.m) if self.is_transposed else (self.m, self.k)
-        offsets = opaque.offsets(self.layout, *shape, self.interpretation.dtype.itemsize, stride)
+        dtype = self.interpretation.dtype
+        offsets = opaque.offsets(self.layout, *shape, dtype.itemsize, stride)
+        if self.layout in opaque.OPTIMAL:
+            expected = OptimalMatrix(self.layout, *shape, self.interpretation.name)
+            for address in addresses:
+                opaque.expect(memory, int(address), expected, dtype)
         offsets = offsets if self.is_transposed else offsets.T
-        return memory.gather(addresses[:, None, None] + offsets, self.interpretation.dtype)
+        return memory.gather(addresses[:, None, None] + offsets, dtype)
 
 
 @step("OpCooperativeVectorMatrixMulNV", "OpCooperativeVectorMatrixMulAddNV")

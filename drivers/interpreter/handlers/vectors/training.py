@@ -8,6 +8,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.handlers.vectors.memory import integers, number_type, place, scalars_only, vector_type
 from cts.drivers.interpreter.machine import Machine
+from cts.drivers.interpreter.memory import OptimalMatrix
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Misuse
 from cts.drivers.interpreter.registry import Step, step
@@ -45,11 +46,14 @@ def outer_product(c: Compiler, i: Instruction) -> Step:
     if layout not in opaque.OPTIMAL:
         shortest = (left.count if layout == opaque.COLUMN_MAJOR else right.count) * dtype.itemsize
     opaque.offsets(layout, left.count, right.count, dtype.itemsize, shortest)  # refuses what is no layout
+    optimal = None if shortest else OptimalMatrix(layout, left.count, right.count, reads.name)
     stride = integers(c, constants[2], "MatrixStride") if shortest else _no_stride
     scalars_only(c, pointer, "Pointer")
     address = place(c, pointer, offset, "Pointer")
 
     def run(m: Machine) -> None:
+        for base in np.unique(_of_adding(m, address(m))) if optimal is not None else ():
+            opaque.expect(m.memory, int(base), optimal, dtype)
         columns, rows = (_of_adding(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
         bases, strides = (_of_adding(m, values) for values in (address(m), stride(m)))
         for step_ in np.unique(strides):

@@ -1,0 +1,106 @@
+"""Capabilities that a module declares and nothing in it needs, as far as the grammar and the types tell.
+
+Front ends declare what a shader might need; a driver that lacks such a capability can run the module without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.spirv.decode import Decoded, DecodeError, decode
+from cts.spirv.encode import Id
+from cts.spirv.grammar import grammar
+
+Words = npt.NDArray[np.uint32]
+
+#: Capabilities that numbers of 16 bits in variables of some storage classes need.
+_BY_STORAGE = {"StorageInputOutput16": ("Input", "Output")}
+
+#: What changes the meaning of instructions that need it for some operands alone.
+_BY_MEANING = ("CooperativeMatrixConversionsNV",)
+
+#: What is in the names of capabilities that are about images and samplers.
+_OF_IMAGES = ("Image", "Sampled", "Sampler", "Sampling", "InputAttachment", "TexelBuffer", "SparseResidency")
+
+
+def unneeded(words: Words) -> tuple[str, ...]:
+    """Declared capabilities that nothing in a module needs; none of a module that is damaged."""
+    try:
+        instructions = list(decode(words))
+    except DecodeError:
+        return ()
+    declared = [str(i.values[0]) for i in instructions if i.name == "OpCapability"]
+    listed = _listed()
+    used: set[str] = set()
+    for i in instructions:
+        if i.name != "OpCapability":
+            used.update(i.rule.capabilities)
+            used.update(_of_operands(i))
+    images = any(i.name in ("OpTypeImage", "OpTypeSampler", "OpTypeSampledImage") for i in instructions)
+
+    def needed(capability: str) -> bool:
+        if capability in _BY_STORAGE:
+            return _has_halves(instructions, _BY_STORAGE[capability])
+        if any(part in capability for part in _OF_IMAGES):
+            return images
+        return capability in used or capability not in listed or capability in _BY_MEANING
+
+    return tuple(dict.fromkeys(c for c in declared if not needed(c)))
+
+
+def without(words: Words, names: Collection[str]) -> Words:
+    """The module without the declarations of some capabilities."""
+    kinds = grammar().kinds["Capability"].by_name
+    numbers = [kinds[name].number for name in names]
+    opcode = grammar().by_name["OpCapability"].opcode | 2 << 16
+    # Capabilities come first, in two words each: behind them the same words may be something else.
+    declared = words[5:]
+    ends = np.flatnonzero(declared[::2] != opcode)
+    count = int(ends[0]) if len(ends) else len(declared[::2])
+    pairs = declared[: 2 * count].reshape(count, 2)
+    kept = pairs[~np.isin(pairs[:, 1], numbers)].reshape(-1)
+    return np.concatenate([words[:5], kept, declared[2 * count :]])
+
+
+@lru_cache(maxsize=1)
+def _listed() -> frozenset[str]:
+    """Capabilities that an instruction or a value of an enumeration asks for, so that their use can be seen."""
+    found = {c for rule in grammar().by_name.values() for c in rule.capabilities}
+    for name, kind in grammar().kinds.items():
+        if name != "Capability":
+            found |= {c for enumerant in kind.by_number.values() for c in enumerant.capabilities}
+    return frozenset(found)
+
+
+def _of_operands(i: Decoded) -> set[str]:
+    """The capabilities that an instruction's enumerants ask for."""
+    found: set[str] = set()
+    for value in i.values:
+        if isinstance(value, str):
+            for kind in i.rule.operands:
+                known = grammar().kinds.get(kind.kind)
+                for part in value.split("|"):
+                    if known is not None and part in known.by_name:
+                        found.update(known.by_name[part].capabilities)
+    return found
+
+
+def _has_halves(instructions: list[Decoded], storages: Collection[str]) -> bool:
+    """Whether a pointer into one of some storage classes leads to numbers of 16 bits."""
+    types = {i.result: i for i in instructions if i.name.startswith("OpType")}
+    waiting = [i.values[1] for i in types.values() if i.name == "OpTypePointer" and i.values[0] in storages]
+    seen: set[object] = set()
+    while waiting:
+        id_ = waiting.pop()
+        if id_ in seen or id_ not in types:
+            continue
+        seen.add(id_)
+        i = types[id_]  # type: ignore[index]
+        if i.name in ("OpTypeInt", "OpTypeFloat") and i.values[0] == 16:
+            return True
+        waiting += [v for v in i.values if isinstance(v, Id)]
+    return False
