@@ -17,8 +17,8 @@ def dispatch(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="A dispatch file, see docs/dispatch.md.",
-            metavar="FILE.yaml",
+            help="A dispatch file, see docs/dispatch.md; or a module (.spv, .spvasm, .comp, .slang) by itself.",
+            metavar="FILE",
             autocompletion=completion.paths,
             show_default=False,
         ),
@@ -94,6 +94,9 @@ def dispatch(
             metavar="WHAT",
         ),
     ] = None,
+    require_valid: Annotated[
+        bool, typer.Option("--require-valid", help="A module that spirv-val rejects is an error: exit status 2.")
+    ] = False,
     json: JsonFile = None,
 ) -> None:
     """Run a SPIR-V compute module on drivers; compare them with each other and with what is expected.
@@ -112,7 +115,7 @@ def dispatch(
     if file is None:
         raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
     lists = (driver or [], case or [], transform or [], check or [])
-    raise typer.Exit(run(Asked(file, *lists, out, trace, max_steps, max_memory, robust, json)))
+    raise typer.Exit(run(Asked(file, *lists, out, trace, max_steps, max_memory, robust, json, require_valid)))
 
 
 def _write_template(module: Path, output: Path | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 TEXTS = {"--driver": "driver", "-d": "driver", "--case": "case", "--transform": "transform", "--check": "check"}
 #: Those that take one text.
 ONCE = {"--trace": "trace", "--json": "json"}
-SWITCHES = {"--robust": "robust"}
+SWITCHES = {"--robust": "robust", "--require-valid": "require_valid"}
 
 #: What typer replaces on Windows, where shells do not: patterns, home folders and variables.
 _EXPANDED = frozenset("*?[~$%")
@@ -34,6 +34,7 @@ class Asked(NamedTuple):
     max_memory: int | None = None
     robust: bool = False
     json: Path | None = None
+    require_valid: bool = False
 
     @property
     def options(self) -> dict[str, str]:
@@ -99,6 +100,7 @@ def run(asked: Asked) -> int:
         out=asked.out,
         options=asked.options,
         transforms=asked.transform,
+        require_valid=asked.require_valid,
     ):
         results.append(result)
         for line in [] if is_stdout(asked.json) else lines(result):

@@ -14,11 +14,13 @@ from cts.verdict import Verdict
 def lines(result: Result) -> Iterator[str]:
     """The result as human-readable lines; those of a case name it."""
     case = f"{result.dispatch.case}: " if result.dispatch.case else ""
-    for remark in result.dispatch.remarks:
+    for remark in result.remarks:
         yield f"remark: {case}{remark}"
     for ran in result.runs:
         yield from ran.outcome.trace
         yield f"{ran.verdict.value}: {case}{ran.driver}{_why(ran)}"
+        if ran.verdict is Verdict.PASS and ran.outcome.detail:
+            yield f"  {ran.outcome.detail}"
         for what in ran.outcome.unlisted:
             yield f"  {TRIED}: {what}"
         for difference in ran.differences:
@@ -52,7 +54,7 @@ def document(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    return {"remarks": list(result.dispatch.remarks), "drivers": [_run(ran) for ran in result.runs]}
+    return {"remarks": list(result.remarks), "drivers": [_run(ran) for ran in result.runs]}
 
 
 def _run(ran: Ran) -> dict[str, Any]:

@@ -12,8 +12,11 @@ import numpy as np
 
 from cts.dispatch.comparing import Difference, between, judge, values
 from cts.dispatch.elements import Array
+from cts.dispatch.front_ends import MODULES
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
+from cts.dispatch.template import by_itself
+from cts.dispatch.validity import Validation
 from cts.dispatch.words import Words
 from cts.driver import UNDEFINED, ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble, did_you_mean
@@ -54,6 +57,7 @@ class Result:
 
     dispatch: Dispatch
     runs: tuple[Ran, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def status(self) -> int:
@@ -76,17 +80,18 @@ def run(
     out: Path | str | None = None,
     options: Mapping[str, str] | None = None,
     transforms: Sequence[str] = (),
+    require_valid: bool = False,
 ) -> Result:
-    """Run a dispatch file, or one of its cases, on drivers by their spec strings, and compare.
+    """Run a dispatch file, one of its cases, or a module by itself, on drivers by their spec strings, and compare.
 
     With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. `options` are for the drivers that take
     them, such as {"max_steps": "1000"} for the interpreter; they do not show in the drivers' names.
     With `transforms`, such as "spirv-opt:-O", each driver also runs the module as they leave it; what it
     makes of the untransformed one is the expectation.
-    Raises BadInput and HarnessTrouble.
+    What spirv-val says of the module is a remark, with `require_valid` BadInput. Raises BadInput and HarnessTrouble.
     """
-    dispatch = load(Path(path), case)
-    return next(_run([dispatch], drivers, out, options or {}, transforms))
+    dispatch = load(Path(path), case) if Path(path).suffix not in MODULES else by_itself(Path(path))
+    return next(_run([dispatch], drivers, out, options or {}, transforms, require_valid))
 
 
 def run_cases(
@@ -97,12 +102,16 @@ def run_cases(
     out: Path | str | None = None,
     options: Mapping[str, str] | None = None,
     transforms: Sequence[str] = (),
+    require_valid: bool = False,
 ) -> Iterator[Result]:
     """Run the cases of a dispatch file, those of `cases` or all; a file without cases is one. Arguments as `run`.
 
+    The path of a module, or of a shader, instead of a file's runs that as its template says.
+
     All are read before the first runs. Outputs of a case are written to `out/CASE/DRIVER/BUFFER.npy`.
     """
-    return _run(load_cases(Path(path), cases), drivers, out, options or {}, transforms)
+    dispatches = [by_itself(Path(path))] if Path(path).suffix in MODULES else load_cases(Path(path), cases)
+    return _run(dispatches, drivers, out, options or {}, transforms, require_valid)
 
 
 def _run(
@@ -111,6 +120,7 @@ def _run(
     out: Path | str | None,
     options: Mapping[str, str],
     transforms: Sequence[str],
+    require_valid: bool,
 ) -> Iterator[Result]:
     if not drivers:
         where = str(dispatches[0].path)
@@ -122,7 +132,13 @@ def _run(
     if transforms:
         both = [(pair, tuple(registry.transformed(pair, transforms))) for pair in named]
         named = [(name, spec) for pairs in both for name, spec in pairs]
+    different = {id(d.job.words): d.job.words for d in dispatches}
     with ExitStack() as stack:
+        validations = {n: stack.enter_context(closing(Validation(words))) for n, words in different.items()}
+        for dispatch in dispatches if require_valid else ():
+            if validations[id(dispatch.job.words)].invalid:
+                said = validations[id(dispatch.job.words)].said
+                raise BadInput("module-invalid", said, str(dispatch.path), "a valid module, or no --require-valid")
         opened: dict[int, ModuleDriver] = {}
         for dispatch in dispatches:
             outcomes = []
@@ -130,7 +146,8 @@ def _run(
                 if n not in opened:
                     opened[n] = _opened(spec, stack)
                 outcomes.append((name, _outcome(dispatch, spec, opened[n])))
-            result = judged(dispatch, outcomes)
+            said = validations[id(dispatch.job.words)].said
+            result = replace(judged(dispatch, outcomes), remarks=(*dispatch.remarks, *filter(None, [said])))
             if out is not None:
                 write(result, Path(out))
             yield result

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from cts.dispatch.fitting import ELEMENTS, Choices, chosen, fitted, given
 from cts.dispatch.interface import Reader, Resource, Size, read
@@ -18,6 +21,9 @@ from cts.errors import BadInput
 from cts.plain_yaml import flow
 from cts.spirv.decode import DecodeError
 from cts.spirv.encode import Id
+
+if TYPE_CHECKING:
+    from cts.dispatch.loading import Dispatch
 
 #: How many values of one array are written out, and of one buffer altogether; the others are zeros.
 _WRITTEN, _OF_BUFFER = 16, 1000
@@ -31,15 +37,38 @@ def template(module: Path, output: Path | None = None) -> str:
 
     What the module leaves open is chosen so that it runs (`cts.dispatch.fitting`). Raises BadInput.
     """
-    words = load_words(module, "--template")
+    reader, choices = _read(module)
+    return _text(reader, str(module) if output is None else os.path.relpath(module, output.parent), choices)
+
+
+def by_itself(module: Path) -> Dispatch:
+    """A module as a dispatch, without a file: as its template says; remarks are what is assumed. Raises BadInput."""
+    from cts.dispatch.loading import load
+
+    reader, choices = _read(module)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "dispatch.yaml")
+        file.write_text(_text(reader, str(module.absolute()), choices), encoding="utf-8")
+        dispatch = load(file)
+    job = dispatch.job
+    workgroup = " x ".join(map(_extent, reader.interface(job.spec_constants).local_sizes[job.entry]))
+    sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
+    said = [f"assumed: one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
+    said += [f"assumed: {what}" for what in choices.said]
+    said.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
+    return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
+
+
+def _read(module: Path) -> tuple[Reader, Choices]:
+    """A module, and what is chosen for it."""
+    words = load_words(module, "the command line")
     try:
         reader = read(words)
     except DecodeError as e:
         raise BadInput("module-invalid", str(e), str(module), "a whole, valid SPIR-V module") from e
     if not reader.interface({}).entry_points:
         raise BadInput("template", "the module has no GLCompute entry point", str(module), "a compute shader")
-    choices = fitted(lambda c: _text(reader, str(module.absolute()), c), chosen(reader))
-    return _text(reader, str(module) if output is None else os.path.relpath(module, output.parent), choices)
+    return reader, fitted(lambda c: _text(reader, str(module.absolute()), c), chosen(reader))
 
 
 def _text(reader: Reader, path: str, choices: Choices) -> str:

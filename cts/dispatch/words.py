@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cts.dispatch.front_ends import SOURCES, compiled
 from cts.errors import BadInput
 from cts.input_files import Kind, decoded_text, read_bytes
 from cts.spirv import tools
@@ -18,12 +20,14 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 #: The largest module that is read, in bytes.
 MAX_MODULE_BYTES = 64 << 20
 
-_FILE = Kind("module", "the path of a .spv or .spvasm file, relative to the dispatch file", MAX_MODULE_BYTES)
+_FILE = Kind("module", "the path of a .spv, .spvasm, .comp or .slang file", MAX_MODULE_BYTES)
 
 
 def load_words(path: Path, named: str) -> Words:
-    """Read a module. `named` is where its path comes from. Raises BadInput."""
+    """Read a module, or compile one. `named` is where its path comes from. Raises BadInput."""
     where = f"{path}, named at {named}"
+    if path.suffix in SOURCES and path.is_file():
+        return np.frombuffer(compiled(path), "<u4").astype(np.uint32)
     data = read_bytes(path, _FILE, where)
     if path.suffix == ".spvasm":
         return _assembled(data, where)
@@ -37,7 +41,12 @@ def load_words(path: Path, named: str) -> Words:
 
 
 def _assembled(data: bytes, where: str) -> Words:
+    text = decoded_text(data, _FILE, where)
     try:
-        return tools.assemble(decoded_text(data, _FILE, where))
+        words = tools.assemble(text)
     except tools.ToolError as e:
         raise BadInput("module-assembly", e.what, f"{where}: {e.where}", "what spirv-as accepts") from e
+    version = re.match(r"; SPIR-V\s*\n; Version: (\d+)\.(\d+)\s*\n", text)
+    if version is not None:
+        words[1] = int(version[1]) << 16 | int(version[2]) << 8
+    return words

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ Words = npt.NDArray[np.uint32]
 _BY_STORAGE = {"StorageInputOutput16": ("Input", "Output")}
 
 #: What changes the meaning of instructions that need it for some operands alone.
-_BY_MEANING = ("CooperativeMatrixConversionsNV",)
+_BY_MEANING = ("CooperativeMatrixConversionsNV", "VariablePointers", "VariablePointersStorageBuffer")
 
 #: What is in the names of capabilities that are about images and samplers.
 _OF_IMAGES = ("Image", "Sampled", "Sampler", "Sampling", "InputAttachment", "TexelBuffer", "SparseResidency")
@@ -34,12 +35,13 @@ def unneeded(words: Words) -> tuple[str, ...]:
     except DecodeError:
         return ()
     declared = [str(i.values[0]) for i in instructions if i.name == "OpCapability"]
-    listed = _listed()
+    by_name, listed = _by_name(), _listed()
     used: set[str] = set()
     for i in instructions:
         if i.name != "OpCapability":
             used.update(i.rule.capabilities)
-            used.update(_of_operands(i))
+            words_of = (part for value in i.values if isinstance(value, str) for part in value.split("|"))
+            used.update(chain.from_iterable(by_name.get(part, ()) for part in words_of))
     images = any(i.name in ("OpTypeImage", "OpTypeSampler", "OpTypeSampledImage") for i in instructions)
 
     def needed(capability: str) -> bool:
@@ -67,26 +69,20 @@ def without(words: Words, names: Collection[str]) -> Words:
 
 
 @lru_cache(maxsize=1)
+def _by_name() -> dict[str, set[str]]:
+    """What the values of enumerations ask for, by name, whichever enumeration it is."""
+    found: dict[str, set[str]] = {}
+    for kind_name, kind in grammar().kinds.items():
+        for name, enumerant in kind.by_name.items() if kind_name != "Capability" else ():
+            found.setdefault(name, set()).update(enumerant.capabilities)
+    return found
+
+
+@lru_cache(maxsize=1)
 def _listed() -> frozenset[str]:
     """Capabilities that an instruction or a value of an enumeration asks for, so that their use can be seen."""
-    found = {c for rule in grammar().by_name.values() for c in rule.capabilities}
-    for name, kind in grammar().kinds.items():
-        if name != "Capability":
-            found |= {c for enumerant in kind.by_number.values() for c in enumerant.capabilities}
-    return frozenset(found)
-
-
-def _of_operands(i: Decoded) -> set[str]:
-    """The capabilities that an instruction's enumerants ask for."""
-    found: set[str] = set()
-    for value in i.values:
-        if isinstance(value, str):
-            for kind in i.rule.operands:
-                known = grammar().kinds.get(kind.kind)
-                for part in value.split("|"):
-                    if known is not None and part in known.by_name:
-                        found.update(known.by_name[part].capabilities)
-    return found
+    instructions = (rule.capabilities for rule in grammar().by_name.values())
+    return frozenset(chain.from_iterable((*instructions, *_by_name().values())))
 
 
 def _has_halves(instructions: list[Decoded], storages: Collection[str]) -> bool:

@@ -137,7 +137,7 @@ def read_back(o: OpaqueMemory) -> Any:
 @pytest.mark.parametrize("layout", OPTIMAL.values())
 def test_memory_begins_as_zeros_or_as_no_matrix(layout: int) -> None:
     assert not read_back(OpaqueMemory(0, layout, 5, 7, 64, zero=True)).any()
-    with pytest.raises(AssertionError, match="a matrix of 5x7 float16 in .*, where no conversion has put one"):
+    with pytest.raises(AssertionError, match=r"a matrix of 5x7 float16 in .*, where no conversion has put one"):
         read_back(OpaqueMemory(0, layout, 5, 7, 64))
 
 

@@ -1,0 +1,131 @@
+"""Modules without a dispatch file: what is chosen for them, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cts.dispatch import run
+from cts.dispatch.template import template
+from cts.dispatch.validity import environment
+from cts.errors import BadInput
+from cts.spirv import tools
+from tests.cli.command_line import Cts
+
+HEAD = """OpCapability Shader
+{capabilities}
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main "main" %numbers
+OpExecutionModeId %main LocalSizeId %x %one %one
+OpName %block_size "BLOCK_SIZE"
+OpName %numbers "numbers"
+OpDecorate %x SpecId 0
+OpDecorate %block_size SpecId 0
+OpDecorate %rows SpecId 4
+OpDecorate %array ArrayStride 4
+OpDecorate %whole ArrayStride 4
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %block Block
+OpDecorate %numbers DescriptorSet 0
+OpDecorate %numbers Binding 0
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%one = OpConstant %uint 1
+%zero = OpConstant %uint 0
+%four = OpConstant %uint 4
+%far = OpConstant %uint 100000
+%x = OpSpecConstant %uint 1
+%block_size = OpSpecConstant %uint 64
+%rows = OpSpecConstant %uint 1
+%quarter = OpSpecConstantOp %uint UDiv %rows %four
+%tile = OpTypeArray %uint %quarter
+%twice = OpSpecConstantOp %uint IMul %block_size %four
+%whole = OpTypeArray %uint %twice
+%array = OpTypeRuntimeArray %uint
+%block = OpTypeStruct {member}
+%tile_pointer = OpTypePointer Workgroup %tile
+%shared = OpVariable %tile_pointer Workgroup
+%function = OpTypeFunction %void
+%block_pointer = OpTypePointer StorageBuffer %block
+%uint_pointer = OpTypePointer StorageBuffer %uint
+%shared_pointer = OpTypePointer Workgroup %uint
+%numbers = OpVariable %block_pointer StorageBuffer
+%main = OpFunction %void None %function
+%start = OpLabel
+%here = OpAccessChain %shared_pointer %shared %zero
+OpStore %here %one
+%at = OpAccessChain %uint_pointer %numbers %zero {index}
+OpStore %at %block_size
+OpReturn
+OpFunctionEnd
+"""
+
+
+def write(folder: Path, *, member: str = "%array", index: str = "%far", capabilities: str = "") -> Path:
+    path = folder / "module.spvasm"
+    path.write_text(HEAD.format(member=member, index=index, capabilities=capabilities))
+    return path
+
+
+def test_constants_and_lengths_are_chosen_so_that_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path)
+    result = Cts(monkeypatch, capsys, tmp_path)("dispatch", str(path))
+    assert "SpecId 0 is that of several constants" in result.out and "BLOCK_SIZE 64" in result.out
+    assert "spec_constants {4: 16}" in result.out and "numbers 524288 bytes" in result.out
+    text = template(path, tmp_path / "file.yaml")
+    (tmp_path / "file.yaml").write_text(text)
+    assert "  0: 64  # uint32" in text and "shape: [131072]" in text and "# Assumed: SpecId 0" in text
+    ran = run(tmp_path / "file.yaml").runs[0]
+    assert int(ran.outputs["numbers"][100000]) == 64
+
+
+def test_lengths_computed_from_constants(tmp_path: Path) -> None:
+    text = template(write(tmp_path, member="%whole", index="%one"))
+    assert "{type: uint32, shape: [256], fill: 0}" in text
+
+
+def test_where_it_does_not_run_the_reason_is_there(tmp_path: Path) -> None:
+    text = template(write(tmp_path, member="%whole"))
+    assert (
+        "# Assumed: on the interpreter it ends early: OpStore" in text and "offset 400000 of buffer 'numbers'" in text
+    )
+
+
+def test_what_spirv_val_says_is_a_remark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, index="%one", capabilities="OpCapability Float16\nOpCapability Addresses")
+    cts = Cts(monkeypatch, capsys, tmp_path)
+    done = cts("dispatch", str(path))
+    assert "remark: spirv-val: invalid for vulkan1.3" in done.out and "pass: interpreter" in done.out
+    assert "ran without the declaration of Addresses" in done.out
+    refused = cts("dispatch", "--require-valid", str(path))
+    assert "error[module-invalid]: spirv-val: invalid" in refused.err and refused.status == 2
+    with pytest.raises(BadInput, match=r"invalid for vulkan1\.3"):
+        run(path, require_valid=True)
+
+
+def test_the_version_in_a_listing_counts(tmp_path: Path) -> None:
+    from cts.dispatch.words import load_words
+
+    path = tmp_path / "old.spvasm"
+    listing = tools.disassemble(tools.assemble("OpCapability Shader\nOpMemoryModel Logical GLSL450"))
+    path.write_text(f"; SPIR-V\n; Version: 1.4\n; Generator: somebody\n{listing}")
+    assert environment(load_words(path, "here")) == "vulkan1.1spv1.4"
+    assert environment(np.zeros(0, np.uint32)) == "vulkan1.0"
+
+
+def test_sources_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "a.comp").write_text("#version 450\nvoid main() {}\n")
+    with pytest.raises(BadInput, match="no compiler of GLSL is on the PATH"):
+        run(tmp_path / "a.comp")
+    compiler = tmp_path / "glslang"
+    compiler.write_text("#!/bin/sh\necho ERROR: a.comp:1: error; exit 2\n")
+    compiler.chmod(0o755)
+    with pytest.raises(BadInput, match=r"glslang: ERROR: a\.comp:1"):
+        run(tmp_path / "a.comp")
