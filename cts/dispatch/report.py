@@ -25,6 +25,8 @@ def lines(result: Result) -> Iterator[str]:
             yield f"  {TRIED}: {what}"
         for difference in ran.differences:
             yield from _difference(difference)
+        for reason in ran.reasons:
+            yield f"  reason: {reason}"
 
 
 def _why(ran: Ran) -> str:
@@ -74,6 +76,7 @@ def _run(ran: Ran) -> dict[str, Any]:
             }
             for d in ran.differences
         ],
+        "reasons": list(ran.reasons),
         "trace": list(ran.outcome.trace),
         "unlisted": list(ran.outcome.unlisted),
     }

@@ -15,6 +15,7 @@ from cts.dispatch.elements import Array
 from cts.dispatch.front_ends import MODULES
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
+from cts.dispatch.reasons import reasons
 from cts.dispatch.template import by_itself
 from cts.dispatch.validity import Validation
 from cts.dispatch.words import Words
@@ -36,13 +37,17 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end."""
+    """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end.
+
+    `reasons` are what the module leaves to the device, where there are differences.
+    """
 
     driver: str
     verdict: Verdict
     outcome: Outcome
     differences: tuple[Difference, ...] = ()
     outputs: dict[str, Array] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
 
     @property
     def found_damage(self) -> bool:
@@ -147,7 +152,15 @@ def _run(
                     opened[n] = _opened(spec, stack)
                 outcomes.append((name, _outcome(dispatch, spec, opened[n])))
             said = validations[id(dispatch.job.words)].said
-            result = replace(judged(dispatch, outcomes), remarks=(*dispatch.remarks, *filter(None, [said])))
+            result = judged(dispatch, outcomes)
+            sizes = {name: opened[n].capabilities().subgroup_size for n, (name, _) in enumerate(named)}
+            explained = tuple(
+                replace(ran, reasons=tuple(reasons(dispatch, ran.driver, ran.outcome, sizes)))
+                if ran.differences
+                else ran
+                for ran in result.runs
+            )
+            result = replace(result, runs=explained, remarks=(*dispatch.remarks, *filter(None, [said])))
             if out is not None:
                 write(result, Path(out))
             yield result

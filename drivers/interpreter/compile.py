@@ -13,9 +13,11 @@ from cts.drivers.interpreter.footprint import Footprint, footprint
 from cts.drivers.interpreter.globals import declare
 from cts.drivers.interpreter.machine import Block, Code, Machine
 from cts.drivers.interpreter.operands import check_operands
+from cts.drivers.interpreter.options import UNINITIALISED
 from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
+from cts.drivers.interpreter.passed_on import Passed, passed_on
 from cts.drivers.interpreter.problems import Malformed, Misuse, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
@@ -130,6 +132,8 @@ class Compiler:
         self._block: ParsedBlock | None = None
         self._indices: dict[int, int] = {}
         self._blocks: dict[int, ParsedBlock] = {}
+        #: Where reads of what was never stored are reported: values that may be undefined in part.
+        self.passed: dict[int, Passed] = {}
 
     def function(self, id_: int) -> Code:
         """The code of a function, compiled on first use. Raises Malformed for recursion."""
@@ -193,6 +197,8 @@ class Compiler:
         blocks = {b.label: b for b in function.blocks}
         successors = {b.label: [id_ for id_ in _terminator(b).ids if id_ in blocks] for b in function.blocks}
         running = order(function.blocks[0].label, successors)
+        if UNINITIALISED in self.target.check:
+            self.passed |= passed_on(function.blocks, lambda id_: self.declared.storage(id_) in ty.NAMED)
         self._blocks, self._indices = blocks, {label: n for n, label in enumerate(running.blocks)}
         keep = _kept([blocks[label] for label in running.blocks], running.cyclic)
         compiled = {}
@@ -257,6 +263,15 @@ class Compiler:
         if i.name not in _PASSING and self._is_on_matrices(i):
             raise Malformed("not defined on cooperative matrices (KM-017)")
         check_operands(self.declared, i)
+        if i.name == "OpCompositeExtract" and (passed := self.passed.get(i.id(0))) is not None:
+            path = tuple(i.number(k) for k in range(1, len(i.operands)))
+            plain = _pure_step(i.result, i.ids, make(self.declared, i))
+
+            def known(m: Machine) -> None:
+                m.variables.expect(passed, path, m.mask)
+                plain(m)
+
+            return known
         return _pure_step(i.result, i.ids, controlled(self.declared, i, make(self.declared, i)))
 
     def _is_on_matrices(self, i: Instruction) -> bool:

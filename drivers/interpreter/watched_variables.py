@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.passed_on import Passed
 from cts.drivers.interpreter.places import Path, Variables
 from cts.drivers.interpreter.problems import Uninitialised
 from cts.drivers.interpreter.values import Array, Lanes, Value, VariablePath, zero
@@ -21,6 +22,8 @@ class WatchedVariables(Variables):
         shadows = {id_: _shadow_of(t) for id_, t in types.items()}
         self._stored = Variables(shadows, topology)
         self._stored.values.update({id_: zero(t) for id_, t in shadows.items()})
+        #: Of values that are only passed on, by the load that gave them: which parts were stored.
+        self._known: dict[int, Value] = {}
 
     def reset(self, variable: int, value: Value | None) -> None:
         super().reset(variable, value)
@@ -32,17 +35,40 @@ class WatchedVariables(Variables):
         self._mark(VariablePath(variable), mask)
 
     def load(self, place: VariablePath, mask: Array | None) -> Value:
-        lane = _missing(self._stored.load(self._cut(place), mask), mask)
-        if lane is not None:
-            problem = Uninitialised("the variable, or that part of it, was never stored")
-            problem.lane = lane
-            raise problem
+        self._check(self._stored.load(self._cut(place), mask), mask)
         return super().load(place, mask)
 
     def store(self, place: VariablePath, value: Value, mask: Array | None) -> None:
         super().store(place, value, mask)
         if place.path:
             self._mark(place, mask)
+
+    def load_parts(self, result: int, place: VariablePath, mask: Array | None) -> Value:
+        """The value at a place, of which parts may be missing: which, is remembered for the result."""
+        self._known[result] = self._stored.load(self._cut(place), mask)
+        return super().load(place, mask)
+
+    def keep_parts(self, passed: Passed, place: VariablePath, mask: Array | None) -> None:
+        """What was just stored has those parts alone that its value has."""
+        self._stored.store(self._cut(place), self._parts(passed), mask)
+
+    def expect(self, passed: Passed, path: Path, mask: Array | None) -> None:
+        """Raises Uninitialised where a part of a value is missing."""
+        self._check(_part(self._parts(passed), path), mask)
+
+    def _parts(self, passed: Passed) -> Value:
+        known = self._known[passed.load]
+        for path in passed.inserted:
+            known = _with_part(known, path)
+        return known
+
+    @staticmethod
+    def _check(known: Value, mask: Array | None) -> None:
+        lane = _missing(known, mask)
+        if lane is not None:
+            problem = Uninitialised("the variable, or that part of it, was never stored")
+            problem.lane = lane
+            raise problem
 
     def _mark(self, place: VariablePath, mask: Array | None) -> None:
         tracked = self._cut(place)
@@ -86,6 +112,29 @@ def _shadow_of(t: ty.Type) -> ty.Type:
 
 def _invert(value: Value) -> Value:
     return tuple(_invert(v) for v in value) if isinstance(value, tuple) else ~value
+
+
+def _part(known: Value, path: Path) -> Value:
+    """What is known of a part; of types whose parts are not tracked everything."""
+    for index in path:
+        if isinstance(known, tuple):
+            if not known:
+                break
+            known = known[index]  # type: ignore[index]
+        else:
+            known = known[:, index]
+    return known
+
+
+def _with_part(known: Value, path: Path) -> Value:
+    """The same where a part is known, too."""
+    if isinstance(known, tuple):
+        if not path or not known:
+            return tuple(_with_part(k, ()) for k in known)
+        return tuple(_with_part(k, path[1:]) if n == path[0] else k for n, k in enumerate(known))
+    out = np.array(known)
+    out[(slice(None), *path)] = True
+    return out
 
 
 def _missing(known: Value, mask: Array | None) -> int | None:

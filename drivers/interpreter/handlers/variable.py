@@ -62,7 +62,13 @@ def writer(c: Compiler, pointer: int, t: ty.Type) -> Writer:
 
 @step("OpLoad")
 def load(c: Compiler, i: Instruction) -> Step:
-    result, read = i.result, reader(c, i.id(0), c.declared.result_type(i))
+    result, pointer, read = i.result, i.id(0), reader(c, i.id(0), c.declared.result_type(i))
+    if result in c.passed:
+
+        def passed_on(m: Machine) -> None:
+            m.registers[result] = m.variables.load_parts(result, m.registers[pointer], m.mask)
+
+        return passed_on
 
     def loaded(m: Machine) -> None:
         m.registers[result] = read(m)
@@ -72,8 +78,15 @@ def load(c: Compiler, i: Instruction) -> Step:
 
 @step("OpStore")
 def store(c: Compiler, i: Instruction) -> Step:
-    value = i.id(1)
-    write = writer(c, i.id(0), c.declared.type(value))
+    pointer, value = i.id(0), i.id(1)
+    write = writer(c, pointer, c.declared.type(value))
+    if (passed := c.passed.get(value)) is not None:
+
+        def store_parts(m: Machine) -> None:
+            write(m, m.registers[value])
+            m.variables.keep_parts(passed, m.registers[pointer], m.mask)
+
+        return store_parts
     return lambda m: write(m, m.registers[value])
 
 

@@ -1,0 +1,88 @@
+"""Why drivers may rightly differ: what a module leaves to the device. Each reason is tried where it can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+
+from cts.dispatch.comparing import between
+from cts.dispatch.interface import read
+from cts.dispatch.loading import Dispatch
+from cts.driver import ModuleDriver, Outcome, Status
+from cts.plugins import registry
+from cts.spirv.decode import Decoded, decode
+
+#: Built-ins that say how a workgroup is cut into subgroups.
+_BUILTINS = ("SubgroupSize", "SubgroupId", "NumSubgroups", "SubgroupLocalInvocationId")
+
+_MATRIX = "OpTypeCooperativeMatrixKHR"
+
+
+def reasons(dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int]) -> Iterator[str]:
+    """Reasons for differences of a driver's memory, which ran to its end; `sizes` are drivers' sizes of subgroups."""
+    instructions = list(decode(dispatch.job.words))
+    if _by_component(instructions):
+        yield (
+            "the module takes single components of matrices by their number, and every driver has its own order of"
+            " them (KM-011)"
+        )
+    if not _of_subgroups(instructions):
+        return
+    size = dispatch.job.subgroup_size or sizes[label]
+    extents = read(dispatch.job.words).interface(dispatch.job.spec_constants).local_sizes[dispatch.job.entry]
+    invocations = math.prod(extent.value or 1 for extent in extents)
+    if invocations % size:
+        yield f"a workgroup has {invocations} invocations, so that a subgroup of {size} is not full"
+    others = {s for name, s in sizes.items() if name != label}
+    if dispatch.job.subgroup_size is None and others != {size}:
+        yield _tried(dispatch, label, outcome, size, others or {_interpreters()})
+
+
+def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: set[int]) -> str:
+    """What the interpreter makes of it with the driver's size of subgroups."""
+    listed = " and ".join(map(str, sorted(others)))
+    what = f"subgroups have {size} invocations on {label}, and {listed} elsewhere"
+    with closing(registry.driver("interpreter")) as driver:
+        assert isinstance(driver, ModuleDriver)
+        other = driver.run_module(replace(dispatch.job, subgroup_size=size))
+    if other.status is not Status.DONE:
+        return f"{what}; with `subgroup_size: {size}` the interpreter says: {other.detail}"
+    different = sum(d.count for d in between(dispatch, "the interpreter", other.memory, outcome.memory))
+    if different:
+        return (
+            f"{what}; with `subgroup_size: {size}` the interpreter differs, too ({different} elements)"
+        )
+    return f"{what}; with `subgroup_size: {size}` the interpreter leaves what {label} leaves: the module depends on it"
+
+
+def _interpreters() -> int:
+    with closing(registry.driver("interpreter")) as driver:
+        return driver.capabilities().subgroup_size
+
+
+def _of_subgroups(instructions: list[Decoded]) -> bool:
+    """Whether what a module does may depend on how large subgroups are."""
+    return any(
+        i.name.startswith(("OpGroupNonUniform", "OpSubgroup", "OpCooperativeMatrixLength"))
+        or (i.name == "OpDecorate" and i.values[1] == "BuiltIn" and i.values[2] in _BUILTINS)
+        or i.name == _MATRIX
+        for i in instructions
+    )
+
+
+def _by_component(instructions: list[Decoded]) -> bool:
+    """Whether a module reads or writes single components of cooperative matrices."""
+    matrices = {i.result for i in instructions if i.name == _MATRIX}
+    type_of = {i.result: i.values[0] for i in instructions if i.rule.has_type}
+    pointees = {i.result: i.values[1] for i in instructions if i.name == "OpTypePointer"}
+    for i in instructions:
+        if i.name in ("OpCompositeExtract", "OpCompositeInsert"):
+            if type_of.get(i.values[1 if i.name == "OpCompositeExtract" else 2]) in matrices:  # type: ignore[call-overload]
+                return True
+        elif i.name in ("OpAccessChain", "OpInBoundsAccessChain"):
+            base = pointees.get(type_of.get(i.values[1]))  # type: ignore[call-overload]
+            if base in matrices:
+                return True
+    return False
