@@ -32,7 +32,8 @@ def tried(module: Path, folder: Path) -> str:
         (result,) = run(file, ["interpreter:max_steps=300000"]).runs
     except CtsError as e:
         return f"not run: {str(e).partition(chr(10))[0]}"
-    return result.verdict.value if result.verdict.value == "pass" else f"{result.verdict.value}: {result.outcome.detail}"
+    said = result.verdict.value
+    return said if said == "pass" else f"{said}: {result.outcome.detail}"
 
 
 def main() -> int:

@@ -80,6 +80,9 @@ def dispatch(
     max_steps: Annotated[
         int | None, typer.Option("--max-steps", help="The most instructions to execute.", metavar="N")
     ] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", help="The most seconds that a dispatch takes.", metavar="SECONDS")
+    ] = None,
     max_memory: Annotated[
         int | None, typer.Option("--max-memory", help="The most memory to use, in bytes.", metavar="BYTES")
     ] = None,
@@ -101,12 +104,25 @@ def dispatch(
 ) -> None:
     """Run a SPIR-V compute module on drivers; compare them with each other and with what is expected.
 
-    --trace, --max-steps, --max-memory, --robust and --check are for the interpreter.
+    --trace, --max-steps, --max-seconds, --max-memory, --robust and --check are for the interpreter.
     """
     from cts.cli.dispatching import Asked, run
 
     if template is not None:
-        if file or driver or case or out or transform or trace or max_steps or max_memory or robust or check or json:
+        if (
+            file
+            or driver
+            or case
+            or out
+            or transform
+            or trace
+            or max_steps
+            or max_seconds
+            or max_memory
+            or robust
+            or check
+            or json
+        ):
             raise BadInput("template", "--template runs nothing", f"--template {template}", "--output alone beside it")
         _write_template(template, output)
         return
@@ -115,7 +131,9 @@ def dispatch(
     if file is None:
         raise BadInput("no-file", "no dispatch file", "FILE.yaml", "a dispatch file; --template MODULE writes one")
     lists = (driver or [], case or [], transform or [], check or [])
-    raise typer.Exit(run(Asked(file, *lists, out, trace, max_steps, max_memory, robust, json, require_valid)))
+    raise typer.Exit(
+        run(Asked(file, *lists, out, trace, max_steps, max_memory, robust, json, require_valid, max_seconds))
+    )
 
 
 def _write_template(module: Path, output: Path | None) -> None:

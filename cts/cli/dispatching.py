@@ -35,6 +35,7 @@ class Asked(NamedTuple):
     robust: bool = False
     json: Path | None = None
     require_valid: bool = False
+    max_seconds: float | None = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -42,6 +43,7 @@ class Asked(NamedTuple):
         given = {
             "trace": self.trace,
             "max_steps": self.max_steps,
+            "max_seconds": self.max_seconds,
             "max_memory": self.max_memory,
             "check": "+".join(self.check),
             "robust": "yes" if self.robust else "",

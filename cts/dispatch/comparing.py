@@ -34,13 +34,17 @@ class Element(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """`count` of `total` elements of a buffer are not those of `against`; `first` are the first of them."""
+    """`count` of `total` elements of a buffer are not those of `against`; `first` are the first of them.
+
+    `untouched` of them still hold what was there before the run.
+    """
 
     buffer: str
     against: str
     count: int
     total: int
     first: tuple[Element, ...]
+    untouched: int = 0
 
 
 def values(dispatch: Dispatch, memory: Memory, name: str) -> Array:
@@ -143,7 +147,8 @@ def _difference(
         )
         for place in places[:SHOWN].tolist()
     )
-    yield Difference(name, against, len(places), wrong.size, first)
+    same = actual.reshape(-1).view(buffer.type.bits) == buffer.array.reshape(-1).view(buffer.type.bits)
+    yield Difference(name, against, len(places), wrong.size, first, int(np.count_nonzero(same[places])))
 
 
 def _type_of(array: Array, default: ElementType) -> ElementType:

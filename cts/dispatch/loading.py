@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from cts.dispatch.cases import Steps
 from cts.dispatch.declared import declared_types, defaults
 from cts.dispatch.elements import Array, ElementType, encode
-from cts.dispatch.interface import Interface, Reader, Resource, SpecConstant
+from cts.dispatch.interface import Interface, Reader, Resource
 from cts.dispatch.interface import read as read_interface
 from cts.dispatch.members import BadMember, Field, Laid, lay_out
 from cts.dispatch.model import (
@@ -30,11 +30,11 @@ from cts.dispatch.model import (
 )
 from cts.dispatch.opaque import BadConversion, conversions, hidden, memories
 from cts.dispatch.reading import Text, read
-from cts.dispatch.sources import BadSource, Defaults, elements
+from cts.dispatch.sources import BadSource, Defaults, elements, from_python
 from cts.dispatch.tolerances import Tolerance
 from cts.dispatch.types import Type, one_element
 from cts.dispatch.words import Words, load_words
-from cts.errors import BadInput
+from cts.errors import BadInput, did_you_mean
 from cts.job import Address as JobAddress
 from cts.job import Memory, ModuleJob
 from cts.memory import GUARD_BYTES, guard_pattern
@@ -117,13 +117,14 @@ class _Loader:
         self.modules = modules
         self.remarks: list[str] = []
         self.types: dict[str, Type] = {}
+        self.initial: dict[str, Contents] = {}
         #: Addresses among the members of buffers, and of the push constants under "".
         self.links: dict[str, list[JobAddress]] = {}
 
     def load(self) -> Dispatch:
         file = self.file
         words, reader = self.modules.get(file.module, self.text.position(("module",)))
-        constants = self.spec_constants(reader.spec_constants)
+        constants = self.spec_constants(reader)
         module = reader.interface(constants)
         entry = self.entry(module)
         self.check_names()
@@ -135,7 +136,7 @@ class _Loader:
         push, addresses = self.push_constants(module.pushed(entry))
         matrices = {name: b for name, b in file.buffers.items() if b.layout is not None}
         uniform = {name for resource, name in bound if resource.kind == "uniform"}
-        initial = {
+        initial = self.initial = {
             name: self.contents(name, buffer, uniform) for name, buffer in file.buffers.items() if name not in matrices
         }
         try:
@@ -188,8 +189,11 @@ class _Loader:
         return next(iter(module.entry_points))
 
     def elements(self, steps: Steps, source: Source, default: Defaults) -> Contents:
+        return self.checked(steps, lambda: elements(source, self.folder, default))
+
+    def checked(self, steps: Steps, make: Callable[[], tuple[ElementType, Array]]) -> Contents:
         try:
-            return Contents(*elements(source, self.folder, default))
+            return Contents(*make())
         except BadSource as e:
             raise self.text.bad(str(e), (*steps, *filter(None, [e.field])), e.remedy) from e
 
@@ -297,10 +301,15 @@ class _Loader:
                 raise self.text.bad(what, ("bindings",), f'"{set_}.{binding}": and the name of a buffer')
         return plain, arrays
 
-    def spec_constants(self, known: dict[int, SpecConstant]) -> dict[int, bytes]:
-        constants = {}
-        for id_, value in self.file.spec_constants.items():
-            steps: Steps = ("spec_constants", id_)
+    def spec_constants(self, reader: Reader) -> dict[int, bytes]:
+        constants, known = {}, reader.spec_constants
+        named = {c.name: id_ for id_, alike in reader.by_spec_id.items() for c in alike if c.name}
+        for key, value in self.file.spec_constants.items():
+            steps: Steps = ("spec_constants", key)
+            id_ = named.get(key, -1) if isinstance(key, str) else key
+            if isinstance(key, str) and id_ < 0:
+                what = f"the module has no specialization constant named {key!r}"
+                raise self.text.bad(what, steps, did_you_mean(key, named, "a SpecId, or one of the module's names"))
             if id_ not in known:
                 listed = ", ".join(f"{k} ({c})" for k, c in sorted(known.items())) or "none"
                 self.remarks.append(f"{self.text.position(steps)}: the module has no SpecId {id_}; it has: {listed}")
@@ -351,7 +360,14 @@ class _Loader:
         steps: Steps = ("expected", name)
         if expected.members is not None:
             return self.wanted_members(name, expected, initial)
-        contents = self.elements(steps, expected, Defaults(initial.type, initial.array.shape))
+        defaults_ = Defaults(initial.type, initial.array.shape)
+        if expected.python is not None:
+            before = {key: c.array for key, c in self.initial.items()}
+            contents = self.checked(
+                steps, lambda: from_python(expected, expected.python or "", self.folder, before, defaults_)
+            )
+        else:
+            contents = self.elements(steps, expected, defaults_)
         if contents.array.size != initial.array.size:
             what = f"{contents.array.size} elements are expected of a buffer of {initial.array.size}"
             remedy = "as many; `type` beside a file says how to read its bytes"

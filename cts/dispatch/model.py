@@ -62,10 +62,18 @@ class Random(_Data, frozen=True):
             raise ValueError(f"low is {self.low}, high is {self.high}: give a low that is not above high")
 
 
+class FilePart(_Data, frozen=True):
+    """A part of a file: `count` elements, or all, behind `offset` bytes."""
+
+    path: str
+    offset: Offset = 0
+    count: Count | None = None
+
+
 class Source(_Data, frozen=True):
     """Where elements come from. `type` beside a file reads its bytes as that type, `shape` gives it that shape."""
 
-    file: str | None = None
+    file: str | FilePart | None = None
     type: ElementType | None = None
     shape: Shape | None = None
     fill: Number | None = None
@@ -139,13 +147,19 @@ Tolerance: TypeAlias = Annotated[float, Meta(ge=0)] | Source
 class Expected(_MemberSource, frozen=True):
     """What a buffer holds after the run: equal within atol + rtol * |expected| + ulp * the step there.
 
-    With `magnitudes`, these stand in the place of |expected|.
+    With `magnitudes`, these stand in the place of |expected|. `python` is FILE.py:FUNCTION, which gets what the buffers
+    hold before the run, arrays by name, and returns what this one must hold.
     """
+
+    python: str | None = None
 
     atol: Tolerance = 0.0
     rtol: Tolerance = 0.0
     ulp: Tolerance = 0.0
     magnitudes: Source | None = None
+
+    def sources(self) -> tuple[str, ...]:
+        return (*super().sources(), "python")
 
 
 class PushValue(_Data, frozen=True):
@@ -207,6 +221,7 @@ class Settings(_Data, frozen=True):
 
     `entry` may be left out where there is one GLCompute entry point. `subgroup_size` requires a size;
     without it a driver runs at its own, the interpreter at 32; `full_subgroups` requires that none is smaller.
+    `spec_constants` are by SpecId or by the name that the module has for one.
     `robust`: accesses outside a buffer are harmless; `robust2`: they read zeros and write nothing, those of matrices,
     too. `timeout`: seconds that a device may take.
     `bindings` maps "set.binding", or "set.binding[index]" of an array of descriptors, to buffers; whether a
@@ -224,7 +239,7 @@ class Settings(_Data, frozen=True):
     robust: bool = False
     robust2: bool = False
     timeout: Annotated[float, Meta(gt=0, le=86400)] | None = None
-    spec_constants: dict[Annotated[int, Meta(ge=0, le=2**32 - 1)], Number] = msgspec.field(default_factory=dict)
+    spec_constants: dict[Annotated[int, Meta(ge=0, le=2**32 - 1)] | str, Number] = msgspec.field(default_factory=dict)
     push_constants: PushConstants | None = None
     bindings: dict[str, str] = msgspec.field(default_factory=dict)
     outputs: tuple[str, ...] = ()

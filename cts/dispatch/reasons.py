@@ -13,10 +13,12 @@ from cts.dispatch.loading import Dispatch
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.plugins import registry
 from cts.spirv.decode import Decoded, decode
+from cts.spirv.encode import Value
 
 #: Built-ins that say how a workgroup is cut into subgroups.
 _BUILTINS = ("SubgroupSize", "SubgroupId", "NumSubgroups", "SubgroupLocalInvocationId")
 
+_CHAINS = ("OpAccessChain", "OpInBoundsAccessChain")
 _MATRIX = "OpTypeCooperativeMatrixKHR"
 
 
@@ -51,9 +53,7 @@ def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: 
         return f"{what}; with `subgroup_size: {size}` the interpreter says: {other.detail}"
     different = sum(d.count for d in between(dispatch, "the interpreter", other.memory, outcome.memory))
     if different:
-        return (
-            f"{what}; with `subgroup_size: {size}` the interpreter differs, too ({different} elements)"
-        )
+        return f"{what}; with `subgroup_size: {size}` the interpreter differs, too ({different} elements)"
     return f"{what}; with `subgroup_size: {size}` the interpreter leaves what {label} leaves: the module depends on it"
 
 
@@ -75,14 +75,11 @@ def _of_subgroups(instructions: list[Decoded]) -> bool:
 def _by_component(instructions: list[Decoded]) -> bool:
     """Whether a module reads or writes single components of cooperative matrices."""
     matrices = {i.result for i in instructions if i.name == _MATRIX}
-    type_of = {i.result: i.values[0] for i in instructions if i.rule.has_type}
-    pointees = {i.result: i.values[1] for i in instructions if i.name == "OpTypePointer"}
-    for i in instructions:
-        if i.name in ("OpCompositeExtract", "OpCompositeInsert"):
-            if type_of.get(i.values[1 if i.name == "OpCompositeExtract" else 2]) in matrices:  # type: ignore[call-overload]
-                return True
-        elif i.name in ("OpAccessChain", "OpInBoundsAccessChain"):
-            base = pointees.get(type_of.get(i.values[1]))  # type: ignore[call-overload]
-            if base in matrices:
-                return True
-    return False
+    type_of: dict[Value | None, Value] = {i.result: i.values[0] for i in instructions if i.rule.has_type}
+    pointees: dict[Value | None, Value] = {i.result: i.values[1] for i in instructions if i.name == "OpTypePointer"}
+    composite = {"OpCompositeExtract": 1, "OpCompositeInsert": 2}
+    return any(
+        (i.name in composite and type_of.get(i.values[composite[i.name]]) in matrices)
+        or (i.name in _CHAINS and pointees.get(type_of.get(i.values[1])) in matrices)
+        for i in instructions
+    )

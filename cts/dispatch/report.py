@@ -37,7 +37,9 @@ def _why(ran: Ran) -> str:
 
 
 def _difference(d: Difference) -> Iterator[str]:
-    yield f"  {d.buffer}: {d.count} of {d.total} differ from {d.against}"
+    untouched = "all of these hold" if d.untouched == d.count else f"{d.untouched} of these hold"
+    before = f"; {untouched} what was there before: nothing has written them" if d.untouched else ""
+    yield f"  {d.buffer}: {d.count} of {d.total} differ from {d.against}{before}"
     for e in d.first:
         where = f"{d.buffer}[{', '.join(map(str, e.index))}]" if e.index else d.buffer
         where += f"{'' if e.member.startswith('[') else '.'}{e.member}" if e.member else ""
@@ -72,6 +74,7 @@ def _run(ran: Ran) -> dict[str, Any]:
                 "against": d.against,
                 "count": d.count,
                 "total": d.total,
+                "untouched": d.untouched,
                 "first": [_element(e) for e in d.first],
             }
             for d in ran.differences

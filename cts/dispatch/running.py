@@ -15,7 +15,6 @@ from cts.dispatch.elements import Array
 from cts.dispatch.front_ends import MODULES
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
-from cts.dispatch.reasons import reasons
 from cts.dispatch.template import by_itself
 from cts.dispatch.validity import Validation
 from cts.dispatch.words import Words
@@ -153,17 +152,24 @@ def _run(
                 outcomes.append((name, _outcome(dispatch, spec, opened[n])))
             said = validations[id(dispatch.job.words)].said
             result = judged(dispatch, outcomes)
-            sizes = {name: opened[n].capabilities().subgroup_size for n, (name, _) in enumerate(named)}
-            explained = tuple(
-                replace(ran, reasons=tuple(reasons(dispatch, ran.driver, ran.outcome, sizes)))
-                if ran.differences
-                else ran
-                for ran in result.runs
-            )
-            result = replace(result, runs=explained, remarks=(*dispatch.remarks, *filter(None, [said])))
+            if any(ran.differences for ran in result.runs):
+                result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
+            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [said])))
             if out is not None:
                 write(result, Path(out))
             yield result
+
+
+def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
+    """The result with what a module leaves to the device, where drivers differ."""
+    from cts.dispatch.reasons import reasons
+
+    sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
+    runs = (
+        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes) if ran.differences else ()))
+        for ran in result.runs
+    )
+    return replace(result, runs=tuple(runs))
 
 
 def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Result:
@@ -187,7 +193,8 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
             done[label] = outcome
             outputs = {name: values(dispatch, outcome.memory, name) for name in dispatch.outputs}
             verdict = Verdict.FAIL if differences else Verdict.PASS
-        elif outcome.fault is not None and outcome.fault.code in UNDEFINED:
+        elif outcome.fault is not None and outcome.fault.code in (*UNDEFINED, "out-of-bounds"):
+            # The module's own doing: no driver has crashed.
             verdict = Verdict.FAIL
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
     return Result(dispatch, tuple(runs))

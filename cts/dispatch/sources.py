@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from cts.dispatch.elements import Array, ElementType, encode, type_of, whole
-from cts.dispatch.model import MAX_BUFFER_BYTES, Iota, Random, Source
+from cts.dispatch.model import MAX_BUFFER_BYTES, FilePart, Iota, Random, Source
 from cts.input_files import is_file, text_of
 from cts.memory import splitmix64
 
-_MEMBER = re.compile(r"(.+\.npz):([^:/\\]+)")
+#: A file with members, and the name of one.
+_MEMBER = re.compile(r"(.+\.(?:npz|safetensors|gguf)):([^:]+)")
 
 
 class BadSource(ValueError):
@@ -39,7 +44,11 @@ class Defaults:
     why_none: str = ""
 
 
-def elements(source: Source, folder: Path, defaults: Defaults = Defaults()) -> tuple[ElementType, Array]:
+#: The type of elements, and the elements in their shape.
+Made: TypeAlias = tuple[ElementType, Array]
+
+
+def elements(source: Source, folder: Path, defaults: Defaults = Defaults()) -> Made:
     """The type and the elements in the source's shape, C-contiguous and little-endian. Raises BadSource."""
     if source.file is None:
         element, array = _made(source, defaults)
@@ -106,11 +115,107 @@ def _random(element: ElementType, random: Random, count: int) -> Array:
     return (np.array([int(low) & 2**64 - 1], np.uint64) + steps).astype(element.dtype)
 
 
-def _from_file(source: Source, file: str, folder: Path, defaults: Defaults) -> tuple[ElementType, Array]:
-    member = _MEMBER.fullmatch(file)
-    path = folder / (member[1] if member else file)
-    is_numpy = member or path.suffix in (".npy", ".npz")
-    array = _loaded(path, member[2] if member else None) if is_numpy else _raw(source, path, defaults)
+def from_python(source: Source, call: str, folder: Path, buffers: Mapping[str, Array], defaults: Defaults) -> Made:
+    """What a function of the user's makes of the buffers as they are before the run. Raises BadSource."""
+    remedy = "FILE.py:FUNCTION, the file relative to the dispatch file"
+    file, _, name = call.rpartition(":")
+    if not file:
+        raise BadSource(f"{call!r} names no function", "python", remedy)
+    _readable(folder / file)
+    given = {key: array.copy() for key, array in buffers.items()}
+    try:
+        function = getattr(_module(folder / file), name, None)
+        if not callable(function):
+            raise BadSource(f"{file} has no function {name!r}", "python", remedy)
+        array = np.asarray(function(given))
+    except BadSource:
+        raise
+    except Exception as e:
+        raise BadSource(f"{call}: {type(e).__name__}: {e}", "python", "a function that returns an array") from e
+    return _as_wanted(source, array, defaults, True)
+
+
+def _module(path: Path) -> ModuleType:
+    """A file of Python as a module of its own."""
+    spec = importlib.util.spec_from_file_location(f"expected_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise BadSource(f"{path.name} is no Python", "python", "FILE.py:FUNCTION")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _from_file(source: Source, file: str | FilePart, folder: Path, defaults: Defaults) -> Made:
+    part = file if isinstance(file, FilePart) else FilePart(file)
+    member = _MEMBER.fullmatch(part.path)
+    path = folder / (member[1] if member else part.path)
+    is_numpy = member is not None or path.suffix in (".npy", ".npz")
+    if path.suffix in _TENSORS:
+        array = _tensor(path, member[2] if member else None)
+    else:
+        array = _loaded(path, member[2] if member else None) if is_numpy else _raw(source, path, defaults)
+    if part.offset or part.count is not None:
+        array = _cut(part, array, source.type or defaults.type or type_of(array.dtype))
+    return _as_wanted(source, array, defaults, is_numpy)
+
+
+def _cut(part: FilePart, array: Array, element: ElementType | None) -> Array:
+    """The bytes of a part, flat; `count` is of the elements that they are read as."""
+    data = array.reshape(-1).view(np.uint8)
+    size = element.size if element is not None else array.dtype.itemsize
+    end = data.size if part.count is None else part.offset + part.count * size
+    if part.offset >= data.size or end > data.size:
+        what = f"bytes {part.offset} to {end - 1} of {data.size}"
+        raise BadSource(what, "file", "an offset in bytes and a count of elements that the file has")
+    left = data[part.offset : end]
+    return left if left.size % array.dtype.itemsize or part.offset % array.dtype.itemsize else left.view(array.dtype)
+
+
+def _tensor(path: Path, name: str | None) -> Array:
+    """A tensor of a .safetensors or .gguf file, read by their packages: of types that NumPy lacks the bytes."""
+    _readable(path)
+    package, read = _TENSORS[path.suffix]
+    try:
+        found = read(import_module(package), path, name)
+    except ImportError as e:
+        remedy = "pip install 'coopmat-cts[tensors]'"
+        raise BadSource(f"{path.suffix} files need the package {package}: {e}", "file", remedy) from e
+    except Exception as e:
+        raise BadSource(f"{path.name}: {type(e).__name__}: {e}", "file", f"a {path.suffix} file") from e
+    if isinstance(found, list):
+        what = f"the file has no tensor {name!r}" if name else f"which tensor of {path.name} is not said"
+        listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
+        raise BadSource(what, "file", f"{path.name}:NAME, and one of: {listed}")
+    return found
+
+
+def _of_safetensors(package: Any, path: Path, name: str | None) -> Array | list[str]:
+    """The tensor of a name, or all names."""
+    tensors = dict(package.deserialize(path.read_bytes()))
+    if name not in tensors:
+        return sorted(tensors)
+    tensor = tensors[name]
+    kind = {"BF16": "u2", "F8_E4M3": "u1", "F8_E5M2": "u1", "BOOL": "u1"}.get(tensor["dtype"])
+    letter, bits = re.fullmatch(r"([A-Z]+)(\d+).*", tensor["dtype"] + "8").groups()  # type: ignore[union-attr]
+    kind = kind or f"{letter.lower()}{int(bits[:-1]) // 8}"
+    return np.frombuffer(bytes(tensor["data"]), f"<{kind}").reshape(tensor["shape"])
+
+
+def _of_gguf(package: Any, path: Path, name: str | None) -> Array | list[str]:
+    """The tensor of a name as the file has it, quantised ones as bytes; or all names."""
+    tensors = {tensor.name: tensor for tensor in package.GGUFReader(path).tensors}
+    return np.array(tensors[name].data) if name in tensors else sorted(tensors)
+
+
+#: Files of tensors by their suffix: the package that reads them, and how.
+_TENSORS: dict[str, tuple[str, Callable[[Any, Path, str | None], Array | list[str]]]] = {
+    ".safetensors": ("safetensors", _of_safetensors),
+    ".gguf": ("gguf", _of_gguf),
+}
+
+
+def _as_wanted(source: Source, array: Array, defaults: Defaults, is_numpy: bool) -> Made:
+    """An array as the type and in the shape that are asked for."""
     element = source.type or (_of_bits(array, defaults.type) if is_numpy else defaults.type) or type_of(array.dtype)
     if element is None:
         what = f"the elements are {array.dtype}, which no buffer holds"

@@ -132,7 +132,7 @@ class Factory:
 
     option_struct = Options
     runs_stages = True
-    takes = frozenset({"max_steps", "max_memory", "robust", "check", "trace"})
+    takes = frozenset({"max_steps", "max_seconds", "max_memory", "robust", "check", "trace"})
 
     def __call__(self, options: dict[str, str]) -> Interpreter:
         """The interpreter. Raises BadInput."""

@@ -72,7 +72,7 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
         raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
     left = options.max_memory - sum(len(data) for data in dispatch.memory.values())
     at_once = _at_once(program, subgroup_size, left)
-    budget = Budget(options.max_steps)
+    budget = Budget(options.max_steps, options.max_seconds or math.inf)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
         for _ in range(job.times):

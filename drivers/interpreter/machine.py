@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -44,15 +46,18 @@ class Code(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """How many instructions a dispatch may still execute."""
+    """How many instructions a dispatch may still execute, and how many seconds it may take."""
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, seconds: float = math.inf) -> None:
         self.total = self.left = steps
+        self.seconds, self._end = seconds, time.monotonic() + seconds
 
     def spend(self, steps: int) -> None:
         self.left -= steps
         if self.left < 0:
             raise RunAway(f"ended after {self.total} steps")
+        if time.monotonic() > self._end:
+            raise RunAway(f"ended after {self.seconds:g} s")
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ class Options(msgspec.Struct, frozen=True):
     max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**15)] = (
         DEFAULT_MAX_STEPS
     )
+    max_seconds: Annotated[float, says("end a dispatch that takes longer")] | None = None
     max_memory: Annotated[int, number("end a dispatch that needs more bytes", least=1 << 20, most=1 << 50)] = (
         DEFAULT_MAX_MEMORY
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.matrices import components
+from cts.drivers.interpreter.passed_on import Passed
 from cts.drivers.interpreter.problems import OutOfBounds
 from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 
@@ -57,6 +58,16 @@ class Variables:
         """Raises OutOfBounds where there is no such variable: an undefined pointer has none."""
         if variable not in self.types:
             raise OutOfBounds("the pointer is undefined")
+
+    def load_parts(self, _result: int, place: VariablePath, mask: Array | None) -> Value:
+        """The value at a place, of which parts may be missing; whoever watches remembers which."""
+        return self.load(place, mask)
+
+    def keep_parts(self, passed: Passed, place: VariablePath, mask: Array | None) -> None:
+        """What was just stored has those parts alone that its value has."""
+
+    def expect(self, passed: Passed, path: Path, mask: Array | None) -> None:
+        """Raises Uninitialised where a part of a value is missing; only whoever watches knows."""
 
     def load(self, place: VariablePath, mask: Array | None) -> Value:
         """The value at a place. Raises OutOfBounds for an index of an active lane."""

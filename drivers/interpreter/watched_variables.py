@@ -44,16 +44,13 @@ class WatchedVariables(Variables):
             self._mark(place, mask)
 
     def load_parts(self, result: int, place: VariablePath, mask: Array | None) -> Value:
-        """The value at a place, of which parts may be missing: which, is remembered for the result."""
         self._known[result] = self._stored.load(self._cut(place), mask)
         return super().load(place, mask)
 
     def keep_parts(self, passed: Passed, place: VariablePath, mask: Array | None) -> None:
-        """What was just stored has those parts alone that its value has."""
         self._stored.store(self._cut(place), self._parts(passed), mask)
 
     def expect(self, passed: Passed, path: Path, mask: Array | None) -> None:
-        """Raises Uninitialised where a part of a value is missing."""
         self._check(_part(self._parts(passed), path), mask)
 
     def _parts(self, passed: Passed) -> Value:
@@ -120,7 +117,7 @@ def _part(known: Value, path: Path) -> Value:
         if isinstance(known, tuple):
             if not known:
                 break
-            known = known[index]  # type: ignore[index]
+            known = known[index]
         else:
             known = known[:, index]
     return known

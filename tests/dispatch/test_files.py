@@ -110,7 +110,7 @@ def test_unknown_bindings_are_remarked_upon(tmp_path: Path) -> None:
         ({"push_constants": "push_constants: {addresses: [{at: 0, of: a, offset: 9999999999999}]}"}, "<= 1099511627776",
          "3: push_constants.addresses[0].offset", "schema"),
         ({"bindings": "bindings: {0.1: b}"}, "takes for a number", '7: bindings["0.1"]', 'quote it: "0.1"'),
-        ({"spec_constants": "spec_constants: {x: 1}"}, "Expected `int`", "9: spec_constants.x", "schema"),
+        ({"spec_constants": "spec_constants: {x: 1}"}, "no specialization constant named", "9: spec_constants.x", "SpecId"),
         ({"spec_constants": "spec_constants: {3: one}"}, "no number", "9: spec_constants[3]", '"0x3c00"'),
         ({"subgroup_size": "subgroup_size: 12"}, "Invalid enum value 12", "9: subgroup_size", "schema"),
         ({"module": "modul: add.spvasm"}, "unknown field", "1: modul", "did you mean 'module'?"),

@@ -28,7 +28,7 @@ def test_jobs(tmp_path: Path) -> None:
 
 
 def test_robust_accesses(tmp_path: Path) -> None:
-    assert "crash: interpreter" in said(run(write(tmp_path, **BEYOND)))
+    assert "fail: interpreter" in said(run(write(tmp_path, **BEYOND)))
     result = run(write(tmp_path, **BEYOND, robust="robust: true"))
     assert result.status == 0, said(result)
 

@@ -6,6 +6,7 @@ import pytest
 
 from cts.spirv import tools
 from cts.spirv.declared_capabilities import unneeded, without
+from cts.spirv.subprocess_tools import Words
 from cts.spirv.decode import decode
 
 MODULE = """OpCapability Shader
@@ -27,7 +28,7 @@ OpFunctionEnd
 """
 
 
-def words(*declared: str, number: str = "float", decorations: str = "") -> tools.Words:
+def words(*declared: str, number: str = "float", decorations: str = "") -> Words:
     lines = "\n".join(f"OpCapability {name}" for name in declared)
     return tools.assemble(MODULE.format(declared=lines, number=number, decorations=decorations))
 
@@ -43,7 +44,7 @@ def words(*declared: str, number: str = "float", decorations: str = "") -> tools
         (words("CooperativeMatrixConversionsNV", "VariablePointers", "RuntimeDescriptorArray"), ()),
     ],
 )
-def test_use_decides(module: tools.Words, expected: tuple[str, ...]) -> None:
+def test_use_decides(module: Words, expected: tuple[str, ...]) -> None:
     assert unneeded(module) == expected
 
 

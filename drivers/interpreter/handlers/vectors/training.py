@@ -53,6 +53,7 @@ def outer_product(c: Compiler, i: Instruction) -> Step:
 
     def run(m: Machine) -> None:
         for base in np.unique(_of_adding(m, address(m))) if optimal is not None else ():
+            assert optimal is not None
             opaque.expect(m.memory, int(base), optimal, dtype)
         columns, rows = (_of_adding(m, m.registers[id_]).astype(dtype) for id_ in (a, b))
         bases, strides = (_of_adding(m, values) for values in (address(m), stride(m)))
