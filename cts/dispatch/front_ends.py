@@ -14,10 +14,6 @@ from pathlib import Path
 from cts.errors import BadInput
 from cts.spirv import slang_library
 
-#: Files that are a module, or become one.
-SOURCES = (".comp", ".glsl", ".slang")
-MODULES = (".spv", ".spvasm", *SOURCES)
-
 #: Seconds after which a compiler has hung.
 _TIMEOUT = 120
 

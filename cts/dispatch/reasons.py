@@ -30,6 +30,8 @@ def reasons(dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str
             "the module takes single components of matrices by their number, and every driver has its own order of"
             " them (KM-011)"
         )
+    if raced := _race(dispatch):
+        yield raced
     if not _of_subgroups(instructions):
         return
     size = dispatch.job.subgroup_size or sizes[label]
@@ -40,6 +42,14 @@ def reasons(dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str
     others = {s for name, s in sizes.items() if name != label}
     if dispatch.job.subgroup_size is None and others != {size}:
         yield _tried(dispatch, label, outcome, size, others or {_interpreters()})
+
+
+def _race(dispatch: Dispatch) -> str:
+    """What the interpreter finds when it looks for data races; nothing where it finds none in a while."""
+    with closing(registry.driver("interpreter:check=races,max_seconds=20")) as driver:
+        assert isinstance(driver, ModuleDriver)
+        fault = driver.run_module(dispatch.job).fault
+    return f"a data race (`--check races`): {fault.where}: {fault.what}" if fault and fault.code == "race" else ""
 
 
 def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: set[int]) -> str:

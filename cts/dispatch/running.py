@@ -12,12 +12,10 @@ import numpy as np
 
 from cts.dispatch.comparing import Difference, between, judge, values
 from cts.dispatch.elements import Array
-from cts.dispatch.front_ends import MODULES
 from cts.dispatch.interface import interface
 from cts.dispatch.loading import Dispatch, load, load_cases
-from cts.dispatch.template import by_itself
 from cts.dispatch.validity import Validation
-from cts.dispatch.words import Words
+from cts.dispatch.words import MODULES, Words
 from cts.driver import UNDEFINED, ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble, did_you_mean
 from cts.plugins import registry
@@ -94,7 +92,7 @@ def run(
     makes of the untransformed one is the expectation.
     What spirv-val says of the module is a remark, with `require_valid` BadInput. Raises BadInput and HarnessTrouble.
     """
-    dispatch = load(Path(path), case) if Path(path).suffix not in MODULES else by_itself(Path(path))
+    dispatch = _by_itself(Path(path)) if Path(path).suffix in MODULES else load(Path(path), case)
     return next(_run([dispatch], drivers, out, options or {}, transforms, require_valid))
 
 
@@ -114,8 +112,14 @@ def run_cases(
 
     All are read before the first runs. Outputs of a case are written to `out/CASE/DRIVER/BUFFER.npy`.
     """
-    dispatches = [by_itself(Path(path))] if Path(path).suffix in MODULES else load_cases(Path(path), cases)
+    dispatches = [_by_itself(Path(path))] if Path(path).suffix in MODULES else load_cases(Path(path), cases)
     return _run(dispatches, drivers, out, options or {}, transforms, require_valid)
+
+
+def _by_itself(path: Path) -> Dispatch:
+    from cts.dispatch.template import by_itself  # of which a file needs nothing
+
+    return by_itself(path)
 
 
 def _run(

@@ -9,13 +9,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cts.dispatch.front_ends import SOURCES, compiled
 from cts.errors import BadInput
 from cts.input_files import Kind, decoded_text, read_bytes
 from cts.spirv import tools
 from cts.spirv.grammar import MAGIC
 
 Words: TypeAlias = npt.NDArray[np.uint32]
+
+#: Files that are a module, or become one.
+SOURCES = (".comp", ".glsl", ".slang")
+MODULES = (".spv", ".spvasm", *SOURCES)
 
 #: The largest module that is read, in bytes.
 MAX_MODULE_BYTES = 64 << 20
@@ -27,6 +30,8 @@ def load_words(path: Path, named: str) -> Words:
     """Read a module, or compile one. `named` is where its path comes from. Raises BadInput."""
     where = f"{path}, named at {named}"
     if path.suffix in SOURCES and path.is_file():
+        from cts.dispatch.front_ends import compiled
+
         return np.frombuffer(compiled(path), "<u4").astype(np.uint32)
     data = read_bytes(path, _FILE, where)
     if path.suffix == ".spvasm":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from cts.spirv.decode import Decoded
@@ -40,8 +40,20 @@ def dynamic(descriptors: Descriptors, limits: Mapping[str, Any]) -> frozenset[tu
     return frozenset(found)
 
 
-def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Descriptor]:
-    """The descriptors of all buffer variables; `constants` are the values of constants, for lengths of arrays."""
+def read(module: Sequence[Decoded], entry: str, constants: Mapping[Id, int]) -> Iterator[Descriptor]:
+    """The descriptors of buffer variables; `constants` are the values of constants, for lengths of arrays.
+
+    Those that an entry point does not use count only where it uses none: front ends declare variables that nothing uses,
+    at places where others are.
+    """
+    used = _used(module, entry)
+    every = list(_declared(module, constants))
+    taken = {(d.set, d.binding) for variable, d in every if variable in used}
+    yield from (d for variable, d in every if variable in used or (d.set, d.binding) not in taken)
+
+
+def _declared(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[tuple[Id, Descriptor]]:
+    """The buffer variables with their descriptors."""
     decorations: dict[Id, dict[str, object]] = {}
     pointers: dict[Id, Decoded] = {}
     arrays: dict[Id, Decoded] = {}
@@ -64,7 +76,27 @@ def read(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterator[Des
                 block = _id(array.values[0])
                 count = constants.get(_id(array.values[1]), 0) if array.name == "OpTypeArray" else 0
             is_storage = i.values[1] == "StorageBuffer" or "BufferBlock" in decorations.get(block, {})
-            yield Descriptor(set_, binding, "storage" if is_storage else "uniform", count)
+            yield i.result, Descriptor(set_, binding, "storage" if is_storage else "uniform", count)
+
+
+def _used(module: Iterable[Decoded], entry: str) -> set[Id]:
+    """All ids that the functions of an entry point name."""
+    named: dict[Id, set[Id]] = {}
+    waiting: list[Id] = []
+    function: Id | None = None
+    for i in module:
+        if i.name == "OpEntryPoint" and i.values[2] == entry:
+            waiting.append(_id(i.values[1]))
+        elif i.name == "OpFunction":
+            function = i.result
+        if function is not None:
+            named.setdefault(function, set()).update(v for v in i.values if isinstance(v, Id))
+    seen: set[Id] = set()
+    while waiting:
+        new = named.get(waiting.pop(), set()) - seen
+        seen |= new
+        waiting += [id_ for id_ in new if id_ in named]
+    return seen
 
 
 def _id(value: object) -> Id:

@@ -133,7 +133,7 @@ class _Reader:
             tuple(dict.fromkeys(self.vector_products)),
             tuple(dict.fromkeys(self.outer_products)),
             tuple(dict.fromkeys(self.reduce_sums)),
-            tuple(dict.fromkeys(descriptors.read(self.module, self.constants))),
+            tuple(dict.fromkeys(descriptors.read(self.module, self.entry, self.constants))),
             frozenset(self.modes),
             newer,
             self.entry_point()[0],
