@@ -18,7 +18,6 @@ from cts.spirv.encode import Value
 #: Built-ins that say how a workgroup is cut into subgroups.
 _BUILTINS = ("SubgroupSize", "SubgroupId", "NumSubgroups", "SubgroupLocalInvocationId")
 
-_CHAINS = ("OpAccessChain", "OpInBoundsAccessChain")
 _MATRIX = "OpTypeCooperativeMatrixKHR"
 
 
@@ -90,6 +89,6 @@ def _by_component(instructions: list[Decoded]) -> bool:
     composite = {"OpCompositeExtract": 1, "OpCompositeInsert": 2}
     return any(
         (i.name in composite and type_of.get(i.values[composite[i.name]]) in matrices)
-        or (i.name in _CHAINS and pointees.get(type_of.get(i.values[1])) in matrices)
+        or (i.name.endswith("AccessChain") and pointees.get(type_of.get(i.values[1])) in matrices)
         for i in instructions
     )

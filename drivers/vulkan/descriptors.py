@@ -43,8 +43,8 @@ def dynamic(descriptors: Descriptors, limits: Mapping[str, Any]) -> frozenset[tu
 def read(module: Sequence[Decoded], entry: str, constants: Mapping[Id, int]) -> Iterator[Descriptor]:
     """The descriptors of buffer variables; `constants` are the values of constants, for lengths of arrays.
 
-    Those that an entry point does not use count only where it uses none: front ends declare variables that nothing uses,
-    at places where others are.
+    Those that an entry point does not use count only where it uses none: front ends declare variables that nothing
+    uses, at places where others are.
     """
     used = _used(module, entry)
     every = list(_declared(module, constants))

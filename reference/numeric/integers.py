@@ -67,7 +67,24 @@ def binary(operation: str, a: Value, b: Value, watch: Watch) -> Value:
     else:
         with np.errstate(over="ignore"):
             result = _BINARY[operation](x, y)
-    return _known(component, truncated(component, result), _BOUNDED.get(operation), a, b)
+    bits = truncated(component, result)
+    return (
+        _masked(component, bits, a, b) if operation == "and" else _known(component, bits, _BOUNDED.get(operation), a, b)
+    )
+
+
+def _masked(component: ComponentType, bits: Bits, a: Value, b: Value) -> Value:
+    """What OpBitwiseAnd gives: with a number that is known and not negative, from 0 to that, whatever the other is."""
+    result = _known(component, bits, None, a, b)
+    if result.free is None:
+        return result
+    a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
+    masks = [np.where((v.flags == 0) & (whole(component, v.bits) >= 0), v.interval[0], np.inf) for v in (a, b)]
+    mask = np.minimum(*masks)
+    flags = np.where((result.flags != 0) & np.isfinite(mask), np.uint8(FREE), result.flags)
+    low, high = result.interval
+    bounds = np.where(np.isfinite(mask), 0.0, low), np.where(np.isfinite(mask), mask, high)
+    return _rebounded(Value(component, bits), flags, bounds, merged(a, b))
 
 
 def signed_quotient(component: ComponentType, a: Value, b: Value, watch: Watch) -> Value:

@@ -189,7 +189,9 @@ def test_integers_of_inexact_floats_keep_their_bounds() -> None:
     assert allowed(whole) == [(2048, 2050)]
     assert allowed(integers.binary("add", whole, value(T.int32, 5), watch)) == [(2053, 2055)]
     assert allowed(integers.binary("max", whole, value(T.int32, 2049), watch)) == [(2049, 2050)]
-    assert integers.binary("and", whole, value(T.int32, 1), watch).flags[0] == ANY
+    assert allowed(integers.binary("and", whole, value(T.int32, 127), watch)) == [(0, 127)]
+    assert integers.binary("and", whole, value(T.int32, -2), watch).flags[0] == ANY
+    assert integers.binary("or", whole, value(T.int32, 1), watch).flags[0] == ANY
     assert watch.found == []
 
 

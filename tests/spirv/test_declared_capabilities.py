@@ -6,8 +6,8 @@ import pytest
 
 from cts.spirv import tools
 from cts.spirv.declared_capabilities import unneeded, without
-from cts.spirv.subprocess_tools import Words
 from cts.spirv.decode import decode
+from cts.spirv.subprocess_tools import Words
 
 MODULE = """OpCapability Shader
 {declared}

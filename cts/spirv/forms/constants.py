@@ -129,7 +129,8 @@ def composites(layout: Layout, random: np.random.Generator) -> None:
             if whole and constants.issuperset(op.values[1:]) and random.random() < SHARE:
                 layout.globals.append(Op("OpConstantComposite", op.result, op.values))
                 continue
-            if op.name not in ("OpPhi", "OpVariable"):
+            # In front of a phi or of a variable nothing may stand.
+            if not op.name.endswith(("Phi", "Variable")):
                 for old in dict.fromkeys(i for i in op.ids if i in made):
                     new = layout.id()
                     body.append(Op("OpCompositeConstruct", new, made[old].values))
