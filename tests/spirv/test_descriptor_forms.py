@@ -213,7 +213,7 @@ def test_devices_that_lack_the_index_do_not_run_it(capability: str, feature: str
     assert ("storage", 1) in found.descriptors.values() and max(n for _, n in found.descriptors.values()) > 1
     without = msgspec.structs.replace(LAVAPIPE, features=LAVAPIPE.features | {feature: False})
     assert f"feature {feature}" in support.examine(without, facts, job).missing
-    assert len(set(declared.read(decode(job.words), {}))) > 1
+    assert len(set(declared.read(list(decode(job.words)), "main", {}))) > 1
 
 
 def test_an_alignment_is_that_of_each_descriptor() -> None:
