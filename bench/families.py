@@ -6,6 +6,7 @@ those of ggml (`bench/real_software.py PATH --modules DIR/ggml --compile-only`).
     ncnn    its shaders with cooperative matrices; --glslang COMMAND
     slang   Slang's tests with matrices and vectors; --slang FILE, the libslang-compiler.so of a slangpy wheel
     rtxns   the compute shaders of the RTX Neural Shading SDK; --slang FILE
+    slang_examples   its examples that train networks; --slang FILE
     tint    what Dawn keeps as expected results of its compiler
     iree    products written here, without PATH; --iree COMMAND, iree-compile of the wheel iree-base-compiler
 """
@@ -17,10 +18,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from public_modules import iree, ncnn, rtxns, slang, tint
+from public_modules import iree, ncnn, rtxns, slang, slang_examples, tint
 from public_modules.made import Sources, Tools
 
-FAMILIES = {"iree": iree, "ncnn": ncnn, "rtxns": rtxns, "slang": slang, "tint": tint}
+FAMILIES = {"iree": iree, "ncnn": ncnn, "rtxns": rtxns, "slang": slang, "slang_examples": slang_examples, "tint": tint}
 
 
 def main() -> int:
