@@ -236,6 +236,11 @@ class Reader:
         return any(i.name == "OpTypeCooperativeMatrixKHR" for i in self.declared.types.values())
 
     @property
+    def has_vectors(self) -> bool:
+        """Whether the module declares cooperative vectors."""
+        return any(i.name == "OpTypeCooperativeVectorNV" for i in self.declared.types.values())
+
+    @property
     def spec_constants(self) -> dict[int, SpecConstant]:
         """The scalar specialization constants by SpecId: of several with one SpecId the first."""
         return {spec_id: constants[0] for spec_id, constants in self.by_spec_id.items()}
@@ -255,7 +260,7 @@ class Reader:
 
     def interface(self, constants: Mapping[int, bytes]) -> Interface:
         """What the module declares when it is specialized by constants: their bytes by SpecId."""
-        numbers = self._numbers(constants)
+        numbers = self.numbers(constants)
         types = Types(self.declared, numbers)
         found = Interface(
             self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
@@ -277,7 +282,7 @@ class Reader:
         found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
         return found
 
-    def _numbers(self, constants: Mapping[int, bytes]) -> dict[Id, int]:
+    def numbers(self, constants: Mapping[int, bytes]) -> dict[Id, int]:
         """All integers and booleans that are constant under a specialization, those computed from others included."""
         numbers = dict(self.declared.numbers)
         for id_, constant in self._constants:
@@ -311,7 +316,7 @@ class Reader:
 
     def sizes(self, constants: Mapping[int, bytes]) -> list[Extent]:
         """Every size of an array, matrix, vector or workgroup that a specialization may change."""
-        numbers = self._numbers(constants)
+        numbers = self.numbers(constants)
         sized = [
             (i.name == "OpTypeCooperativeMatrixKHR", v)
             for i in self.declared.types.values()

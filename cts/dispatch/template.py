@@ -8,22 +8,26 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from cts.dispatch.fitting import ELEMENTS, Choices, chosen, fitted, given
 from cts.dispatch.interface import Reader, Resource, Size, read
 from cts.dispatch.model import MAX_BUFFER_BYTES
+from cts.dispatch.optimal import Matrix, matrices
 from cts.dispatch.types import Array, Pointer, Scalar, Struct, Type, extents, one_element, runtime_array, unknown_parts
 from cts.dispatch.words import load_words
 from cts.errors import BadInput
 from cts.plain_yaml import flow
-from cts.spirv.decode import DecodeError
+from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 if TYPE_CHECKING:
     from cts.dispatch.loading import Dispatch
+
+#: Buffers by their places, with a name for each descriptor.
+_Bound: TypeAlias = list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
 
 #: How many values of one array are written out, and of one buffer altogether; the others are zeros.
 _WRITTEN, _OF_BUFFER = 16, 1000
@@ -37,21 +41,21 @@ def template(module: Path, output: Path | None = None) -> str:
 
     What the module leaves open is chosen so that it runs (`cts.dispatch.fitting`). Raises BadInput.
     """
-    reader, choices = _read(module)
-    return _text(reader, str(module) if output is None else os.path.relpath(module, output.parent), choices)
+    source, choices = _read(module)
+    return _text(source, str(module) if output is None else os.path.relpath(module, output.parent), choices)
 
 
 def by_itself(module: Path) -> Dispatch:
     """A module as a dispatch, without a file: as its template says; remarks are what is assumed. Raises BadInput."""
     from cts.dispatch.loading import load
 
-    reader, choices = _read(module)
+    source, choices = _read(module)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "dispatch.yaml")
-        file.write_text(_text(reader, str(module.absolute()), choices), encoding="utf-8")
+        file.write_text(_text(source, str(module.absolute()), choices), encoding="utf-8")
         dispatch = load(file)
     job = dispatch.job
-    workgroup = " x ".join(map(_extent, reader.interface(job.spec_constants).local_sizes[job.entry]))
+    workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
     said = [f"assumed: one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
     said += [f"assumed: {what}" for what in choices.said]
@@ -59,7 +63,14 @@ def by_itself(module: Path) -> Dispatch:
     return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
 
 
-def _read(module: Path) -> tuple[Reader, Choices]:
+class _Source(NamedTuple):
+    """A module, and its instructions where it may have matrices in optimal layouts."""
+
+    reader: Reader
+    instructions: list[Decoded]
+
+
+def _read(module: Path) -> tuple[_Source, Choices]:
     """A module, and what is chosen for it."""
     words = load_words(module, "the command line")
     try:
@@ -68,18 +79,21 @@ def _read(module: Path) -> tuple[Reader, Choices]:
         raise BadInput("module-invalid", str(e), str(module), "a whole, valid SPIR-V module") from e
     if not reader.interface({}).entry_points:
         raise BadInput("template", "the module has no GLCompute entry point", str(module), "a compute shader")
-    return reader, fitted(lambda c: _text(reader, str(module.absolute()), c), chosen(reader))
+    source = _Source(reader, list(decode(words)) if reader.has_vectors else [])
+    return source, fitted(lambda c: _text(source, str(module.absolute()), c), chosen(reader))
 
 
-def _text(reader: Reader, path: str, choices: Choices) -> str:
-    return "\n".join(_Template(reader, path, choices).lines()) + "\n"
+def _text(source: _Source, path: str, choices: Choices) -> str:
+    return "\n".join(_Template(source, path, choices).lines()) + "\n"
 
 
 class _Template:
-    def __init__(self, reader: Reader, path: str, choices: Choices) -> None:
-        known = reader.spec_constants
-        module = reader.interface({s: given(known[s], value) for s, value in choices.constants.items()})
+    def __init__(self, source: _Source, path: str, choices: Choices) -> None:
+        known = source.reader.spec_constants
+        constants = {s: given(known[s], value) for s, value in choices.constants.items()}
+        module = source.reader.interface(constants)
         self.module, self.path, self.choices = module, path, choices
+        self.matrices = matrices(source.instructions, source.reader.numbers(constants)) if source.instructions else []
         self.entry = next(iter(module.entry_points))
         self.names: set[str] = set()
         #: Buffers behind pointers: what their address is called, and what lies there.
@@ -112,14 +126,54 @@ class _Template:
             type_ = self.module.types.at(pointee)
             buffers += self.buffer(name, f"what {where} points to: {_declared(type_)}", type_, pointed=True)
             outputs.append(name)
+        held = self.held(bound)
+        hidden = {name for name, matrix in held if matrix.offset is not None}
+        outputs = [name for name in outputs if name not in hidden]
+        conversions: list[str] = []
+        for name, matrix in held:
+            beside, lines, conversion = self.converted(name, matrix)
+            buffers += lines
+            conversions.append(conversion)
+            outputs += [beside] * (matrix.added and matrix.offset is not None)
         yield from pushed
         yield from ["buffers:", *buffers] if buffers else ["buffers: {}"]
         yield from self.bindings(bound)
+        if conversions:
+            yield f"{'conversions:' if hidden else '# conversions:'}  # of matrices in optimal layouts"
+            yield from conversions
+        if hidden:
+            yield f"ignore: {flow(sorted(hidden))}"
         if outputs:
             yield "# Buffers that the module may write; every other buffer must come back unchanged."
             yield f"outputs: {flow(outputs)}"
             yield "# What they must hold, of the buffer's type and shape; files beside this one are named by `file:`."
             yield f"# expected: {{{flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
+
+    def converted(self, name: str, matrix: Matrix) -> tuple[str, list[str], str]:
+        """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and that of the conversion.
+
+        Where only a run tells the offset they are comments.
+        """
+        beside = self.unique(f"{name}_{'gradient' if matrix.added else 'matrix'}")
+        at = "... (fill in)" if matrix.offset is None else str(matrix.offset)
+        added = " that is added to" if matrix.added else ""
+        side = f"{{of: {flow(name)}, component: {matrix.component}, layout: {matrix.layout}, offset: {at}}}"
+        source, destination = (side, flow(beside)) if matrix.added else (flow(beside), side)
+        shape = f"rows: {matrix.rows}, cols: {matrix.cols}{', after: true' if matrix.added else ''}"
+        conversion = f"  - {{source: {source}, destination: {destination}, {shape}}}"
+        lines = [
+            f"  {flow(beside)}:  # rows of the {matrix}{added} at byte {at} of {name}",
+            f"    {{type: {matrix.component}, shape: [{matrix.rows}, {matrix.cols}], fill: 0}}",
+        ]
+        if matrix.offset is None:
+            return beside, [f"#{line}" for line in lines], f"#{conversion}"
+        return beside, lines, conversion
+
+    def held(self, bound: _Bound) -> list[tuple[str, Matrix]]:
+        """The matrices in optimal layouts by the names of their buffers."""
+        names = {place: names[0][1] for place, _, names in bound}
+        placed = ((names.get(self.module.places.get(m.variable, (-1, -1))), m) for m in self.matrices)
+        return [(name, m) for name, m in placed if name is not None]
 
     def entry_point(self) -> Iterator[str]:
         others = [name for name in self.module.entry_points if name != self.entry]
@@ -157,7 +211,7 @@ class _Template:
             comment = f"fill in: {_declared(member.type)} at byte {member.offset}"
             yield f"    {flow(member.name)}: {flow(value)}  # {comment}"
 
-    def named(self) -> list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]:
+    def named(self) -> _Bound:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
         found = []
         for place, resource in sorted(self.module.bound(self.entry).items()):
@@ -234,7 +288,7 @@ class _Template:
         self.pointees.append((name, where, pointee))
         return name
 
-    def bindings(self, bound: list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]) -> Iterator[str]:
+    def bindings(self, bound: _Bound) -> Iterator[str]:
         if bound:
             yield "bindings:"
         for (set_, binding), resource, names in bound:

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from cts.dispatch import run
+from cts.dispatch.interface import read
+from cts.dispatch.optimal import matrices
 from cts.dispatch.template import template
 from cts.dispatch.validity import environment
 from cts.errors import BadInput
+from cts.model import initial_memory
 from cts.spirv import tools
+from cts.spirv.decode import decode
+from cts.spirv.lower import module_job
+from cts.verdict import Verdict
+from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 
 HEAD = """OpCapability Shader
@@ -129,3 +136,25 @@ def test_sources_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     compiler.chmod(0o755)
     with pytest.raises(BadInput, match=r"glslang: ERROR: a\.comp:1"):
         run(tmp_path / "a.comp")
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "line"),
+    [
+        ("vector_multiply.layout.inferencing_offset", False, "{type: float16, shape: [10, 6], fill: 0}"),
+        ("vector_multiply.float8.wide", False, "{type: float8_e4m3fn, shape: [3, 5], fill: 0}"),
+        ("vector_training.outer.half", True, "after: true"),
+    ],
+)
+def test_matrices_in_optimal_layouts_get_conversions(tmp_path: Path, name: str, added: bool, line: str) -> None:
+    case = corpus_case(name)
+    job = module_job(case, initial_memory(case), 32)
+    path = tmp_path / "module.spv"
+    path.write_bytes(job.words.tobytes())
+    (matrix,) = matrices(list(decode(job.words)), read(job.words).numbers({}))
+    (opaque,) = case.opaque.values()
+    assert (matrix.rows, matrix.cols, matrix.offset) == (opaque.rows, opaque.cols, opaque.offset)
+    assert (matrix.component, matrix.layout, matrix.added) == (opaque.component.name, opaque.layout.name, added)
+    text = template(path)
+    assert line in text and "conversions:  # of matrices in optimal layouts" in text
+    assert run(path).runs[0].verdict is Verdict.PASS
