@@ -72,7 +72,8 @@ class Outcome:
     `matrices` are intermediate results by id, shaped as in `cts.oracle.expectation.Expectation`, from
     drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
     text, and `trace` what they were asked to record, a line each. `unlisted` is what the device does not
-    declare and was tried all the same, because the driver's user wants that.
+    declare and was tried all the same, because the driver's user wants that. `only_made`: the driver was asked to make
+    pipelines and to run none, so that there is no memory.
     """
 
     status: Status
@@ -82,6 +83,7 @@ class Outcome:
     fault: Fault | None = None
     trace: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
+    only_made: bool = False
 
     @property
     def remarks(self) -> str:

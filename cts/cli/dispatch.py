@@ -93,7 +93,7 @@ def dispatch(
         list[str] | None,
         typer.Option(
             "--check",
-            help="Report races (docs/dispatch.md lists the rules) or uninitialised (reads). Repeatable.",
+            help="Report races (docs/dispatch.md lists the rules), uninitialised (reads) or writers. Repeatable.",
             metavar="WHAT",
         ),
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,9 +21,15 @@ _BUILTINS = ("SubgroupSize", "SubgroupId", "NumSubgroups", "SubgroupLocalInvocat
 _MATRIX = "OpTypeCooperativeMatrixKHR"
 
 
-def reasons(dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Reasons for differences of a driver's memory, which ran to its end; `sizes` are drivers' sizes of subgroups."""
+def reasons(
+    dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int], buffers: Collection[str]
+) -> Iterator[str]:
+    """Reasons for differences of a driver's memory, which ran to its end, in some buffers.
+
+    `sizes` are drivers' sizes of subgroups.
+    """
     instructions = list(decode(dispatch.job.words))
+    yield from _silent(dispatch, buffers)
     if _by_component(instructions):
         yield (
             "the module takes single components of matrices by their number, and every driver has its own order of"
@@ -41,6 +47,14 @@ def reasons(dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str
     others = {s for name, s in sizes.items() if name != label}
     if dispatch.job.subgroup_size is None and others != {size}:
         yield _tried(dispatch, label, outcome, size, others or {_interpreters()})
+
+
+def _silent(dispatch: Dispatch, buffers: Collection[str]) -> Iterator[str]:
+    """The workgroups that write none of a wrong buffer on the interpreter."""
+    with closing(registry.driver("interpreter:check=writers,max_seconds=20")) as driver:
+        assert isinstance(driver, ModuleDriver)
+        named = tuple(f"buffer {name!r}:" for name in buffers)
+        yield from (line for line in driver.run_module(dispatch.job).trace if line.startswith(named))
 
 
 def _race(dispatch: Dispatch) -> str:

@@ -170,7 +170,9 @@ def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
 
     sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
     runs = (
-        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes) if ran.differences else ()))
+        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong)))
+        if (wrong := {d.buffer for d in ran.differences})
+        else ran
         for ran in result.runs
     )
     return replace(result, runs=tuple(runs))
@@ -187,7 +189,7 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
     done: dict[str, Outcome] = {}
     for label, outcome in outcomes:
         verdict, differences, outputs = _VERDICTS[outcome.status], [], {}
-        if outcome.status is Status.DONE:
+        if outcome.status is Status.DONE and not outcome.only_made:
             differences = list(judge(dispatch, outcome.memory))
             plain = label.partition("|")[0]
             against = (plain, done[plain]) if plain != label and plain in done else reference
@@ -266,9 +268,13 @@ def _outcome(dispatch: Dispatch, spec: str, driver: ModuleDriver) -> Outcome:
         remark = f"it ran without the declaration of {names}, which nothing in the module needs"
         if outcome.status is not Status.UNSUPPORTED:
             outcome = replace(outcome, detail="; ".join(filter(None, [outcome.detail, remark])))
-    if outcome.status is Status.DONE and any(
-        name not in outcome.memory or len(outcome.memory[name]) != len(m.data)
-        for name, m in dispatch.job.buffers.items()
+    if (
+        outcome.status is Status.DONE
+        and not outcome.only_made
+        and any(
+            name not in outcome.memory or len(outcome.memory[name]) != len(m.data)
+            for name, m in dispatch.job.buffers.items()
+        )
     ):
         raise HarnessTrouble(
             "driver-memory", f"{spec} did not hand back the memory of every buffer", str(dispatch.path)

@@ -285,6 +285,8 @@ class Transformed:
 
     def _blamed(self, outcome: Outcome, before: ModuleJob, after: ModuleJob) -> Outcome:
         """The outcome; where a driver rejects what the transforms made invalid, that is their failure."""
+        if outcome.only_made:
+            return outcome
         if outcome.status is Status.DONE:
             return _with_the_buffers_of(before, outcome, after)
         if outcome.status is Status.UNSUPPORTED:

@@ -85,6 +85,7 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
                 numbers.append(_numbers(batch))
     dispatch.convert(after=True)
     dispatch.restore_addresses()
+    trace += dispatch.silent()
     matrices = {name: np.concatenate(parts) for name, parts in captured.items()}
     return Result(dispatch.memory, matrices if job.staged is None else _by_number(matrices, np.concatenate(numbers)))
 
@@ -156,6 +157,19 @@ class _Dispatch:
                 self.registers[id_] = self._bound(job, id_)
         #: How many segments outlive a batch.
         self.lasting = len(self.space.segments)
+
+    def silent(self) -> Iterator[str]:
+        """Of each buffer that was written the workgroups that wrote none of it, where that is asked for."""
+        if not isinstance(self.space, WatchedSpace):
+            return
+        total = math.prod(self.job.workgroups)
+        x, y, _ = self.job.workgroups
+        for name, writers in self.space.writers.items():
+            others = [n for n in range(total) if n not in writers]
+            if others:
+                some = ", ".join(str((n % x, n // x % y, n // (x * y))) for n in others[:4])
+                more = f" and {len(others) - 4} more" if len(others) > 4 else ""
+                yield f"{name}: {len(others)} of {total} workgroups have written none of it: {some}{more}"
 
     def begin(self) -> None:
         """A dispatch begins: what those before it have written is there, and races with none of its accesses."""

@@ -21,7 +21,7 @@ DEFAULT_MAX_STEPS = 10_000_000
 DEFAULT_MAX_MEMORY = 4 << 30
 
 #: What can be watched for: data races, and reads of what was never written.
-RACES, UNINITIALISED = "races", "uninitialised"
+RACES, UNINITIALISED, WRITERS = "races", "uninitialised", "writers"
 
 
 def mutant_names() -> list[str]:
@@ -55,9 +55,10 @@ class Options(msgspec.Struct, frozen=True):
         DEFAULT_MAX_MEMORY
     )
     robust: Annotated[bool, says("reads outside a buffer give zeros, and writes outside one do nothing")] = False
-    check: Annotated[frozenset[Literal["races", "uninitialised"]], says("end a dispatch that does one of these")] = (
-        frozenset()
-    )
+    check: Annotated[
+        frozenset[Literal["races", "uninitialised", "writers"]],
+        says("end a dispatch that does one of the first two; or record which workgroups wrote none of a buffer"),
+    ] = frozenset()
     trace: Annotated[str, says("record what a function executes, or what an id is each time", metavar="NAME or ID")] = (
         ""
     )

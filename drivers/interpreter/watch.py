@@ -16,7 +16,7 @@ from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.clocks import Agents, Clocks
 from cts.drivers.interpreter.fences import BUFFERS, SHARED, Fence, Privacy, has_vulkan_model
 from cts.drivers.interpreter.memory import SPACING, AddressSpace, Segment
-from cts.drivers.interpreter.options import RACES, UNINITIALISED
+from cts.drivers.interpreter.options import RACES, UNINITIALISED, WRITERS
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Race, Uninitialised
 from cts.drivers.interpreter.race_words import Rival, Words, count, span
@@ -37,6 +37,8 @@ class WatchedSpace(AddressSpace):
         self._quiet = False
         #: From which number on segments belong to a batch: none before the first, when conversions run.
         self._lasting = sys.maxsize
+        #: Of each segment that was written the numbers of the workgroups that did it, where that is asked for.
+        self.writers: dict[str, set[int]] = {}
         #: Whether accesses are atomic at the moment.
         self.atomic = False
         #: What accesses memory at the moment, and all that ever did, by their first words.
@@ -138,6 +140,8 @@ class WatchedSpace(AddressSpace):
         elif UNINITIALISED in self.checks and number > self._lasting and not shadow.written[bytes_].all():
             byte = int(bytes_[~shadow.written[bytes_]][0])
             raise Uninitialised(f"byte {byte % segment.size} of {segment.name} was never written")
+        if writes and by is not None and WRITERS in self.checks:
+            self.writers.setdefault(segment.name, set()).update(np.unique(self._agents.workgroup(by)).tolist())
         if by is None or RACES not in self.checks:
             return
         way = (ATOMIC_WRITE if writes else ATOMIC_READ) if self.atomic else WRITE if writes else READ

@@ -96,6 +96,7 @@ class VulkanDriver:
             options.threads_of_worker,
             options.memory,
             options.start_timeout,
+            options.limit,
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.validation else 2 * options.threads_of_worker
@@ -291,6 +292,8 @@ class VulkanDriver:
         if self._options.all_features:
             enabled = widened(frozenset(run.features), self.description.features)
             run = msgspec.structs.replace(run, features=tuple(sorted(enabled)))
+        if self._options.judge == "pipeline":
+            run = msgspec.structs.replace(run, only_pipeline=True)
         self._batches[first.number] = batch
         self.pool.submit(run)
 
@@ -312,7 +315,8 @@ class VulkanDriver:
         for index, item in enumerate(batch):
             assert item.support is not None
             result = item.lost.settle(result) if item.lost else result
-            item.outcome = replace(_outcome(item, index, result), unlisted=item.support.missing)
+            made = _only_made(result, self._options.limit) if self._options.judge == "pipeline" else None
+            item.outcome = replace(made or _outcome(item, index, result), unlisted=item.support.missing)
             self._journal.end(item.number, item.outcome.status)
 
     def _finished(self, item: _Item) -> Outcome:
@@ -424,6 +428,16 @@ def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.Paramete
         push_constants=job.push_constants,
         push_addresses=addresses(job.push_addresses),
     )
+
+
+def _only_made(result: Result, limit: int) -> Outcome | None:
+    """The outcome of a pipeline that was made and not run; None where it was not made by an error of its own."""
+    if isinstance(result, Loss):
+        if result.refused or result.status is not Status.CRASH:
+            return None
+        return Outcome(result.status, detail=f"{result.what} (its memory was limited to {limit} GiB)")
+    rejected = any(m.startswith("error") for m in result.messages)
+    return None if rejected else Outcome(Status.DONE, detail="\n".join(result.messages), only_made=True)
 
 
 def _outcome(item: _Item, index: int, result: Result) -> Outcome:

@@ -93,6 +93,28 @@ class Options(msgspec.Struct, frozen=True):
             "messages become part of the verdict. `cts run --validation` and `pytest --cts-validation` add it"
         ),
     ] = False
+    judge: Annotated[
+        Literal["memory", "pipeline"],
+        among(
+            "what a case passes by",
+            {
+                "memory": "what it leaves behind",
+                "pipeline": "its pipeline, which is made and not run: for compilers without their devices",
+            },
+        ),
+    ] = "memory"
+    worker_memory: (
+        Annotated[
+            int,
+            number(
+                "GiB of address space of each local worker, on Linux: a compiler that takes more ends its case, not "
+                "the machine",
+                least=1,
+                absent="none; 8 where pipelines are judged",
+            ),
+        ]
+        | None
+    ) = None
     subgroup_size: (
         Annotated[int, number("another size that the device supports", least=1, absent="the device's")] | None
     ) = None
@@ -114,6 +136,11 @@ class Options(msgspec.Struct, frozen=True):
         ),
     ] = False
     journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/vulkan")
+
+    @property
+    def limit(self) -> int:
+        """GiB of address space of a worker; 0 for no limit."""
+        return self.worker_memory or (8 if self.judge == "pipeline" else 0)
 
     @property
     def threads_of_worker(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -77,7 +78,7 @@ class Opening:
 
     `command` is that of `package.command`. `device` is an index, a UUID or part of a name; "" means
     the best type of device there is, and with several of it one for each pytest-xdist worker in turn.
-    `timeout` is in seconds, for all of it.
+    `timeout` is in seconds, for all of it; `limit` is GiB of address space, 0 for none.
     """
 
     command: str = ""
@@ -86,6 +87,7 @@ class Opening:
     threads: int = 1
     memory: Literal["auto", "host", "staged"] = "auto"
     timeout: float = 60.0
+    limit: int = 0
 
 
 def open_device(opening: Opening, again: Description | None = None) -> tuple[WorkerProcess, Description]:
@@ -101,6 +103,8 @@ def open_device(opening: Opening, again: Description | None = None) -> tuple[Wor
 
 def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess, Description]:
     worker, devices = greet(opening)
+    if opening.limit:
+        _limit(worker.pid, opening.limit << 30)
     try:
         chosen = choose(devices.devices, again.device.uuid if again else opening.device)
         worker.ask(Open(chosen.index, opening.threads, opening.memory))
@@ -108,6 +112,15 @@ def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess,
     except BaseException:
         worker.kill()
         raise
+
+
+def _limit(pid: int, size: int) -> None:
+    """Bytes of address space that a process may take, where the system can be told: on Linux."""
+    if sys.platform == "linux":
+        import resource
+
+        with contextlib.suppress(OSError):
+            resource.prlimit(pid, resource.RLIMIT_AS, (size, size))
 
 
 def ask_device(opening: Opening, device: str) -> dict[str, Any]:

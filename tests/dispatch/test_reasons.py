@@ -62,3 +62,24 @@ def test_races_and_subgroups_that_are_not_full(tmp_path: Path) -> None:
     said = reasons(tmp_path / "race.spvasm", "interpreter:subgroup_size=16", "interpreter")
     assert "a data race (`--check races`): OpStore" in said
     assert "a workgroup has 48 invocations, so that a subgroup of 32 is not full" in said
+
+
+def test_workgroups_that_write_none_of_a_wrong_buffer(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/dispatch.md").read_text(encoding="utf-8")
+    module = page.partition("`double.spvasm`:")[2].split("```")[1]
+    condition = (
+        "%group = OpShiftRightLogical %uint %i %three\n%odd = OpBitwiseAnd %uint %group %one\n"
+        "%even = OpIEqual %bool %odd %zero\nOpSelectionMerge %end None\nOpBranchConditional %even %then %end\n"
+        "%then = OpLabel\nOpStore"
+    )
+    module = module.replace("OpStore", condition).replace("OpReturn", "OpBranch %end\n%end = OpLabel\nOpReturn")
+    numbers = "%one = OpConstant %uint 1\n%three = OpConstant %uint 3\n%bool = OpTypeBool\n%array ="
+    (tmp_path / "some.spvasm").write_text(module.replace("%array = OpTypeRuntime", f"{numbers} OpTypeRuntime"))
+    file = tmp_path / "some.yaml"
+    file.write_text(
+        "module: some.spvasm\ndispatch: [6, 1, 1]\nbuffers: {b: {shape: [48], iota: {}}}\n"
+        'bindings: {"0.0": b}\nexpected: {b: {iota: {step: 2}}}\n'
+    )
+    wanted = "buffer 'b': 3 of 6 workgroups have written none of it: (1, 0, 0), (3, 0, 0), (5, 0, 0)"
+    assert f"reason: {wanted}" in reasons(file, "interpreter")
+    assert run(file, options={"check": "writers"}).runs[0].outcome.trace == (wanted,)
