@@ -9,8 +9,8 @@ from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id, Value
 from cts.spirv.grammar import grammar
 
-_MULTIPLICATIONS = ("OpCooperativeVectorMatrixMulNV", "OpCooperativeVectorMatrixMulAddNV")
-_OUTER = "OpCooperativeVectorOuterProductAccumulateNV"
+#: How the names of multiplications by a matrix begin, and how those of outer products end.
+_MULTIPLICATION, _OUTER = "OpCooperativeVectorMatrixMul", "OuterProductAccumulateNV"
 
 _VECTORS = ("OpTypeCooperativeVectorNV", "OpTypeVectorIdEXT")
 
@@ -58,11 +58,11 @@ def matrices(instructions: Sequence[Decoded], numbers: Mapping[Id, int]) -> list
 
     found: dict[Matrix, None] = {}
     for i in instructions:
-        if i.name in _MULTIPLICATIONS:
+        if i.name.startswith(_MULTIPLICATION):
             _, _, _, pointer, offset, interpretation, *rest = i.values
             m, k, layout, transpose = map(number, rest[3 if i.name.endswith("AddNV") else 0 :][:4])
             shape, added = (k, m) if transpose else (m, k), False
-        elif i.name == _OUTER:
+        elif i.name.endswith(_OUTER):
             pointer, offset, a, b, said, interpretation, *_ = i.values
             layout, shape, added = number(said), (extent(a), extent(b)), True
         else:
