@@ -92,7 +92,9 @@ def run(
     makes of the untransformed one is the expectation.
     What spirv-val says of the module is a remark, with `require_valid` BadInput. Raises BadInput and HarnessTrouble.
     """
-    dispatch = _by_itself(Path(path)) if Path(path).suffix in MODULES else load(Path(path), case)
+    dispatch = (
+        _by_itself(Path(path), [case] if case else None) if Path(path).suffix in MODULES else load(Path(path), case)
+    )
     return next(_run([dispatch], drivers, out, options or {}, transforms, require_valid))
 
 
@@ -112,11 +114,14 @@ def run_cases(
 
     All are read before the first runs. Outputs of a case are written to `out/CASE/DRIVER/BUFFER.npy`.
     """
-    dispatches = [_by_itself(Path(path))] if Path(path).suffix in MODULES else load_cases(Path(path), cases)
+    dispatches = [_by_itself(Path(path), cases)] if Path(path).suffix in MODULES else load_cases(Path(path), cases)
     return _run(dispatches, drivers, out, options or {}, transforms, require_valid)
 
 
-def _by_itself(path: Path) -> Dispatch:
+def _by_itself(path: Path, cases: Sequence[str] | None) -> Dispatch:
+    if cases:
+        remedy = "a dispatch file with cases; `cts dispatch --template MODULE` writes one to begin with"
+        raise BadInput("dispatch-case", "a module by itself has no cases", f"--case {cases[0]}", remedy)
     from cts.dispatch.template import by_itself  # of which a file needs nothing
 
     return by_itself(path)

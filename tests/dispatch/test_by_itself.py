@@ -90,6 +90,11 @@ def test_constants_and_lengths_are_chosen_so_that_it_runs(
     assert int(ran.outputs["numbers"][100000]) == 64
 
 
+def test_a_module_by_itself_has_no_cases(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="a module by itself has no cases"):
+        run(write(tmp_path, index="%one"), case="first")
+
+
 def test_lengths_computed_from_constants(tmp_path: Path) -> None:
     text = template(write(tmp_path, member="%whole", index="%one"))
     assert "{type: uint32, shape: [256], fill: 0}" in text
