@@ -1,4 +1,4 @@
-"""What IREE makes of products and convolutions: programs in MLIR that are written here, by `iree-compile`."""
+"""What IREE makes of products: programs in MLIR that are written here, by `iree-compile`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ func.func @product(%a: tensor<{m}x{k}x{of}>, %b: tensor<{bk}x{of}>) -> tensor<{m
   %zero = arith.constant {zero} : {to}
   %empty = tensor.empty() : tensor<{m}x{n}x{to}>
   %fill = linalg.fill ins(%zero : {to}) outs(%empty : tensor<{m}x{n}x{to}>) -> tensor<{m}x{n}x{to}>
-  %sum = linalg.{operation} ins(%a, %b : tensor<{m}x{k}x{of}>, tensor<{bk}x{of}>)
+  %sum = linalg.matmul ins(%a, %b : tensor<{m}x{k}x{of}>, tensor<{bk}x{of}>)
       outs(%fill : tensor<{m}x{n}x{to}>) -> tensor<{m}x{n}x{to}>
 {epilogue}  return %{result} : tensor<{m}x{n}x{to}>
 }}
@@ -40,9 +40,9 @@ _RELU = """  %done = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, 
 
 
 def programs() -> Iterator[tuple[str, str]]:
-    """Products with a name each: layouts of B, types, extents, and a rectifier behind some."""
+    """Products with a name each: types, extents, and a rectifier behind some."""
     for (m, n, k), (of, to), epilogue in product(EXTENTS, TYPES, (False, True)):
-        said = {"m": m, "n": n, "k": k, "of": of, "to": to, "bk": f"{k}x{n}", "operation": "matmul"}
+        said = {"m": m, "n": n, "k": k, "of": of, "to": to, "bk": f"{k}x{n}"}
         said |= {"zero": "0" if to == "i32" else "0.0", "largest": "arith.maxsi" if to == "i32" else "arith.maximumf"}
         body = _RELU.format(**said) if epilogue else ""
         text = _PRODUCT.format(**said, epilogue=body, result="done" if epilogue else "sum")

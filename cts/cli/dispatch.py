@@ -109,20 +109,8 @@ def dispatch(
     from cts.cli.dispatching import Asked, run
 
     if template is not None:
-        if (
-            file
-            or driver
-            or case
-            or out
-            or transform
-            or trace
-            or max_steps
-            or max_seconds
-            or max_memory
-            or robust
-            or check
-            or json
-        ):
+        others = (file, driver, case, out, transform, trace, max_steps, max_seconds, max_memory, robust, check, json)
+        if any(others):
             raise BadInput("template", "--template runs nothing", f"--template {template}", "--output alone beside it")
         _write_template(template, output)
         return

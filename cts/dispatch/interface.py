@@ -15,6 +15,7 @@ from cts.dispatch.types import Declarations, Type, Types
 from cts.spirv.constant_operations import computed, signed_number
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
 from cts.spirv.encode import Id
+from cts.spirv.reach import reached
 
 #: Types with sizes that constants give: from which operand to which these stand.
 _SIZED = {
@@ -88,14 +89,7 @@ class Interface:
 
     def reached(self, entry: str) -> set[Id]:
         """All ids that the functions of an entry point name."""
-        seen: set[Id] = set()
-        waiting = [self.entry_points[entry]]
-        while waiting:
-            function = waiting.pop()
-            new = self.used.get(function, set()) - seen
-            seen |= new
-            waiting += [id_ for id_ in new if id_ in self.used]
-        return seen
+        return reached(self.used, self.entry_points[entry])
 
     def bound(self, entry: str) -> dict[tuple[int, int], Resource]:
         """The buffers that an entry point uses, by set and binding."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
+from cts.spirv.reach import reached
 
 _VARIABLES = ("OpVariable", "OpUntypedVariableKHR")
 
@@ -82,21 +83,15 @@ def _declared(module: Iterable[Decoded], constants: Mapping[Id, int]) -> Iterato
 def _used(module: Iterable[Decoded], entry: str) -> set[Id]:
     """All ids that the functions of an entry point name."""
     named: dict[Id, set[Id]] = {}
-    waiting: list[Id] = []
-    function: Id | None = None
+    start = function = None
     for i in module:
         if i.name == "OpEntryPoint" and i.values[2] == entry:
-            waiting.append(_id(i.values[1]))
+            start = _id(i.values[1])
         elif i.name == "OpFunction":
             function = i.result
         if function is not None:
             named.setdefault(function, set()).update(v for v in i.values if isinstance(v, Id))
-    seen: set[Id] = set()
-    while waiting:
-        new = named.get(waiting.pop(), set()) - seen
-        seen |= new
-        waiting += [id_ for id_ in new if id_ in named]
-    return seen
+    return reached(named, start) if start is not None else set()
 
 
 def _id(value: object) -> Id:
