@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
-from cts.dispatch.elements import ElementType, encode
+from cts.dispatch.elements import ElementType
 from cts.dispatch.interface import Extent, Reader, SpecConstant
 from cts.dispatch.model import MAX_BUFFER_BYTES
 from cts.driver import ModuleDriver, Outcome, Status
@@ -156,12 +156,5 @@ def _can_be_given(constant: SpecConstant) -> bool:
     return constant.kind == "bool" or str(constant) in ElementType.__members__
 
 
-def given(constant: SpecConstant, value: bool | int | float) -> bytes:
-    """What the host gives for a constant."""
-    if constant.kind == "bool":
-        return int(value).to_bytes(4, "little")
-    return encode(ElementType(str(constant)), [value]).tobytes()
-
-
 def _bytes(known: Mapping[int, SpecConstant], values: Mapping[int, bool | int | float]) -> dict[int, bytes]:
-    return {s: given(known[s], v) for s, v in values.items()}
+    return {s: known[s].encoded(v) for s, v in values.items()}

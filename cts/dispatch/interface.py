@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from cts.dispatch.elements import ElementType
+from cts.dispatch.elements import ElementType, encode
 from cts.dispatch.types import Declarations, Type, Types
 from cts.spirv.constant_operations import computed, signed_number
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
@@ -56,6 +56,12 @@ class SpecConstant(Struct, frozen=True):
     width: int
     default: bool | int | float = 0
     name: str = ""
+
+    def encoded(self, value: bool | int | float | str) -> bytes:
+        """What the host gives for a value. Raises ValueError where the type does not hold it."""
+        if self.kind == "bool":
+            return int(value).to_bytes(4, "little")
+        return encode(ElementType(str(self)), [value]).tobytes()
 
     def __str__(self) -> str:
         return self.kind if self.kind == "bool" else f"{self.kind}{self.width}"

@@ -318,12 +318,12 @@ class _Loader:
             if constant.kind == "bool":
                 if value not in (False, True) or isinstance(value, (float, str)):
                     raise self.text.bad(f"{value!r} for a bool", steps, "true or false")
-                constants[id_] = int(value).to_bytes(4, "little")
+                constants[id_] = constant.encoded(value)
                 continue
             if isinstance(value, bool):
                 raise self.text.bad(f"{value} for a constant of type {constant}", steps, "a number")
             try:
-                constants[id_] = encode(ElementType(str(constant)), [value]).tobytes()
+                constants[id_] = constant.encoded(value)
             except ValueError as e:
                 raise self.text.bad(str(e), steps, f"a number that {constant} holds") from e
         return constants

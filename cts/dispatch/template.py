@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from cts.dispatch.fitting import ELEMENTS, Choices, chosen, fitted, given
+from cts.dispatch.fitting import ELEMENTS, Choices, chosen, fitted
 from cts.dispatch.interface import Reader, Resource, Size, read
 from cts.dispatch.model import MAX_BUFFER_BYTES
 from cts.dispatch.optimal import Matrix, matrices
@@ -90,7 +90,7 @@ def _text(source: _Source, path: str, choices: Choices) -> str:
 class _Template:
     def __init__(self, source: _Source, path: str, choices: Choices) -> None:
         known = source.reader.spec_constants
-        constants = {s: given(known[s], value) for s, value in choices.constants.items()}
+        constants = {s: known[s].encoded(value) for s, value in choices.constants.items()}
         module = source.reader.interface(constants)
         self.module, self.path, self.choices = module, path, choices
         self.matrices = matrices(source.instructions, source.reader.numbers(constants)) if source.instructions else []

@@ -10,18 +10,16 @@ which needs no installation: unzip it. Without NAMEs all shaders whose compiler 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from cts.spirv import slang_library
 
-# Of slang.h: SLANG_SPIRV, SLANG_SOURCE_LANGUAGE_SLANG, SLANG_STAGE_COMPUTE.
-_SPIRV, _SLANG, _COMPUTE = 6, 1, 6
+HERE = Path(__file__).resolve().parent
 
 
 def glsl(command: str, root: Path | None, source: Path) -> bytes:
@@ -41,35 +39,13 @@ def glsl(command: str, root: Path | None, source: Path) -> bytes:
 
 
 def slang(library: Path, source: Path) -> bytes:
-    """The module that Slang makes of a source, through the C functions of slang-deprecated.h."""
-    api = ctypes.CDLL(str(library))
-    for name, result, arguments in (
-        ("spCreateSession", c_void_p, [c_char_p]),
-        ("spCreateCompileRequest", c_void_p, [c_void_p]),
-        ("spFindProfile", c_int, [c_void_p, c_char_p]),
-        ("spSetCodeGenTarget", None, [c_void_p, c_int]),
-        ("spSetTargetProfile", None, [c_void_p, c_int, c_int]),
-        ("spAddTranslationUnit", c_int, [c_void_p, c_int, c_char_p]),
-        ("spAddTranslationUnitSourceFile", None, [c_void_p, c_int, c_char_p]),
-        ("spAddEntryPoint", c_int, [c_void_p, c_int, c_char_p, c_int]),
-        ("spCompile", c_int, [c_void_p]),
-        ("spGetDiagnosticOutput", c_char_p, [c_void_p]),
-        ("spGetEntryPointCode", c_void_p, [c_void_p, c_int, POINTER(c_size_t)]),
-    ):
-        getattr(api, name).restype = result
-        getattr(api, name).argtypes = arguments
-    session = api.spCreateSession(None)
-    request = api.spCreateCompileRequest(session)
-    api.spSetCodeGenTarget(request, _SPIRV)
-    api.spSetTargetProfile(request, 0, api.spFindProfile(session, b"spirv_1_6"))
-    unit = api.spAddTranslationUnit(request, _SLANG, b"shader")
-    api.spAddTranslationUnitSourceFile(request, unit, str(source).encode())
-    entry = api.spAddEntryPoint(request, unit, b"main", _COMPUTE)
-    if api.spCompile(request) < 0:
-        raise SystemExit(f"{source}: {api.spGetDiagnosticOutput(request).decode(errors='replace')}")
-    size = c_size_t()
-    address = api.spGetEntryPointCode(request, entry, byref(size))
-    return ctypes.string_at(address, size.value)
+    """The module that Slang makes of a source."""
+    options = ["-target", "spirv", "-profile", "spirv_1_6", "-entry", "main", "-stage", "compute"]
+    command = [sys.executable, slang_library.__file__, str(library), str(source), *options]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{source}: {done.stderr.decode(errors='replace')}")
+    return done.stdout
 
 
 def main() -> None:
