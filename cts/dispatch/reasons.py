@@ -22,11 +22,11 @@ _MATRIX = "OpTypeCooperativeMatrixKHR"
 
 
 def reasons(
-    dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int], buffers: Collection[str]
+    dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int], buffers: Collection[str], raced: str
 ) -> Iterator[str]:
     """Reasons for differences of a driver's memory, which ran to its end, in some buffers.
 
-    `sizes` are drivers' sizes of subgroups.
+    `sizes` are drivers' sizes of subgroups, `raced` is what `race` says of the dispatch.
     """
     instructions = list(decode(dispatch.job.words))
     yield from _silent(dispatch, buffers)
@@ -35,7 +35,7 @@ def reasons(
             "the module takes single components of matrices by their number, and every driver has its own order of"
             " them (KM-011)"
         )
-    if raced := _race(dispatch):
+    if raced:
         yield raced
     if not _of_subgroups(instructions):
         return
@@ -57,7 +57,7 @@ def _silent(dispatch: Dispatch, buffers: Collection[str]) -> Iterator[str]:
         yield from (line for line in driver.run_module(dispatch.job).trace if line.startswith(named))
 
 
-def _race(dispatch: Dispatch) -> str:
+def race(dispatch: Dispatch) -> str:
     """What the interpreter finds when it looks for data races; nothing where it finds none in a while."""
     with closing(registry.driver("interpreter:check=races,max_seconds=20")) as driver:
         assert isinstance(driver, ModuleDriver)

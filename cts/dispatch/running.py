@@ -171,11 +171,12 @@ def _run(
 
 def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
     """The result with what a module leaves to the device, where drivers differ."""
-    from cts.dispatch.reasons import reasons
+    from cts.dispatch.reasons import race, reasons
 
     sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
+    raced = race(result.dispatch)
     runs = (
-        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong)))
+        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, raced)))
         if (wrong := {d.buffer for d in ran.differences})
         else ran
         for ran in result.runs
