@@ -8,7 +8,7 @@ of its own.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -73,7 +73,8 @@ class Outcome:
     drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
     text, and `trace` what they were asked to record, a line each. `unlisted` is what the device does not
     declare and was tried all the same, because the driver's user wants that. `only_made`: the driver was asked to make
-    pipelines and to run none, so that there is no memory.
+    pipelines and to run none, so that there is no memory. `statistics` are numbers by name that the driver's compiler
+    tells of the module, such as registers and instructions.
     """
 
     status: Status
@@ -84,6 +85,7 @@ class Outcome:
     trace: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
     only_made: bool = False
+    statistics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def remarks(self) -> str:
@@ -163,6 +165,16 @@ class SeparateDriver(Driver, Protocol):
     @property
     def restarts(self) -> int:
         """How often that process was started again."""
+        ...
+
+
+@runtime_checkable
+class CompilingDriver(Driver, Protocol):
+    """Optional: a driver that can be asked to make pipelines and to run none, see `Outcome.only_made`."""
+
+    @property
+    def only_makes(self) -> bool:
+        """Whether that was asked for; a driver that transforms modules for another one has what that one has."""
         ...
 
 

@@ -8,7 +8,7 @@ from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput, HarnessTrouble
 from cts.explain.model import Explanation
 from cts.export.bundle import bundle
-from cts.export.subject import Seen, Subject, explanation, identity
+from cts.export.subject import Subject, explanation, seen_on
 from cts.heartbeat import heartbeat
 from cts.judging.events import DriverOpened, Event, Finding, Result
 from cts.judging.finding import finding
@@ -81,7 +81,7 @@ class Bundles:
         if smaller is not None:
             original, detail = reported.case, smaller.attempt.detail
             reported = _finding(smaller, oracle)
-        seen = Seen(spec, identity(driver), result.verdict, detail, reported, driver.capabilities.stage)
+        seen = seen_on(driver, spec, result.verdict, detail, reported)
         said: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
         if not self._time_is_up():
             before = original or reported.found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cts.driver import NamedDriver
+from cts.driver import CompilingDriver, NamedDriver
 from cts.errors import described
 from cts.explain.model import Explanation
 from cts.judging.events import Finding
@@ -25,7 +25,8 @@ SUBGROUP_SIZE = 32
 class Seen:
     """The outcome of a case on a driver, whose reported identity is `identity`, "" where there is none.
 
-    `stage`: it ran in shaders of this stage. What is exported is a compute shader all the same.
+    `stage`: it ran in shaders of this stage. What is exported is a compute shader all the same. `only_made`: the driver
+    makes pipelines and runs none.
     """
 
     driver: str
@@ -34,6 +35,7 @@ class Seen:
     detail: str = ""
     finding: Finding | None = None
     stage: Stage = Stage.COMPUTE
+    only_made: bool = False
 
     @property
     def elsewhere(self) -> str:
@@ -71,7 +73,7 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
     try:
         (result,) = run_entry(entry, case, [driver], oracle)
         size = asked or driver.capabilities.subgroup_size
-        seen = Seen(spec, identity(driver), result.verdict, result.detail, result.finding, driver.capabilities.stage)
+        seen = seen_on(driver, spec, result.verdict, result.detail, result.finding)
         said = explanation(case, driver, oracle, result.verdict)
     finally:
         driver.driver.close()
@@ -99,6 +101,12 @@ def explanation(
         return explain(case, driver, oracle, found=found, reduced=reduced)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
         return f"not explained: {described(e)}"
+
+
+def seen_on(driver: OpenDriver, spec: str, verdict: Verdict, detail: str, found: Finding | None) -> Seen:
+    """What became of a case on a driver."""
+    makes = isinstance(driver.driver, CompilingDriver) and driver.driver.only_makes
+    return Seen(spec, identity(driver), verdict, detail, found, driver.capabilities.stage, makes)
 
 
 def identity(driver: OpenDriver) -> str:

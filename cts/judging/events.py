@@ -340,8 +340,10 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     Numbers in `for_last` are left for last by a quarantine; `last` says that this is one of them. `sets` other
     parameter sets of cases were judged. `cases` and `structures` have 8 bytes for each case that ran: its content
     hash, and a digest of the case without its numbers; `facts` and `situations` count the cases that have each.
-    `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in which they came back from the
-    process `where`, and `restarts` how often a process of the device was started again in between.
+    `statistics` are the compiler's numbers by name: of how many cases, their sum, the largest, and the number of
+    the example that has it. `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in
+    which they came back from the process `where`, and `restarts` how often a process of the device was started
+    again in between.
     """
 
     driver: str
@@ -373,6 +375,7 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     part: int = 0
     matching: int = 0
     entries: dict[str, tuple[int, int, int]] = {}
+    statistics: dict[str, tuple[int, float, float, int]] = {}
 
 
 class Result(_Event, frozen=True, tag="result"):
@@ -388,6 +391,7 @@ class Result(_Event, frozen=True, tag="result"):
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
     that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
     area that were like earlier ones, and did not run, `sets` other parameter sets of its examples that were judged.
+    `statistics` are numbers by name that the driver's compiler tells of a corpus case.
     """
 
     driver: str
@@ -411,6 +415,7 @@ class Result(_Event, frozen=True, tag="result"):
     cause: str = ""
     alike: int = 0
     number: int = 0
+    statistics: dict[str, float] = {}
 
     @property
     def shown_on(self) -> str:

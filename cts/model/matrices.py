@@ -57,6 +57,8 @@ class Through(enum.Enum):
     Array = "Array"
     Struct = "Struct"
     Component = "Component"
+    CopyMemory = "CopyMemory"
+    CopyLogical = "CopyLogical"
 
 
 class MatrixConstant(Constant, frozen=True):
@@ -224,7 +226,8 @@ def represents(field: str, component: ComponentType, value: ComponentValue) -> I
 class MatrixCopy(Instruction, frozen=True):
     """The same matrix, after a way through something that holds or passes matrices (KM-011).
 
-    `Component` extracts a component of every invocation by its literal index and inserts it again.
+    `Component` extracts a component of every invocation by its literal index and inserts it again. `CopyMemory` copies
+    one variable to another by OpCopyMemory, `CopyLogical` a structure with the matrix to one of another type.
     """
 
     facts = ("KM-011",)
@@ -239,6 +242,7 @@ class MatrixCopy(Instruction, frozen=True):
             Through.CopyObject: "OpCopyObject",
             Through.Function: "OpFunctionCall",
             Through.Component: "OpCompositeInsert",
+            Through.CopyLogical: "OpCompositeExtract",
         }.get(self.through, "OpLoad")
 
     @property

@@ -15,6 +15,7 @@ from cts.capabilities import Capabilities
 from cts.driver import (
     UNDEFINED,
     BatchDriver,
+    CompilingDriver,
     Driver,
     Fault,
     Job,
@@ -214,6 +215,11 @@ class Transformed:
     def restarts(self) -> int:
         """How often that process was started again."""
         return self._driver.restarts if isinstance(self._driver, SeparateDriver) else 0
+
+    @property
+    def only_makes(self) -> bool:
+        """Whether it makes pipelines and runs none."""
+        return isinstance(self._driver, CompilingDriver) and self._driver.only_makes
 
     @property
     def suffix(self) -> str:

@@ -290,6 +290,8 @@ class Terminal:
             self.console.print(by_area(tally.covered))
             self._print(tally.covered.said)
             self._print(tally.covered.worth)
+        if tally.measured:
+            self.console.print(statistics(tally))
         for line in reason_lines(tally):
             self._print(line, style="yellow")
 
@@ -314,6 +316,21 @@ def summary(tally: Tally) -> Table:
         kind = "generated" if generated else "corpus"
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
         table.add_row(escape(driver), escape(area), kind, judged, str(row.unsupported), shown)
+    return table
+
+
+def statistics(tally: Tally) -> Table:
+    """What compilers tell of the cases: the mean and the largest of each number, and the case that has that."""
+    several = len({driver for driver, _ in tally.measured}) > 1
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("driver", "compiled")[not several :]:
+        table.add_column(heading)
+    for heading in ("cases", "mean", "largest"):
+        table.add_column(heading, justify="right")
+    table.add_column("in")
+    for (driver, name), of in tally.measured.items():
+        texts = (escape(driver), escape(name))[not several :]
+        table.add_row(*texts, str(of.cases), f"{of.mean:,.1f}", f"{of.largest:,g}", of.whose)
     return table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -55,6 +55,7 @@ class Counts:
         self.known: Counter[str] = Counter()
         self.facts: Counter[str] = Counter()
         self.situations: Counter[str] = Counter()
+        self.statistics: dict[str, tuple[int, float, float, int]] = {}
         self.matching = 0
         #: By entry: cases that ran, those that failed as it lists, and those that were left out.
         self.entries: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -89,6 +90,13 @@ class Counts:
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
         self.situations.update(phrases(case))
+
+    def measure(self, number: int, statistics: Mapping[str, float]) -> None:
+        """Count what the driver's compiler tells of an example."""
+        for name, value in statistics.items():
+            cases, total, largest, whose = self.statistics.get(name, (0, 0.0, -1.0, number))
+            whose, largest = (number, value) if value > largest else (whose, largest)
+            self.statistics[name] = cases + 1, total + value, largest, whose
 
     def match(self, case: Case, verdict: Verdict) -> None:
         """Note which entries with a condition match a case that has run, or was left out."""
@@ -143,6 +151,7 @@ class Counts:
             restarts=restarts,
             matching=self.matching,
             entries={text: (n[0], n[1], n[2]) for text, n in self.entries.items()},
+            statistics=self.statistics,
         )
 
 

@@ -168,6 +168,8 @@ class Explorer:
             counts.match(case, attempt.verdict)
         else:
             counts.ran(case)
+            if attempt.outcome is not None:
+                counts.measure(number, attempt.outcome.statistics)
             if attempt.verdict is Verdict.PASS:
                 if self._profile.sets and not self._time_is_up():
                     attempt = self._on_sets(counts, number, case, attempt)

@@ -43,6 +43,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         known=_text(known(driver, judged.case, attempt)) if bad else "",
         unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
         lacks=dict.fromkeys(attempt.lacks, 1),
+        statistics=dict(attempt.outcome.statistics) if attempt.outcome is not None else {},
     )
 
 

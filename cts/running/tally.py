@@ -21,6 +21,7 @@ from cts.judging.events import (
 )
 from cts.known.baseline import NO_BASELINE, Baseline
 from cts.running.covered import Covered
+from cts.running.measured import Measured, measured
 from cts.running.usage import BaselineUsage
 from cts.verdict import Verdict, exit_status
 
@@ -62,6 +63,8 @@ class Tally:
         self.covered = Covered()
         #: By driver: generated cases that ran, and of these those of which a condition of the baseline holds.
         self.watched: dict[str, tuple[int, int]] = {}
+        #: By driver and name: what its compiler tells of the cases.
+        self.measured: dict[tuple[str, str], Measured] = {}
         self.rejected = 0
         self.troubles = 0
         #: Results that are failures the baseline lists, by verdict.
@@ -70,6 +73,10 @@ class Tally:
 
     def __call__(self, event: Event) -> None:
         self._usage(event)
+        if isinstance(event, Result | ExamplesJudged):
+            for name, numbers in measured(event):
+                before = self.measured.get((event.driver, name))
+                self.measured[event.driver, name] = before + numbers if before is not None else numbers
         match event:
             case Result():
                 self._result(event)

@@ -43,9 +43,7 @@ def diff(before: Run, after: Run) -> list[Difference]:
     Cases are the same by driver and name. Where each run has one driver, it may be another: another
     device, or another version of it.
     """
-    first, second = _by_key(before), _by_key(after)
-    if len(drivers := _drivers(before)) == len(others := _drivers(after)) == 1 and drivers != others:
-        first, second = _without_driver(first), _without_driver(second)
+    first, second = _pairing(before, after)
     for key, result in first.items():
         area = second.get((key[0], f"generated.{result.area}"))
         if result.cause and key not in second and area is not None and not area.known_examples:
@@ -57,6 +55,41 @@ def diff(before: Run, after: Run) -> list[Difference]:
     ]
     order = list(Change)
     return sorted(differences, key=lambda d: (order.index(d.change), d.result.driver, d.result.name))
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A number that compilers tell, summed over the corpus cases that both runs have it of, where it has changed.
+
+    `most` is the case in which it has changed most, with both numbers.
+    """
+
+    driver: str
+    name: str
+    cases: int
+    before: float
+    after: float
+    most: str
+    most_before: float
+    most_after: float
+
+
+def shifts(before: Run, after: Run) -> list[Shift]:
+    """What compilers tell of the corpus cases that two runs share, by driver and name, where it is not the same."""
+    first, second = _pairing(before, after)
+    pairs: dict[tuple[str, str], list[tuple[float, float, str]]] = {}
+    for key in first.keys() & second.keys():
+        old, new = first[key], second[key]
+        for name in old.statistics.keys() & new.statistics.keys():
+            pairs.setdefault((new.driver, name), []).append((old.statistics[name], new.statistics[name], new.name))
+    found = []
+    for (driver, name), numbers in sorted(pairs.items()):
+        if any(a != b for a, b, _ in numbers):
+            a, b, whose = max(numbers, key=lambda n: (abs(n[1] - n[0]), n[2]))
+            found.append(
+                Shift(driver, name, len(numbers), sum(n[0] for n in numbers), sum(n[1] for n in numbers), whose, a, b)
+            )
+    return found
 
 
 def fails(result: Result | None) -> bool:
@@ -82,6 +115,13 @@ def _likeness(result: Result | None) -> object:
         return result.verdict, None
     first = tuple((m.buffer, m.guard, m.offset, m.expected, m.actual) for m in finding.listed[:1])
     return result.verdict, (finding.case.content_hash, finding.counts, first)
+
+
+def _pairing(before: Run, after: Run) -> tuple[dict[tuple[str, str], Result], dict[tuple[str, str], Result]]:
+    first, second = _by_key(before), _by_key(after)
+    if len(drivers := _drivers(before)) == len(others := _drivers(after)) == 1 and drivers != others:
+        return _without_driver(first), _without_driver(second)
+    return first, second
 
 
 def _by_key(run: Run) -> dict[tuple[str, str], Result]:

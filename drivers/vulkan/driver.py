@@ -87,6 +87,11 @@ class VulkanDriver:
     #: What a device does ends a worker, and not the suite.
     own_process = True
 
+    @property
+    def only_makes(self) -> bool:
+        """Whether pipelines are made and none is run."""
+        return self._options.judge == "pipeline"
+
     def __init__(self, options: Options) -> None:
         self._options = options
         self._opening = Opening(
@@ -292,8 +297,11 @@ class VulkanDriver:
         if self._options.all_features:
             enabled = widened(frozenset(run.features), self.description.features)
             run = msgspec.structs.replace(run, features=tuple(sorted(enabled)))
-        if self._options.judge == "pipeline":
-            run = msgspec.structs.replace(run, only_pipeline=True)
+        if self.only_makes:
+            counted = bool(self.description.features.get("pipelineExecutableInfo")) and run.staged is None
+            features = (*run.features, "pipelineExecutableInfo") if counted else run.features
+            features = tuple(sorted(set(features)))
+            run = msgspec.structs.replace(run, only_pipeline=True, statistics=counted, features=features)
         self._batches[first.number] = batch
         self.pool.submit(run)
 
@@ -315,7 +323,7 @@ class VulkanDriver:
         for index, item in enumerate(batch):
             assert item.support is not None
             result = item.lost.settle(result) if item.lost else result
-            made = _only_made(result, self._options.limit) if self._options.judge == "pipeline" else None
+            made = _only_made(result, self._options.limit) if self.only_makes else None
             item.outcome = replace(made or _outcome(item, index, result), unlisted=item.support.missing)
             self._journal.end(item.number, item.outcome.status)
 
@@ -437,7 +445,9 @@ def _only_made(result: Result, limit: int) -> Outcome | None:
             return None
         return Outcome(result.status, detail=f"{result.what} (its memory was limited to {limit} GiB)")
     rejected = any(m.startswith("error") for m in result.messages)
-    return None if rejected else Outcome(Status.DONE, detail="\n".join(result.messages), only_made=True)
+    if rejected:
+        return None
+    return Outcome(Status.DONE, detail="\n".join(result.messages), only_made=True, statistics=result.statistics)
 
 
 def _outcome(item: _Item, index: int, result: Result) -> Outcome:

@@ -148,6 +148,13 @@ def test_ways_through_what_holds_matrices(through: Through) -> None:
         main, identity = m.all("OpFunction")
         assert (m.name(main), m.name(identity)) == ("main", "identity")
         assert m.one("OpReturnValue").values[0] == m.one("OpFunctionParameter").result
+    if through is Through.CopyMemory:
+        (to, source), variables = m.one("OpCopyMemory").values[:2], m.all("OpVariable")
+        assert {to, source} <= {v.result for v in variables} and to != source
+    if through is Through.CopyLogical:
+        copied, held = m.one("OpCopyLogical"), m.one("OpCompositeConstruct")
+        assert m.by_id[copied.values[0]].values == m.by_id[held.values[0]].values  # type: ignore[index]
+        assert copied.values[0] != held.values[0] and copied.values[1] == held.result
     if through is Through.Component:
         assert m.one("OpCompositeExtract").values[2] == m.one("OpCompositeInsert").values[3] == 0
 

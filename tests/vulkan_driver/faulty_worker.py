@@ -4,7 +4,8 @@ It "runs" a module by adding 1 to every byte of the first buffer's window. The f
 names a fault of FAULTS to commit instead; 0 is none. The environment variable CTS_FAULT names one of
 START_FAULTS to commit before that, of QUERY_FAULTS where it is asked what the device answers to queries, or of
 TRIAL_FAULTS where it is asked for a trial of conversions, and
-CTS_FAULT_ONCE a file whose absence cancels it (it is removed).
+CTS_FAULT_ONCE a file whose absence cancels it (it is removed). CTS_ABORT_AT is the number of an opcode: it aborts at
+pipelines of modules that have it, and makes all others, without looking at their memory.
 """
 
 from __future__ import annotations
@@ -100,6 +101,9 @@ def main() -> None:
     description = msgspec.json.decode(
         (Path(__file__).parent / "devices" / "lavapipe.json").read_bytes(), type=Description
     )
+    if "CTS_ABORT_AT" in os.environ:
+        features = {**description.features, "pipelineExecutableInfo": True}
+        description = msgspec.structs.replace(description, features=features)
     if os.environ.get("CTS_FAULT") in TRIAL_FAULTS:
         from tests.vulkan_driver import devices
 
@@ -206,7 +210,22 @@ def converted(request: Try) -> Tried | Failed:
     return Tried(msgspec.to_builtins(found, builtin_types=(bytes,)))
 
 
+def compiled(wire: Wire, run: Run, opcode: int) -> None:
+    wire.send(Progress(run.id, "pipeline"))
+    words = memoryview(run.module).cast("I")
+    at = 5
+    while at < len(words):
+        if words[at] & 0xFFFF == opcode:
+            print(f"compiler: unhandled opcode {opcode}", file=sys.stderr, flush=True)
+            os.abort()
+        at += words[at] >> 16
+    wire.send(Done(run.id, (), statistics={"Instructions": len(words)} if run.statistics else {}))
+
+
 def serve(wire: Wire, run: Run) -> None:
+    if "CTS_ABORT_AT" in os.environ:
+        compiled(wire, run, int(os.environ["CTS_ABORT_AT"]))
+        return
     first = run.sets[0].buffers[0]
     fault = FAULTS[first.data[first.start]]
     wire.send(Progress(run.id, "pipeline"))

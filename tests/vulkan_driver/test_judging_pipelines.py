@@ -14,7 +14,10 @@ from cts.driver import Status
 from cts.driver_options import parse
 from cts.drivers.vulkan.options import Options
 from cts.errors import BadInput
+from cts.model import load_case
+from cts.spirv.grammar import grammar
 from cts.verdict import Verdict
+from tests.cli.command_line import ran_in
 from tests.dispatch.test_by_itself import write
 from tests.vulkan_driver.modules import FAULTY_WORKER, driver, scale
 
@@ -41,6 +44,49 @@ def test_a_dispatch_says_nothing_of_memory(tmp_path: Path) -> None:
     module = write(tmp_path, index="%one")
     result = run(module, [f"vulkan:worker={WORKER},judge=pipeline,journal={tmp_path / 'journal'}"])
     assert result.runs[0].verdict is Verdict.PASS and not result.runs[0].outputs
+
+
+def test_a_planted_abort_is_found_made_smaller_and_bundled(tmp_path: Path) -> None:
+    worker = shlex.join(
+        ["env", f"CTS_ABORT_AT={grammar().opcode('OpCooperativeMatrixMulAddKHR')}", *shlex.split(WORKER)]
+    )
+    driver = f"vulkan:worker={worker},judge=pipeline,journal={tmp_path / 'journal'}"
+    bundles = tmp_path / "bundles"
+    words = ["--driver", driver, "--area", "matrix_programs", "--max-examples", "30", "--seed", "1", "--no-corpus"]
+    result = ran_in(
+        tmp_path, "run", *words, "--keep", "2", "--bundle-dir", str(bundles), "--save-dir", str(tmp_path / "runs")
+    )
+    assert result.status == 1, result.out
+    assert "crash" in result.out and "Instructions" in result.out
+    folders = sorted(bundles.iterdir())
+    assert folders
+    for folder in folders:
+        assert "MatrixMulAdd" in (folder / "case.yaml").read_text()
+        assert "REPRO_PIPELINE=1 ./repro" in (folder / "README.md").read_text()
+        assert "unhandled opcode" in (folder / "README.md").read_text()
+    assert min(len(load_case(f / "case.yaml").program) for f in folders) <= 6
+
+
+def test_numbers_of_compilers_are_compared(tmp_path: Path) -> None:
+    """Two runs whose modules have other sizes: what has changed is said, and fails nothing."""
+    folders = []
+    for name, transforms in (("before", ""), ("after", "|spirv-opt:--strip-debug")):
+        worker = shlex.join(["env", "CTS_ABORT_AT=0", *shlex.split(WORKER)])
+        driver = f"vulkan:worker={worker},judge=pipeline,journal={tmp_path / 'journal'}{transforms}"
+        folders.append(tmp_path / name)
+        assert not ran_in(
+            tmp_path,
+            "run",
+            "matrix_memory.constants",
+            "--no-generate",
+            "--driver",
+            driver,
+            "--save-dir",
+            str(folders[-1]),
+        ).status
+    result = ran_in(tmp_path, "diff", *(str(next(iter(sorted(f.iterdir())))) for f in folders))
+    assert result.status == 0, result.out
+    assert "Instructions of" in result.out and "most in matrix_memory.constants" in result.out
 
 
 def test_limits() -> None:

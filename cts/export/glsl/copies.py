@@ -32,9 +32,9 @@ def matrix_copy(instruction: MatrixCopy, shader: Shader) -> None:
     """One way for each member of `Through`."""
     source, type_ = shader.results[instruction.matrix], shader.declared[instruction.matrix]
     match instruction.through:
-        case Through.CopyObject | Through.Variable:
-            if instruction.through is Through.CopyObject:
-                shader.note("OpCopyObject is an assignment here")
+        case Through.CopyObject | Through.Variable | Through.CopyMemory | Through.CopyLogical:
+            if instruction.through is not Through.Variable:
+                shader.note(f"Op{instruction.through.value} is an assignment here")
             shader.define(instruction.id, type_, source)
         case Through.Function:
             text = f"{type_.name} NAME(const in {type_.name} matrix) {{ return matrix; }}"

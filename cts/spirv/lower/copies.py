@@ -77,6 +77,24 @@ def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
             _through_member(instruction, lowering, op("OpTypeArray", source.type, lowering.constant(2)))
         case Through.Struct:
             _through_member(instruction, lowering, op("OpTypeStruct", lowering.uint, source.type))
+        case Through.CopyMemory:
+            first, second = (_variable(lowering, source.type) for _ in range(2))
+            op("OpStore", first, source.id)
+            op("OpCopyMemory", second, first)
+            lowering.define(instruction.id, "OpLoad", source.type, second)
+        case Through.CopyLogical:
+            held = op("OpTypeStruct", lowering.uint, source.type)
+            one = op("OpCompositeConstruct", held, lowering.constant(0), source.id)
+            other = op("OpCopyLogical", _alike(lowering, held, source.type), one)
+            lowering.define(instruction.id, "OpCompositeExtract", source.type, other, 1)
+
+
+def _alike(lowering: Lowering, struct: Id, matrix: Id) -> Id:
+    """A type of structures that logically matches the one with a matrix, and is not the same."""
+    key = (Through.CopyLogical, struct)
+    if key not in lowering.types:
+        lowering.types[key] = lowering.module.op("OpTypeStruct", lowering.uint, matrix, result=lowering.module.id())
+    return lowering.types[key]
 
 
 def _through_member(instruction: MatrixCopy, lowering: Lowering, type_: Id) -> None:

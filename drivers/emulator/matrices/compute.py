@@ -453,6 +453,10 @@ def _copy(i: MatrixCopy, context: Context) -> Matrix:
         registers[:] = 0
     elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is Through.Function:
         registers[:, :, -1] = 0
+    elif context.bug == m.COPY_MEMORY_FIRST_WORDS and i.through is Through.CopyMemory:
+        registers[:, :, (registers.shape[2] + 1) // 2 :] = 0
+    elif context.bug == m.COPY_LOGICAL_LOSES_MATRIX and i.through is Through.CopyLogical:
+        registers[:] = 0
     elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is Through.Component:
         registers[:, :, 1:2] = registers[:, :, :1]
     elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is Through.Component and i.component:

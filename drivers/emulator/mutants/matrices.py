@@ -202,6 +202,12 @@ CONSTANT_ONE_COMPONENT = memory(
 )
 REPLICATED_HALF_WIDTH = memory("replicated-half-width", "the Replicate forms keep the low 16 bits of their value")
 COPY_ARRAY_NEIGHBOUR = memory("copy-array-neighbour", "a matrix taken out of an array is the one beside it, which is 0")
+COPY_MEMORY_FIRST_WORDS = memory(
+    "copy-memory-first-words", "OpCopyMemory of a matrix copies the first half of each invocation's components"
+)
+COPY_LOGICAL_LOSES_MATRIX = memory(
+    "copy-logical-loses-matrix", "OpCopyLogical of a structure leaves out the matrix in it"
+)
 COPY_FUNCTION_LOSES_TAIL = memory(
     "copy-function-loses-tail", "a matrix passed to a function loses each invocation's last component"
 )

@@ -90,7 +90,8 @@ class Engine:
                 )
                 return
             if run.only_pipeline:
-                yield Done(run.id, (), self._instance.take_messages(), {"pipeline": ready - started}, cached)
+                seconds = {"pipeline": ready - started}
+                yield Done(run.id, (), self._instance.take_messages(), seconds, cached, pipeline.statistics)
                 return
             yield Progress(run.id, "dispatch")
             sets = execute(pipeline, run)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import vulkan as vk
 
-from . import shaders
+from . import executables, shaders
 from .device import Devices, Home, LogicalDevice
 from .launch import COMPUTE, Launch, Shader
 from .making import make
@@ -56,6 +56,7 @@ class Key(NamedTuple):
     dispatch_base: bool
     queues: Queues
     staged: shaders.StagedKey | None = None
+    statistics: bool = False
 
     @property
     def home(self) -> Home:
@@ -83,6 +84,7 @@ def key(run: Run) -> Key:
         bool(run.submitting.parts),
         run.submitting.queues,
         shaders.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
+        run.statistics,
     )
 
 
@@ -100,6 +102,8 @@ class Pipeline:
         self.handle: Any = None
         self.shader = key.shader
         self.launch: Launch | None = None
+        #: What the driver says of its executables, where that was asked for.
+        self.statistics: dict[str, float] = {}
         self._shader: ShaderObject | None = None
         self.set_layouts: list[Any] = []
         try:
@@ -149,6 +153,8 @@ class Pipeline:
                 self.handle, self.launch = shaders.make(self.device, key.staged, stage(key, module), self.layout)
         elif key.making.kind == "pipeline":
             self.handle = make(self.device, key, self.layout)
+            if key.statistics:
+                self.statistics = executables.statistics(device, self.handle)
         else:
             self._shader = ShaderObject(self.device, key, self.set_layouts, ranges)
 

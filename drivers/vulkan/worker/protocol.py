@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 9
+VERSION = 10
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -220,7 +220,8 @@ class Run(_Message, frozen=True, tag="run"):
     numbered after its buffers and never handed back, and all conversions are done for each, in order. The dispatches
     are repeated `times` times, with a barrier between.
     `only_pipeline`: make the pipeline and run nothing; `Done` has no memory then. Calls that the validation layer
-    objects to do not reach the driver. No other run may be in flight.
+    objects to do not reach the driver. No other run may be in flight. `statistics`: `Done` has what the driver says of
+    the pipeline's executables, which needs the feature pipelineExecutableInfo.
     """
 
     id: int
@@ -238,6 +239,7 @@ class Run(_Message, frozen=True, tag="run"):
     conversions: tuple[Conversion, ...] = ()
     times: int = 1
     only_pipeline: bool = False
+    statistics: bool = False
     making: Making = Making()
     submitting: Submitting = Submitting()
     staged: Staged | None = None
@@ -365,7 +367,8 @@ class Progress(_Message, frozen=True, tag="progress"):
 class Done(_Message, frozen=True, tag="done"):
     """The memory after a run, by parameter set and buffer; None where it is as it was.
 
-    `messages` are those of the validation layer. `seconds` by phase; `cached` when the pipeline was.
+    `messages` are those of the validation layer. `seconds` by phase; `cached` when the pipeline was. `statistics` are
+    those of VK_KHR_pipeline_executable_properties by name, summed over the executables of the pipeline.
     """
 
     id: int
@@ -373,6 +376,7 @@ class Done(_Message, frozen=True, tag="done"):
     messages: tuple[str, ...] = ()
     seconds: dict[str, float] = {}
     cached: bool = False
+    statistics: dict[str, float] = {}
 
 
 class Failed(_Message, frozen=True, tag="failed"):

@@ -268,11 +268,9 @@ static void dispatch($("Object set" if descriptors else "void")) {
 }
 
 static void run(void *physical) {
-    create_device(physical);
     place_all();
     create_memory(physical);
     for (size_t i = 0; i < MEMORY_COUNT; i++) memcpy(view + placed[i].at, placed[i].before, placed[i].size);
-    create_pipeline();
 //% if descriptors %//
     Object set = create_descriptors();
 //% endif %//
