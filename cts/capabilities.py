@@ -136,7 +136,9 @@ class Capabilities:
     address (VK-066).
     `vector_components` are the types that cooperative vectors may have (VK-051), `max_vector_length`
     their greatest length, `max_invocations` the most in a workgroup. `float_modes` are execution modes. `stage` is the
-    one in which modules run.
+    one in which modules run. `maintenance1`: of the extensions that have reductions, conversions of the use and
+    per-element functions the driver has VK_EXT_cooperative_matrix_maintenance1 alone, so that modules declare them as
+    that one's (MX-001).
     """
 
     subgroup_size: int
@@ -156,6 +158,7 @@ class Capabilities:
     workgroup_scope_subgroups: int = 8
     workgroup_scope_reserved: int = 0
     stage: Stage = Stage.COMPUTE
+    maintenance1: bool = False
 
     def subgroups_of(self, scope: Scope) -> int:
         """The most subgroups of a workgroup that has matrices of a scope (VK-025)."""

@@ -21,6 +21,7 @@ from cts.model import (
     FastMath,
     FastMathBits,
     LayoutInstruction,
+    MatrixConvert,
     MatrixConvertUse,
     MatrixNull,
     MatrixShape,
@@ -94,6 +95,10 @@ def _instead(case: Case, j: int) -> Alternatives:
     match i:
         case MatrixTranspose():
             yield "did not transpose", ("CM-052",), MatrixConvertUse(i.id, i.matrix, Use.B)
+        case MatrixConvertUse(transpose=True) | MatrixConvert(transpose=True):
+            yield "did not transpose", ("MX-003",), structs.replace(i, transpose=False)
+        case MatrixConvertUse(use=Use.Accumulator):
+            pass
         case MatrixConvertUse(use=Use.B):
             yield "transposed as well", ("CM-051",), MatrixTranspose(i.id, i.matrix)
         case _:

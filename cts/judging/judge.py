@@ -220,13 +220,14 @@ def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *,
 
 def job_for(driver: OpenDriver, case: Case) -> Job:
     """The job of a case for a driver."""
-    return job(case, driver.capabilities.subgroup_size, driver.capabilities.stage)
+    listed = driver.capabilities
+    return job(case, listed.subgroup_size, listed.stage, maintenance1=listed.maintenance1)
 
 
-def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE) -> Job:
+def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE, *, maintenance1: bool = False) -> Job:
     """The job of a case, with memory of its own."""
     memory = initial_memory(case)
-    return Job(case, memory, OfCase(case, memory, subgroup_size, stage))
+    return Job(case, memory, OfCase(case, memory, subgroup_size, stage, maintenance1))
 
 
 def does_not_close(driver: OpenDriver, error: BaseException) -> HarnessTrouble:

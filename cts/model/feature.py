@@ -14,6 +14,10 @@ class Feature(enum.Enum):
     BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
     REDUCTIONS = "cooperativeMatrixReductions"
     CONVERSIONS = "cooperativeMatrixConversions"
+    #: What VK_NV_cooperative_matrix2 alone has beside these, and what VK_EXT_cooperative_matrix_maintenance1 alone has.
+    TRANSPOSES = "cooperativeMatrixConversions of VK_NV_cooperative_matrix2"
+    CONVERSIONS_EXT = "cooperativeMatrixConversions of VK_EXT_cooperative_matrix_maintenance1"
+    GET_COORDINATE = "cooperativeMatrixGetCoordinate"
     PER_ELEMENT = "cooperativeMatrixPerElementOperations"
     DECODE_VECTOR = "cooperativeMatrixDecodeVector"
     LONG_VECTOR = "longVector"
@@ -31,3 +35,7 @@ class Feature(enum.Enum):
     ROBUST_BUFFER_ACCESS_2 = "robustBufferAccess2"
     ROBUST_MATRIX_ACCESS = "cooperativeMatrixRobustBufferAccess"
     DEVICE_SCOPE = "vulkanMemoryModelDeviceScope"
+
+
+#: What modules with SPV_EXT_cooperative_matrix_maintenance1 alone can do (MX-001).
+MAINTENANCE_1 = frozenset({Feature.CONVERSIONS_EXT, Feature.GET_COORDINATE})

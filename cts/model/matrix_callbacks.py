@@ -159,7 +159,8 @@ class MatrixComponents(Computation, frozen=True):
     """A function of every component, reached through the per-invocation view (KM-011, KM-015).
 
     Each invocation loops over its OpCooperativeMatrixLengthKHR components through pointers, in the order that `walk`
-    says (KM-019).
+    says (KM-019). With `coordinates` the function is a per-element one, whose row and column
+    OpCooperativeMatrixGetCoordinateEXT says (MX-004).
     """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLengthKHR"
@@ -168,10 +169,24 @@ class MatrixComponents(Computation, frozen=True):
     matrix: str
     function: str
     walk: Walk = Walk.Ascending
+    coordinates: bool = False
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | {Feature.GET_COORDINATE} if self.coordinates else self.needs
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("MX-004",) if self.coordinates else ()))
 
     def typed(self, operands: Operands) -> Found:
         source = operands.matrix(self.matrix)
-        yield from operands.function("function", self.function, Component, source.component)
+        kind = PerElement if self.coordinates else Component
+        yield from operands.function("function", self.function, kind, source.component)
+        function = operands.functions.get(self.function)
+        if isinstance(function, PerElement) and (function.extras or function.tables or function.outputs):
+            what = "a function with more than row, column and value"
+            yield Problem("function", what, "no extras, tables or outputs: nothing passes or binds them", "MX-004")
         yield source.declared
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from msgspec import structs
@@ -12,7 +13,7 @@ from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Found, Instruction
 from cts.model.operand import Use
-from cts.model.types import Problem
+from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
     from cts.model.names import Operands
@@ -30,10 +31,41 @@ class Conversion(enum.Enum):
     ConvertUToF = "ConvertUToF"
 
 
-class MatrixConvert(Instruction, frozen=True):
-    """KM-018, CM-050: every element converted to `component`, perhaps into another `use`.
+def _features(use: Use | None, *, transpose: bool) -> frozenset[Feature]:
+    """What a conversion into a use needs: an Accumulator becomes A or B (CM-050), or what maintenance1 adds."""
+    if transpose or use is Use.Accumulator:
+        return frozenset({Feature.CONVERSIONS_EXT})
+    return frozenset({Feature.CONVERSIONS}) if use is not None else frozenset()
 
-    `saturate` is the decoration SaturatedToLargestFloat8NormalConversionEXT (NU-033).
+
+def _exercised(use: Use | None, *, transpose: bool) -> tuple[str, ...]:
+    return ("MX-003",) if transpose else ("MX-002",) if use is Use.Accumulator else ()
+
+
+def _used(source: MatrixShape, use: Use | None, *, transpose: bool, rule: str) -> Iterator[Problem]:
+    """What is wrong with a change of the use."""
+    from_accumulator = source.use is Use.Accumulator and use in (Use.A, Use.B)
+    to_accumulator = use is Use.Accumulator and source.use is not Use.Accumulator
+    if transpose and not from_accumulator:
+        target = "no other" if use is None else use.value
+        yield Problem(
+            "transpose", f"{source.use.value} to {target} use", "an Accumulator that becomes A or B", "MX-003"
+        )
+    elif use is not None and not from_accumulator and not to_accumulator:
+        what = f"{source.use.value} to {use.value}"
+        yield Problem("use", what, "Accumulator to A or B, or one of these to Accumulator", rule)
+
+
+def _declared(source: MatrixShape, component: ComponentType, use: Use | None, *, transpose: bool) -> MatrixType:
+    d = structs.replace(source.declared, component=component, use=use or source.declared.use)
+    return structs.replace(d, rows=d.cols, cols=d.rows) if transpose else d
+
+
+class MatrixConvert(Instruction, frozen=True):
+    """KM-018, CM-050, MX-002: every element converted to `component`, perhaps into another `use`.
+
+    `transpose` is the decoration CooperativeMatrixTransposeEXT (MX-003), `saturate`
+    SaturatedToLargestFloat8NormalConversionEXT (NU-033).
     """
 
     facts = ("KM-018",)
@@ -44,10 +76,15 @@ class MatrixConvert(Instruction, frozen=True):
     use: Use | None = None
     saturate: bool = False
     fast_math: FastMathBits | None = None
+    transpose: bool = False
 
     @property
     def features(self) -> frozenset[Feature]:
-        return self.needs if self.use is None else self.needs | {Feature.CONVERSIONS}
+        return self.needs | _features(self.use, transpose=self.transpose)
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *_exercised(self.use, transpose=self.transpose))
 
     @property
     def spirv(self) -> str:
@@ -72,9 +109,8 @@ class MatrixConvert(Instruction, frozen=True):
             yield Problem("component", f"already {self.component.value}", "another component type, or MatrixConvertUse")
         if self.saturate and not self.component.is_float8:
             yield Problem("saturate", f"saturation to {self.component.value}", "only conversions to float8", "NU-033")
-        if self.use is not None and (source.use is not Use.Accumulator or self.use is Use.Accumulator):
-            yield Problem("use", f"{source.use.value} to {self.use.value}", "Accumulator to A or B", "CM-050")
-        yield structs.replace(source.declared, component=self.component, use=self.use or source.declared.use)
+        yield from _used(source, self.use, transpose=self.transpose, rule="CM-050")
+        yield _declared(source, self.component, self.use, transpose=self.transpose)
 
 
 def _kind(is_float: bool) -> str:
@@ -100,21 +136,28 @@ class MatrixBitcast(Instruction, frozen=True):
 
 
 class MatrixConvertUse(Instruction, frozen=True):
-    """CM-051: an Accumulator as A or B."""
+    """CM-051, MX-002, MX-003: the same elements in a matrix of another `use`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixConvertNV"
     facts = ("CM-051",)
     exercises = ("VK-029",)
-    needs = frozenset({Feature.CONVERSIONS})
     id: str
     matrix: str
     use: Use
+    transpose: bool = False
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | _features(self.use, transpose=self.transpose)
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *_exercised(self.use, transpose=self.transpose))
 
     def typed(self, operands: Operands) -> Found:
         source = operands.matrix(self.matrix)
-        if source.use is not Use.Accumulator or self.use is Use.Accumulator:
-            yield Problem("use", f"{source.use.value} to {self.use.value}", "Accumulator to A or B", "CM-051")
-        yield structs.replace(source.declared, use=self.use)
+        yield from _used(source, self.use, transpose=self.transpose, rule="CM-051")
+        yield _declared(source, source.component, self.use, transpose=self.transpose)
 
 
 class MatrixTranspose(Instruction, frozen=True):
@@ -123,7 +166,7 @@ class MatrixTranspose(Instruction, frozen=True):
     opcode: ClassVar[str] = "OpCooperativeMatrixTransposeNV"
     facts = ("CM-052",)
     exercises = ("VK-029",)
-    needs = frozenset({Feature.CONVERSIONS})
+    needs = frozenset({Feature.TRANSPOSES})
     id: str
     matrix: str
 

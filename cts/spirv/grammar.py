@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from cts.capability_aliases import CAPABILITY_ALIASES
 from cts.errors import HarnessTrouble
@@ -199,8 +199,21 @@ class Grammar:
         return f"{newer} ({capability})" if newer else capability
 
 
-#: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005), and SPV_EXT_long_vector for vectors of
-#: eight (VK-013): absent from headers 1.4.335.
+_MAINTENANCE_1 = "SPV_EXT_cooperative_matrix_maintenance1"
+
+#: What SPV_EXT_cooperative_matrix_maintenance1 adds (MX-001, MX-003, MX-004).
+_INSTRUCTIONS = (
+    Instruction(
+        "OpCooperativeMatrixGetCoordinateEXT",
+        "Miscellaneous",
+        5363,
+        (Operand("IdResultType"), Operand("IdResult"), Operand("IdRef"), Operand("IdRef")),
+        ("CooperativeMatrixGetCoordinateEXT",),
+    ),
+)
+
+#: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005), SPV_EXT_long_vector for vectors of
+#: eight (VK-013), and maintenance1: absent from headers 1.4.335.
 _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
     "Capability": (
         Enumerant(
@@ -210,6 +223,11 @@ _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
             extensions=("SPV_NV_cooperative_matrix_decode_vector",),
         ),
         Enumerant("LongVectorEXT", 5425, extensions=("SPV_EXT_long_vector",)),
+        Enumerant("CooperativeMatrixConversionsEXT", 5429, extensions=(_MAINTENANCE_1,)),
+        Enumerant("CooperativeMatrixGetCoordinateEXT", 5438, extensions=(_MAINTENANCE_1,)),
+    ),
+    "Decoration": (
+        Enumerant("CooperativeMatrixTransposeEXT", 5440, capabilities=("CooperativeMatrixConversionsEXT",)),
     ),
     "TensorAddressingOperands": (
         Enumerant(
@@ -221,13 +239,12 @@ _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
     ),
 }
 
-#: Extensions of which no grammar has tokens, and one whose known tokens are aliases here: beside it nothing is new.
+#: Extensions of which no grammar has tokens.
 _WITHOUT_TOKENS = (
     "SPV_AMD_gcn_shader",
     "SPV_AMD_gpu_shader_half_float",
     "SPV_AMD_gpu_shader_int16",
     "SPV_AMD_shader_trinary_minmax",
-    "SPV_EXT_cooperative_matrix_maintenance1",
     "SPV_EXT_relaxed_printf_string_address_space",
     "SPV_KHR_non_semantic_info",
     "SPV_VALIDATOR_ignore_type_decl_unique",
@@ -250,8 +267,6 @@ NEWER_CAPABILITIES = {
     5156: "PoisonFreezeKHR",
     5181: "WeakLinkageAMD",
     5423: "PushConstantBanksNV",
-    5429: "CooperativeMatrixConversionsEXT",
-    5438: "CooperativeMatrixGetCoordinateEXT",
     6032: "RayTracingOpacityMicromapExecutionModeKHR",
     6257: "PredicatedIOINTEL",
     6265: "RoundedDivideSqrtINTEL",
@@ -308,9 +323,12 @@ def parse_grammar(text: bytes) -> Grammar:
         OperandKind(k.kind, k.category, (*k.enumerants, *_OVERLAY.get(k.kind, ())), k.bases)
         for k in parsed.operand_kinds
     ]
-    extended = Grammar(parsed.instructions, kinds, (parsed.major_version, parsed.minor_version))
+    extended = Grammar((*parsed.instructions, *_INSTRUCTIONS), kinds, (parsed.major_version, parsed.minor_version))
     _alias(extended.by_name, _OPCODE_ALIASES)
-    _alias(extended.kinds["Capability"].by_name, CAPABILITY_ALIASES)
+    capabilities = extended.kinds["Capability"].by_name
+    _alias(capabilities, CAPABILITY_ALIASES)
+    for _, new in CAPABILITY_ALIASES:
+        capabilities[new] = structs.replace(capabilities[new], extensions=(_MAINTENANCE_1,))
     return extended
 
 

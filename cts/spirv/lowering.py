@@ -26,11 +26,13 @@ class OfCase:
     memory: Memory
     subgroup_size: int
     stage: Stage = Stage.COMPUTE
+    maintenance1: bool = False
 
     def __call__(self) -> ModuleJob:
         from cts.spirv.lower import module_job
 
-        return module_job(self.case, self.memory, self.subgroup_size, self.stage)
+        size, stage = self.subgroup_size, self.stage
+        return module_job(self.case, self.memory, size, stage, maintenance1=self.maintenance1)
 
 
 @dataclass(frozen=True)

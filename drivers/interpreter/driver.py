@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 256
 
 #: What spirv-val of the package does not know: it refuses good modules with it.
-_UNKNOWN_TO_VALIDATOR = ("5447", "LongVector", "Invalid capability operand")
+_UNKNOWN_TO_VALIDATOR = ("5429", "5438", "5447", "LongVector", "Invalid capability operand")
 
 T = TypeVar("T")
 

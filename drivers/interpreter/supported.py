@@ -86,6 +86,8 @@ CAPABILITIES = frozenset(
         "LongVectorEXT",
         "CooperativeMatrixReductionsNV",
         "CooperativeMatrixConversionsNV",
+        "CooperativeMatrixConversionsEXT",
+        "CooperativeMatrixGetCoordinateEXT",
         "CooperativeMatrixPerElementOperationsNV",
         "CooperativeVectorNV",
         "CooperativeVectorTrainingNV",

@@ -17,6 +17,7 @@ from cts.capabilities import (
     everything,
 )
 from cts.drivers.vulkan import vector_support
+from cts.drivers.vulkan.features import TWINS
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
 from cts.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
@@ -32,10 +33,17 @@ _EITHER = {code: pair for pair in _TWINS for code in pair}
 #: The features by which storage buffers hold components of so many bytes (VK-011).
 _STORAGE = {1: ("storageBuffer8BitAccess",), 2: ("storageBuffer16BitAccess",), 4: ()}
 
-#: Features that are properties of devices, by the feature that they belong to.
-_ASKED_BY = dict.fromkeys(
-    (Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32), Feature.COOPERATIVE_VECTOR_TRAINING.value
-)
+_CONVERSIONS, _CONVERSIONS_EXT = "cooperativeMatrixConversions", "cooperativeMatrixConversionsEXT"
+
+#: Vulkan's names of features that are called otherwise there: any of these grants one.
+_GRANTED_BY: dict[Feature, tuple[str, ...]] = {
+    Feature.TRAINING_FLOAT16: (Feature.COOPERATIVE_VECTOR_TRAINING.value,),
+    Feature.TRAINING_FLOAT32: (Feature.COOPERATIVE_VECTOR_TRAINING.value,),
+    Feature.CONVERSIONS: (_CONVERSIONS, _CONVERSIONS_EXT),
+    Feature.TRANSPOSES: (_CONVERSIONS,),
+    Feature.CONVERSIONS_EXT: (_CONVERSIONS_EXT,),
+    **{Feature(old): (old, new) for old, new in TWINS.items()},
+}
 
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
 
@@ -93,6 +101,7 @@ def capabilities(
         workgroup_scope_subgroups=limits.matrix_workgroup // size,
         workgroup_scope_reserved=limits.reserved_shared,
         stage=stage,
+        maintenance1=bool(description.features.get(_CONVERSIONS_EXT) and not description.features.get(_CONVERSIONS)),
     )
     return _with_unlisted(listed, description) if unlisted else listed
 
@@ -103,7 +112,7 @@ def _with_unlisted(listed: Capabilities, description: Description) -> Capabiliti
     extensions = set(description.extensions)
     found = replace(
         listed,
-        features=frozenset(f for f in Feature if EXTENSION_OF.get(_ASKED_BY.get(f, f.value), set()) <= extensions),
+        features=frozenset(f for f in Feature if any(EXTENSION_OF.get(n, set()) <= extensions for n in _names(f))),
         matrices=every.matrices,
         mul_adds=tuple(dict.fromkeys((*listed.mul_adds, *every.mul_adds))),
         max_dimension=max(listed.max_dimension, every.max_dimension),
@@ -148,9 +157,13 @@ def _features(description: Description, stage: Stage) -> Iterator[Feature]:
         if feature in (Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32):
             there = feature.value in accumulations
         else:
-            there = bool(description.features.get(feature.value))
+            there = any(map(description.features.get, _names(feature)))
         if there and (feature not in vectors or vector_support.in_stage(description, stage)):
             yield feature
+
+
+def _names(feature: Feature) -> tuple[str, ...]:
+    return _GRANTED_BY.get(feature, (feature.value,))
 
 
 def _vector_components(description: Description) -> Iterator[ComponentType]:

@@ -35,8 +35,10 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "BFloat16DotProductKHR": ("shaderBFloat16Type", "shaderBFloat16DotProduct"),
     "BFloat16TypeKHR": ("shaderBFloat16Type",),
     "CooperativeMatrixBlockLoadsNV": ("cooperativeMatrixBlockLoads",),
+    "CooperativeMatrixConversionsEXT": ("cooperativeMatrixConversionsEXT",),
     "CooperativeMatrixConversionsNV": ("cooperativeMatrixConversions",),
     "CooperativeMatrixDecodeVectorNV": ("cooperativeMatrixDecodeVector", "cooperativeMatrixBlockLoads"),
+    "CooperativeMatrixGetCoordinateEXT": ("cooperativeMatrixGetCoordinate",),
     "CooperativeMatrixKHR": ("cooperativeMatrix",),
     "CooperativeMatrixPerElementOperationsNV": ("cooperativeMatrixPerElementOperations",),
     "CooperativeMatrixReductionsNV": ("cooperativeMatrixReductions",),
@@ -92,6 +94,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "workgroupMemoryExplicitLayout",
     ),
     "WorkgroupMemoryExplicitLayoutKHR": ("workgroupMemoryExplicitLayout",),
+}
+
+#: Features of two extensions for the same capability, of which one is enough (CM-002, DQ-017).
+TWINS = {
+    "cooperativeMatrixReductions": "cooperativeMatrixReductionsEXT",
+    "cooperativeMatrixPerElementOperations": "cooperativeMatrixPerElementOperationsEXT",
 }
 
 #: Features for the same capability in other memory, enabled where the device has them.

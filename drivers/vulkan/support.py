@@ -16,7 +16,7 @@ from typing import Any
 from cts.drivers.vulkan import conversion_support, stages, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Descriptors
-from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, WHERE_THERE
+from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS, TWINS, WHERE_THERE
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, Property
 from cts.drivers.vulkan.worker.tables import DEPENDENCIES
@@ -191,10 +191,15 @@ class _Check:
         of_subgroups = [matrix.scope == "Subgroup" for matrix in self.facts.matrices]
         return partial_subgroups(self.facts.local_size, self.subgroup_size, of_subgroups)
 
+    def either(self, feature: str) -> str:
+        """A feature, or its twin of another extension where the device has that alone."""
+        has, twin = self.description.features.get, TWINS.get(feature, feature)
+        return twin if has(twin) and not has(feature) else feature
+
     def capabilities(self) -> Iterator[str]:
         for capability in sorted(self.facts.capabilities):
             if capability in FEATURES:
-                self.features.update(FEATURES[capability])
+                self.features.update(map(self.either, FEATURES[capability]))
             elif capability in grammar().kinds["Capability"].by_name:  # others are in `unknown`
                 text = grammar().capability_text(capability)
                 yield f"SPIR-V capability {text}, whose features the vulkan driver does not know"

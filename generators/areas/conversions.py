@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
+from cts.capabilities import Capabilities, MatrixSupport
 from cts.choices import Choices, Source
 from cts.errors import NothingToGenerate
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
@@ -47,12 +47,10 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Step]:
-    uses = Feature.CONVERSIONS in supports.capabilities.features
-
     def admits(component: object, rows: int, cols: int, use: Use) -> bool:
         return supports.admits(component, use, row.scope, (rows, cols), row.subgroups)  # type: ignore[arg-type]
 
-    return feasible(row.component, row.rows, row.cols, row.use, admits, uses=uses)
+    return feasible(row.component, row.rows, row.cols, row.use, admits, supports.capabilities.features)
 
 
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
@@ -100,8 +98,7 @@ def _rounding(
 
 
 def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:
-    uses = Feature.CONVERSIONS in kernel.features
-    return list(feasible(component, rows, cols, use, kernel.admits, uses=uses))  # type: ignore[arg-type]
+    return list(feasible(component, rows, cols, use, kernel.admits, kernel.features))  # type: ignore[arg-type]
 
 
 def _pick(choices: Choices, steps: Sequence[Step]) -> Step:

@@ -198,8 +198,7 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
 
 
 def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
-    uses = Feature.CONVERSIONS in kernel.features
-    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=uses)
+    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, kernel.features)
     clear = [s for s in steps if sound(matrix.component, matrix.known, s, ieee=kernel.ieee)]
     if not clear:
         return matrix
@@ -221,8 +220,9 @@ def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: M
         if row.exact
         else sizes.m % row.m == sizes.n % row.n == sizes.k % row.k == 0
     )
-    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, uses=True)
+    steps = feasible(matrix.component, matrix.rows, matrix.cols, matrix.use, kernel.admits, kernel.features)
     ways = [s for s in steps if s.use is Use.A and s.component is row.a and sound(matrix.component, matrix.known, s)]
+    ways = [s for s in ways if not s.decorated or matrix.rows == matrix.cols]
     admitted = kernel.admits(row.b, sizes.k, sizes.n, Use.B) and kernel.admits(
         row.result, sizes.m, sizes.n, Use.Accumulator
     )

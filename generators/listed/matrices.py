@@ -171,7 +171,7 @@ def _conversions(capabilities: Capabilities, row: MatrixSupport, type_: MatrixTy
     types = [c for c in ComponentType if listed(c, row.use)]
     target = types[(types.index(row.component) + 1) % len(types)]
     if target is not row.component:
-        steps = [*feasible(row.component, rows, cols, row.use, lambda c, *_: c is target, uses=False)]
+        steps = [*feasible(row.component, rows, cols, row.use, lambda c, *_: c is target, ())]
         own = _SIGNED if row.component.is_signed else _UNSIGNED
         operation = next((s.operation for s in steps if s.operation in own), steps[0].operation)
         builder = Builder(place)
@@ -183,11 +183,15 @@ def _conversions(capabilities: Capabilities, row: MatrixSupport, type_: MatrixTy
         builder.store("r", "dst", MatrixType(target, row.scope, rows, cols, row.use))
         named = _named("convert", type_).replace(type_.component.value, f"{type_.component.value}_to_{target.value}")
         yield builder.case(named, ("KM-018", "VK-029"))
-    if row.use is Use.Accumulator and Feature.CONVERSIONS in capabilities.features:
-        for use in (Use.A, Use.B):
+    from_accumulator = row.use is Use.Accumulator
+    if (Feature.CONVERSIONS if from_accumulator else Feature.CONVERSIONS_EXT) in capabilities.features:
+        for use in (Use.A, Use.B) if from_accumulator else (Use.Accumulator,):
             if listed(row.component, use):
                 builder = Builder(place)
                 builder.load("m", "src", type_, patterns(type_.component))
                 builder.program.append(MatrixConvertUse(id="r", matrix="m", use=use))
                 builder.store("r", "dst", MatrixType(row.component, row.scope, rows, cols, use))
-                yield builder.case(f"{_named('convert_use', type_)}_to_{use.value}", ("CM-051", "VK-029"))
+                yield builder.case(
+                    f"{_named('convert_use', type_)}_to_{use.value}",
+                    ("CM-051" if from_accumulator else "MX-002", "VK-029"),
+                )

@@ -21,14 +21,17 @@ from cts.generators.build.value_ranges import (
     within,
 )
 from cts.model import (
+    AnyFunction,
     Arithmetic,
     Component,
     ComponentType,
+    Feature,
     MatrixArithmetic,
     MatrixComponents,
     MatrixCopy,
     MatrixPerElement,
     MatrixTimesScalar,
+    PerElement,
     Scope,
     Through,
     Walk,
@@ -156,13 +159,35 @@ def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 
 
 def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
-    """A function of every component, through the per-invocation view."""
-    body, known = choices.pick(_component_bodies(a.component, a.known))
-    function = kernel.function("f", Component(type=a.component, body=body))
+    """A function of every component, through the per-invocation view; half of them of its coordinates, too."""
+    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(2)
+    bodies = _coordinate_bodies(a) if coordinates else []
+    body, known = choices.pick(bodies or _component_bodies(a.component, a.known))
+    made: AnyFunction = Component(type=a.component, body=body)
+    if bodies:
+        made = PerElement(type=a.component, body=body, coords="int32" if choices.rarely(4) else "uint32")
     name = kernel.name("m")
     walk = Walk.ByInvocation if choices.chance(5) else Walk.Ascending
-    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk))
+    function = kernel.function("f", made)
+    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk, coordinates=bool(bodies)))
     return as_matrix(a, name, known)
+
+
+def _coordinate_bodies(a: Matrix) -> list[tuple[str, Known]]:
+    """Bodies that show both coordinates of every element, or which of them is greater, and what is known then."""
+    t, both = a.component.value, negated(a.component, a.known)
+    either = Known(min(a.known.low, both.low), max(a.known.high, both.high), a.known.grain)
+    place = Known(0, a.rows * a.cols - 1)
+    if not a.component.is_float:
+        everything = anything(a.component)
+        return [(f"value + {t}(row * {a.cols} + col)", everything), (f"value ^ {t}(col * 8 + row)", everything)]
+    bodies = [
+        (f"value + {t}(row * {a.cols} + col)", added(a.component, a.known, place)),
+        (f"value + {t}(row)", added(a.component, a.known, Known(0, a.rows - 1))),
+        (f"value - {t}(col)", added(a.component, a.known, Known(1 - a.cols, 0))),
+        ("-value if row > col else value", either),
+    ]
+    return [(body, known) for body, known in bodies if within(a.component, known)]
 
 
 def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: Through | None = None) -> Matrix:

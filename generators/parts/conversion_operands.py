@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +20,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits
 from cts.model import (
     ComponentType,
     Conversion,
+    Feature,
     MatrixBitcast,
     MatrixConvert,
     MatrixConvertUse,
@@ -37,21 +38,29 @@ _CYCLE = 31
 
 @dataclass(frozen=True)
 class Step:
-    """One conversion: `operation` of components, or `transpose`, or a new `use` alone, or a bitcast."""
+    """One conversion: `operation` of components, or `transpose`, or a new `use` alone, or a bitcast.
+
+    `decorated`: the conversion of components or of the use transposes as well (MX-003).
+    """
 
     component: ComponentType
     operation: Conversion | None = None
     use: Use | None = None
     saturate: bool = False
     transpose: bool = False
+    decorated: bool = False
 
     @property
     def kind(self) -> str:
         """Its kind, for draws that choose all kinds equally often."""
         if self.operation is not None:
             changes = "" if self.use is None else " with use"
-            return f"{'float' if self.component.is_float else 'integer'}{changes}"
-        return "transpose" if self.transpose else "bitcast" if self.use is None else "use"
+            return f"{'float' if self.component.is_float else 'integer'}{changes}{self._ext}"
+        return "transpose" if self.transpose else "bitcast" if self.use is None else f"use{self._ext}"
+
+    @property
+    def _ext(self) -> str:
+        return " transposed" if self.decorated else " back" if self.use is Use.Accumulator else ""
 
 
 def feasible(
@@ -60,11 +69,29 @@ def feasible(
     cols: int,
     use: Use,
     admits: Callable[[ComponentType, int, int, Use], bool],
-    *,
-    uses: bool,
+    features: Container[Feature],
 ) -> Iterator[Step]:
-    """Every step from a matrix to one that `admits` allows; with `uses`, those that change the use, too."""
-    changed = (Use.A, Use.B) if uses and use is Use.Accumulator else ()
+    """Every step from a matrix to one that `admits` allows; with the features for that, those that change the use."""
+    yield from _plain(source, rows, cols, use, admits, features)
+    if Feature.CONVERSIONS_EXT in features and use is Use.Accumulator:
+        swapped = _plain(source, cols, rows, use, admits, {Feature.CONVERSIONS})
+        yield from (replace(step, decorated=True) for step in swapped if step.use is not None)
+
+
+def _plain(
+    source: ComponentType,
+    rows: int,
+    cols: int,
+    use: Use,
+    admits: Callable[[ComponentType, int, int, Use], bool],
+    features: Container[Feature],
+) -> Iterator[Step]:
+    """Steps without the decoration."""
+    changed: tuple[Use, ...] = ()
+    if Feature.CONVERSIONS in features and use is Use.Accumulator:
+        changed = (Use.A, Use.B)
+    elif Feature.CONVERSIONS_EXT in features and use is not Use.Accumulator:
+        changed = (Use.Accumulator,)
     for target in ComponentType:
         to = [u for u in (None, *changed) if admits(target, rows, cols, u or use)]
         if target is source:
@@ -77,7 +104,7 @@ def feasible(
                     yield Step(target, operation, u, saturate=True)
         if None in to and not source.is_float and not target.is_float and source.size == target.size:
             yield Step(target)
-    if changed and admits(source, cols, rows, Use.B):
+    if Feature.TRANSPOSES in features and use is Use.Accumulator and admits(source, cols, rows, Use.B):
         yield Step(source, use=Use.B, transpose=True)
 
 
@@ -238,16 +265,18 @@ def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
                 component=step.component,
                 use=step.use,
                 saturate=step.saturate,
+                transpose=step.decorated,
             )
         )
     elif step.transpose:
         kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
-        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
-        rows, cols = cols, rows
     elif step.use is not None:
-        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use))
+        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use, transpose=step.decorated))
     else:
         kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
+    if step.transpose or step.decorated:
+        kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
+        rows, cols = cols, rows
     if step.use is not None:
         kind = with_fields(kind, use=step.use)
     return Matrix(name, kind, step.component, rows, cols, use, known)

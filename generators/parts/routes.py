@@ -153,11 +153,12 @@ def draw_operand(
     """
     kernel, kind = staging.kernel, 8 if staged else choices.between(0, 19)
     if kind >= 17 and use is not Use.Accumulator and Feature.CONVERSIONS in kernel.features:
-        transposed = kind == 19 and use is Use.B
-        before = shape[::-1] if transposed else shape
+        of_nv = kind == 19 and use is Use.B and Feature.TRANSPOSES in kernel.features
+        of_ext = kind == 19 and not of_nv and Feature.CONVERSIONS_EXT in kernel.features
+        before = shape[::-1] if of_nv or of_ext else shape
         if kernel.admits(component, *before, Use.Accumulator):
             matrix = load(choices, Use.Accumulator, *before)
-            return emit_step(kernel, matrix, Step(matrix.component, use=use, transpose=transposed))
+            return emit_step(kernel, matrix, Step(matrix.component, use=use, transpose=of_nv, decorated=of_ext))
     matrix = load(choices, use, *shape)
     if kind < 8:
         return matrix

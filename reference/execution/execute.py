@@ -246,8 +246,8 @@ class _Machine:
             yield "scalar", self.evaluation.operands.component(i, "scalar", component, scalar)
         name = getattr(instruction, "function", None)
         function = None if name is None else self.case.functions[name]
-        if isinstance(function, PerElement):
-            assert isinstance(instruction, MatrixPerElement)
+        if isinstance(instruction, MatrixPerElement):
+            assert isinstance(function, PerElement)
             yield from self.evaluation.passed(step.taken, instruction, function).items()
 
     def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:

@@ -148,8 +148,8 @@ def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
 
 @computed.register
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
-    """KM-018, CM-050."""
-    a = operation.values[i.matrix]
+    """KM-018, CM-050, MX-002, MX-003."""
+    a = _laid(operation.values[i.matrix], transpose=i.transpose)
     floats = operation.floats
     return conversions.instructed(
         i.operation.value, a, i.component, operation.watch, i.saturate, floats.ieee, floats.modes
@@ -164,14 +164,19 @@ def _bitcast(i: MatrixBitcast, operation: Operation) -> Value:
 
 @computed.register
 def _convert_use(i: MatrixConvertUse, operation: Operation) -> Value:
-    """CM-051."""
-    return passed(operation.values[i.matrix], operation.floats.ieee)
+    """CM-051, MX-002, MX-003."""
+    return passed(_laid(operation.values[i.matrix], transpose=i.transpose), operation.floats.ieee)
 
 
 @computed.register
 def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
     """CM-052."""
-    return passed(operation.values[i.matrix].map(lambda a: np.swapaxes(a, -1, -2)), operation.floats.ieee)
+    return passed(_laid(operation.values[i.matrix], transpose=True), operation.floats.ieee)
+
+
+def _laid(value: Value, *, transpose: bool) -> Value:
+    """A matrix with rows for columns, where that is asked for."""
+    return value.map(lambda a: np.swapaxes(a, -1, -2)) if transpose else value
 
 
 @computed.register
@@ -191,14 +196,7 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
     function = operation.case.functions[i.function]
     assert isinstance(function, PerElement)
     shape = operation.matrix_shape(i.matrix)
-    coords = ComponentType(function.coords)
-    row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
-    col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
-    names = {
-        "row": Value(coords, row),
-        "col": Value(coords, col),
-        "value": passed(operation.values[i.matrix], operation.floats.ieee),
-    }
+    names = {**_coordinates(function, shape), "value": passed(operation.values[i.matrix], operation.floats.ieee)}
     others = (e.name for e in function.extras if e.matrix)
     for name, matrix in zip(others, i.matrices, strict=True):
         names[name] = passed(operation.values[matrix], operation.floats.ieee)
@@ -208,10 +206,20 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
 
 @computed.register
 def _components(i: MatrixComponents, operation: Operation) -> Value:
-    """KM-011: every component, whichever invocation holds it."""
-    function = operation.case.functions[i.function]
-    assert isinstance(function, Component)
-    return _called(function, {"value": operation.values[i.matrix]}, operation, operation.matrix_shape(i.matrix))
+    """KM-011: every component, whichever invocation holds it; MX-004: row and column are those of the matrix."""
+    function, shape = operation.case.functions[i.function], operation.matrix_shape(i.matrix)
+    assert isinstance(function, (Component, PerElement))
+    names = {"value": operation.values[i.matrix]}
+    if isinstance(function, PerElement):
+        names |= _coordinates(function, shape)
+    return _called(function, names, operation, shape)
+
+
+def _coordinates(function: PerElement, shape: MatrixShape) -> dict[str, Value]:
+    coords = ComponentType(function.coords)
+    row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
+    col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
+    return {"row": Value(coords, row), "col": Value(coords, col)}
 
 
 def passed(value: Value, ieee: bool = False) -> Value:

@@ -11,6 +11,7 @@ from cts.model import (
     MatrixArithmetic,
     MatrixComponents,
     MatrixConvert,
+    MatrixConvertUse,
     MatrixLoad,
     MatrixLoadTensor,
     MatrixMulAdd,
@@ -49,10 +50,11 @@ def explained(
             yield from history.steps_behind(instruction.c, number, element)
         case MatrixReduce():
             yield from _reduction(history, instruction, number, element, result)
-        case MatrixTranspose():
+        case MatrixTranspose() | MatrixConvertUse(transpose=True):
             source_element = Element(element.instance, element.col, element.row)
             place = matrix_place(instruction.matrix, source_element)
-            yield TraceStep(StepKind.SOURCE_ELEMENT, "CM-052", place=place, result=result)
+            rule = "CM-052" if isinstance(instruction, MatrixTranspose) else "MX-003"
+            yield TraceStep(StepKind.SOURCE_ELEMENT, rule, place=place, result=result)
             yield from history.steps_behind(instruction.matrix, number, source_element)
         case MatrixPerElement() | MatrixComponents():
             yield _call(history, instruction, number, element, result)
@@ -63,6 +65,8 @@ def explained(
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
                 yield from history.steps_behind(name, number, element)
         case _:
+            if isinstance(instruction, MatrixConvert) and instruction.transpose:
+                element = Element(element.instance, element.col, element.row)
             operands = [n for n in _operands(instruction) if n is not None]
             yield TraceStep(
                 StepKind.OPERATION,
@@ -188,7 +192,7 @@ def _call(
     names = (i.matrix, *getattr(i, "matrices", ()))
     body = getattr(history.evaluation.case.functions[i.function], "body", "")
     numbers: dict[str, Number | tuple[Number, ...]] = {"elements": _elements(history, names, number, element)}
-    if isinstance(i, MatrixPerElement):
+    if isinstance(i, MatrixPerElement) or i.coordinates:
         numbers |= {"row": element.row, "col": element.col}
     said = {"function": i.function, "operands": names, "body": body}
     return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)

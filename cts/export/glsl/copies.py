@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.export.glsl.callbacks import callback
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
-from cts.model import MatrixComponents, MatrixCopy, Through, Walk
+from cts.model import MatrixComponents, MatrixCopy, PerElement, Through, Walk
 
 
 @write_instruction.register
@@ -14,7 +14,15 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
     function = callback(shader, instruction.function)
     result = shader.define(instruction.id, shader.declared[instruction.matrix], shader.results[instruction.matrix])
     index = shader.names.fresh("component")
-    passed = f"{result}[{index}] = {function}({result}[{index}]);"
+    arguments = f"{result}[{index}]"
+    if instruction.coordinates:
+        shader.extensions.add("GL_EXT_cooperative_matrix_maintenance1")
+        called = shader.case.functions[instruction.function]
+        assert isinstance(called, PerElement)
+        place = f"coopMatGetCoordinateEXT({result}, uint({index}))"
+        row, col = (f"{'int' if called.coords == 'int32' else ''}({place}.{n})" for n in "xy")
+        arguments = f"{row}, {col}, {arguments}"
+    passed = f"{result}[{index}] = {function}({arguments});"
     every = f"for (int {index} = 0; {index} < {result}.length(); ++{index})"
     if instruction.walk is Walk.ByInvocation:
         start = "int(gl_LocalInvocationIndex & 1)"

@@ -48,7 +48,7 @@ from cts.spirv.lower.values import component_value
 @lower_instruction.register
 def matrix_reduce(instruction: MatrixReduce, lowering: Lowering) -> None:
     """CM-020."""
-    lowering.module.capability("CooperativeMatrixReductionsNV")
+    lowering.declare("CooperativeMatrixReductions")
     source = lowering.results[instruction.matrix]
     type_ = derived_type(lowering, instruction, lowering.matrix(instruction.matrix))
     mode = "|".join(m.value for m in instruction.mode)
@@ -59,7 +59,7 @@ def matrix_reduce(instruction: MatrixReduce, lowering: Lowering) -> None:
 @lower_instruction.register
 def matrix_per_element(instruction: MatrixPerElement, lowering: Lowering) -> None:
     """CM-030, CM-036: the extra operands in the order of the function's parameters."""
-    lowering.module.capability("CooperativeMatrixPerElementOperationsNV")
+    lowering.declare("CooperativeMatrixPerElementOperations")
     source = lowering.results[instruction.matrix]
     function = lowering.functions[instruction.function]
     assert isinstance(function, PerElement)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from cts.model import (
+    MAINTENANCE_1,
     AnyFunction,
     ComponentType,
     ControlBarrier,
@@ -83,6 +84,8 @@ class Lowering:
 
     def __init__(self, structure: Structure, subgroup_size: int, *, decode_vector: bool = True) -> None:
         self.structure = structure
+        #: Whether what SPV_EXT_cooperative_matrix_maintenance1 has too is declared as its (MX-001).
+        self.maintenance1 = structure.maintenance1 or any(i.features & MAINTENANCE_1 for i in structure.program)
         #: Invocations of a workgroup in x, y and z, and together.
         self.local_size = structure.workgroup.local_size(subgroup_size)
         self.invocations = math.prod(self.local_size)
@@ -147,6 +150,10 @@ class Lowering:
         """Emit an instruction whose result is the case's `name`."""
         result = self.module.op(opcode, type_, *operands, result=self.forward.get(name))
         self.results[name] = Result(self.module.name(result, name), type_)
+
+    def declare(self, capability: str) -> None:
+        """A capability that two extensions have, by its name without the ending of one of them (MX-001)."""
+        self.module.capability(f"{capability}{'EXT' if self.maintenance1 else 'NV'}")
 
     def matrix(self, name: str) -> Matrix:
         """The type of a matrix of the program."""

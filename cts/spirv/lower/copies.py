@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cts.model import MatrixComponents, MatrixCopy, Through, Walk
+from cts.model import ComponentType, MatrixComponents, MatrixCopy, PerElement, Through, Walk
 from cts.spirv.encode import Id
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering, Result
@@ -27,7 +27,8 @@ def matrix_components(instruction: MatrixComponents, lowering: Lowering) -> None
     def pass_through(index: Id) -> None:
         to_component = op("OpAccessChain", op("OpTypePointer", "Function", component), variable, index)
         value = op("OpLoad", component, to_component)
-        op("OpStore", to_component, op("OpFunctionCall", component, function, value))
+        arguments = (*_coordinates(instruction, lowering, source.id, index), value)
+        op("OpStore", to_component, op("OpFunctionCall", component, function, *arguments))
 
     if instruction.walk is Walk.Ascending:
         with counted_loop(lowering, length) as index:
@@ -35,6 +36,18 @@ def matrix_components(instruction: MatrixComponents, lowering: Lowering) -> None
     else:
         _by_invocation(lowering, length, pass_through)
     lowering.define(instruction.id, "OpLoad", source.type, variable)
+
+
+def _coordinates(instruction: MatrixComponents, lowering: Lowering, matrix: Id, index: Id) -> tuple[Id, ...]:
+    """Row and column of a component, where the function has them as parameters (MX-004)."""
+    if not instruction.coordinates:
+        return ()
+    op, function = lowering.module.op, lowering.functions[instruction.function]
+    assert isinstance(function, PerElement)
+    lowering.module.capability("CooperativeMatrixGetCoordinateEXT")
+    integer = scalar(lowering.module, ComponentType(function.coords))
+    place = op("OpCooperativeMatrixGetCoordinateEXT", op("OpTypeVector", integer, 2), matrix, index)
+    return tuple(op("OpCompositeExtract", integer, place, n) for n in range(2))
 
 
 def _by_invocation(lowering: Lowering, length: Id, pass_through: Callable[[Id], None]) -> None:

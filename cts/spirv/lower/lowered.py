@@ -57,15 +57,24 @@ class Lowered:
         return dict(enumerate(self.sizes))
 
 
-def lower(case: Case, subgroup_size: int, sets: Sets | None = None, stage: Stage = Stage.COMPUTE) -> Lowered:
+def lower(
+    case: Case,
+    subgroup_size: int,
+    sets: Sets | None = None,
+    stage: Stage = Stage.COMPUTE,
+    *,
+    maintenance1: bool = False,
+) -> Lowered:
     """The module of a well-formed case for a stage that can run it, or of a sweep's template.
+
+    `maintenance1`: what two extensions have in common is declared as VK_EXT_cooperative_matrix_maintenance1 does.
 
     The same object for equal structures.
 
     Raises HarnessTrouble where spirv-val refuses the module: a bug of the lowering, or a case that
     breaks a rule that only the validator knows.
     """
-    structure = structure_of(case, sets, stage)
+    structure = structure_of(case, sets, stage, maintenance1=maintenance1)
     return _lower(structure, 0 if structure.workgroup.invocations else subgroup_size)
 
 
@@ -148,9 +157,16 @@ def _guarded(data: Bytes) -> Memory:
     return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
 
 
-def module_job(case: Case, memory: dict[str, Bytes], subgroup_size: int, stage: Stage = Stage.COMPUTE) -> ModuleJob:
+def module_job(
+    case: Case,
+    memory: dict[str, Bytes],
+    subgroup_size: int,
+    stage: Stage = Stage.COMPUTE,
+    *,
+    maintenance1: bool = False,
+) -> ModuleJob:
     """Lower and bind a case in one go."""
-    return bind(lower(case, subgroup_size, stage=stage), case, memory, stage)
+    return bind(lower(case, subgroup_size, stage=stage, maintenance1=maintenance1), case, memory, stage)
 
 
 def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:

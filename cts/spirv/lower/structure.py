@@ -100,7 +100,7 @@ class Structure(Struct, frozen=True):
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
     conversions alone. `workgroup` is one of the case's. `sets` are there for sweeps alone, a
-    `placement` for stages other than compute.
+    `placement` for stages other than compute. `maintenance1`: see `cts.capabilities.Capabilities`.
     """
 
     buffers: tuple[BufferStructure, ...]
@@ -112,9 +112,12 @@ class Structure(Struct, frozen=True):
     fast_math: tuple[tuple[FloatWidth, FastMathBits], ...] = ()
     sets: Sets | None = None
     placement: Placement | None = None
+    maintenance1: bool = False
 
 
-def structure_of(case: Case, sets: Sets | None = None, stage: Stage = Stage.COMPUTE) -> Structure:
+def structure_of(
+    case: Case, sets: Sets | None = None, stage: Stage = Stage.COMPUTE, *, maintenance1: bool = False
+) -> Structure:
     """The case, or the template of a sweep, with every value removed that the words must not depend on.
 
     Dynamic values become 0 and spec values SPEC_DEFAULT; the spec constants of types keep their value,
@@ -132,6 +135,7 @@ def structure_of(case: Case, sets: Sets | None = None, stage: Stage = Stage.COMP
         tuple(case.fast_math.items()),
         sets,
         _placement(case, stage),
+        maintenance1,
     )
 
 

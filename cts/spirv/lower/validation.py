@@ -1,9 +1,9 @@
 """spirv-val for lowered modules, and what it gets instead of modules that it does not know.
 
-SPIRV-Tools 2025.5 refuses valid modules in two places. It does not know decode-vector functions
-(SPV_NV_cooperative_matrix_decode_vector, and vectors of eight): these go to a newer spirv-val where the
-system has one. And it rejects the Use of the matrices of a multiplication or reduction where
-it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
+SPIRV-Tools 2025.5 refuses valid modules in three places. It knows neither decode-vector functions
+(SPV_NV_cooperative_matrix_decode_vector, and vectors of eight) nor SPV_EXT_cooperative_matrix_maintenance1: these go
+to a newer spirv-val where the system has one. And it rejects the Use of the matrices of a multiplication or reduction
+where it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ from msgspec import structs
 
 from cts.errors import HarnessTrouble
 from cts.model import (
+    MAINTENANCE_1,
     AnyInstruction,
     DecodeVector,
     Feature,
+    MatrixComponents,
+    MatrixConvert,
+    MatrixConvertUse,
     MatrixMulAdd,
+    MatrixNull,
+    MatrixPerElement,
     MatrixReduce,
     MatrixType,
     constant_of,
@@ -39,9 +45,10 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     if not tools.can_validate():
         return
     vectors = any(Feature.DECODE_VECTOR in i.features for i in structure.program)
-    newer = newer_validator() if vectors else None
-    unknown = vectors and newer is None
-    known = _without_long_vectors(structure) if unknown else structure
+    lowering = Lowering(structure, subgroup_size)
+    newer = newer_validator() if vectors or lowering.maintenance1 else None
+    unknown = (vectors or lowering.maintenance1) and newer is None
+    known = _without_long_vectors(_without_maintenance1(structure, subgroup_size)) if unknown else structure
     if any(isinstance(i, (MatrixMulAdd, MatrixReduce)) for i in structure.program):
         known = _with_literal_scopes_and_uses(known)
     if unknown or known != structure:
@@ -49,6 +56,23 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     message = tools.validate(words) if newer is None else newer.validate(words)
     if message:
         raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")
+
+
+def _without_maintenance1(structure: Structure, subgroup_size: int) -> Structure:
+    """Null matrices for the conversions that it adds, per-element functions for those of coordinates; NV's names."""
+    lowering = Lowering(structure, subgroup_size)
+    if not lowering.maintenance1:
+        return structure
+    write(lowering)
+
+    def known(i: AnyInstruction) -> AnyInstruction:
+        if isinstance(i, (MatrixConvert, MatrixConvertUse)) and i.features & MAINTENANCE_1:
+            return MatrixNull(i.id, lowering.matrix(i.id).declared)
+        if isinstance(i, MatrixComponents) and i.coordinates:
+            return MatrixPerElement(i.id, i.matrix, i.function)
+        return i
+
+    return structs.replace(structure, program=tuple(map(known, structure.program)), maintenance1=False)
 
 
 def _without_long_vectors(structure: Structure) -> Structure:

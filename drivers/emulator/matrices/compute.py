@@ -11,7 +11,7 @@ import numpy as np
 
 from cts.drivers.emulator.callbacks import Program, compiled
 from cts.drivers.emulator.instances import Instances
-from cts.drivers.emulator.matrices import elements, reductions
+from cts.drivers.emulator.matrices import elements, maintenance1, reductions
 from cts.drivers.emulator.matrices.access import Access
 from cts.drivers.emulator.matrices.origins import factors
 from cts.drivers.emulator.matrices.ownership import distribute
@@ -20,6 +20,7 @@ from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
+from cts.drivers.emulator.mutants import maintenance1 as ext
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
@@ -203,16 +204,28 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
 
 @result.register
 def _convert(i: MatrixConvert, context: Context) -> Matrix:
-    """KM-018, CM-050."""
+    """KM-018, CM-050, MX-002, MX-003."""
     source = context.matrices[i.matrix]
     target = replace(source, component=i.component, use=i.use or source.use)
-    if context.bug == m.CONVERT_WITH_USE_KEEPS_BITS and i.use is not None:
-        return target.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
-    return context.mapped(
-        elements.conversion(i.operation, source.component, i.component, context.bug, saturate=i.saturate),
-        target,
-        elements_of(source),
-    )
+    kept = {
+        m.CONVERT_WITH_USE_KEEPS_BITS: i.use is not None and not i.transpose and i.use is not Use.Accumulator,
+        ext.ACCUMULATED_KEEPS_BITS: i.use is Use.Accumulator,
+        ext.TRANSPOSING_LEAVES_COMPONENT: i.transpose,
+    }
+    if kept.get(context.bug):
+        converted = target.holding(source.in_order() & np.uint32((1 << 8 * i.component.size) - 1))
+        return _transposed(converted, target.use, context) if i.transpose else converted
+    program = elements.conversion(i.operation, source.component, i.component, context.bug, saturate=i.saturate)
+    converted = context.mapped(program, target, elements_of(source))
+    if i.transpose:
+        return _transposed(converted, target.use, context)
+    return maintenance1.accumulated(converted, source.use, context.bug) if i.use is Use.Accumulator else converted
+
+
+def _transposed(source: Matrix, use: Use, context: Context) -> Matrix:
+    """MX-003: rows for columns, in a matrix of another use."""
+    target = context.zeros(source.component, source.cols, source.rows, use, source.scope)
+    return maintenance1.transposed(source, target, context.bug)
 
 
 @result.register
@@ -235,13 +248,16 @@ def without_denormals(bits: Registers, component: ComponentType, context: Contex
 
 @result.register
 def _convert_use(i: MatrixConvertUse, context: Context) -> Matrix:
-    """CM-051."""
+    """CM-051, MX-002, MX-003."""
     source = context.matrices[i.matrix]
     target = replace(source, use=i.use)
     bits = without_denormals(source.in_order(), source.component, context)
+    if i.transpose:
+        return _transposed(source.holding(bits, source.wide_in_order()), i.use, context)
     if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B:
         return target.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, target.rows, target.cols))
-    return target.holding(bits, source.wide_in_order())
+    kept = target.holding(bits, source.wide_in_order())
+    return maintenance1.accumulated(kept, source.use, context.bug) if i.use is Use.Accumulator else kept
 
 
 @result.register
@@ -399,12 +415,17 @@ def _unless(skipped: np.typing.NDArray[np.bool_], old: Matrix, new: Matrix) -> M
 
 @result.register
 def _components(i: MatrixComponents, context: Context) -> Matrix:
-    """KM-011, KM-015."""
+    """KM-011, KM-015, MX-004."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
-    assert isinstance(function, Component)
-    computed = context.mapped(compiled(function, context.bug, context.case.helpers), matrix, elements_of(matrix))
+    assert isinstance(function, (Component, PerElement))
+    program = compiled(function, context.bug, context.case.helpers)
+    if isinstance(function, PerElement):
+        bug, size = context.bug, context.options.subgroup_size
+        row, col = np.broadcast_arrays(*maintenance1.coordinates(i.walk, matrix, size, bug), matrix.in_order())[:2]
+        return context.mapped(program, matrix, (row, None), (col, None), elements_of(matrix))
+    computed = context.mapped(program, matrix, elements_of(matrix))
     if i.walk is Walk.ByInvocation:
-        return _in_halves(matrix, computed, compiled(function, context.bug, context.case.helpers), context)
+        return _in_halves(matrix, computed, program, context)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True

@@ -54,3 +54,13 @@ def _element(m: Matrix, instances: Instances, index: Index) -> tuple[Array, Arra
     position = np.arange(len(of_lane)) - instances.first[of_lane]
     element = index * instances.invocations + position
     return element, element < m.bits.shape[1] * m.bits.shape[2]
+
+
+def places(rows: int, cols: int, instances: Instances, index: Index) -> Array:
+    """Row and column of component `index` of every lane (MX-004): uint32 (lanes, 2).
+
+    A component behind the last element has the place of one that the matrix has.
+    """
+    of_lane = instances.of_lane
+    element = index * instances.invocations + np.arange(len(of_lane)) - instances.first[of_lane]
+    return np.stack(np.divmod(element % (rows * cols), cols), axis=1).astype(np.uint32)

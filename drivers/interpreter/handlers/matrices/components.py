@@ -10,8 +10,8 @@ from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.matrices import components
 from cts.drivers.interpreter.parse import Instruction
-from cts.drivers.interpreter.problems import Malformed
-from cts.drivers.interpreter.registry import Pure, Step, lookup, on_matrices, typed
+from cts.drivers.interpreter.problems import Malformed, Misuse
+from cts.drivers.interpreter.registry import Pure, Step, lookup, on_matrices, step, typed
 from cts.drivers.interpreter.values import Matrix, Value
 
 
@@ -23,6 +23,34 @@ def length(d: Declarations, i: Instruction) -> Pure:
         raise Malformed("the operand must be a cooperative matrix type (KM-015)")
     value = np.array([components.count(t.rows, t.cols, d.invocations(t.scope))], np.uint32)
     return lambda *_: value
+
+
+@step("OpCooperativeMatrixGetCoordinateEXT")
+def coordinate(c: Compiler, i: Instruction) -> Step:
+    """MX-004: row and column of the element that is a component of the invocation."""
+    matrix, index, result = i.id(0), i.id(1), i.result
+    t, vector = c.declared.type(matrix), c.declared.type(result)
+    if not isinstance(t, ty.CooperativeMatrix):
+        raise Malformed("the operand Matrix must be a cooperative matrix (MX-004)")
+    if not isinstance(vector, ty.Vector) or vector.count != 2 or not _is_word(vector.component):
+        raise Malformed("the result must be a vector of two 32-bit integers (MX-006)")
+    if not _is_word(c.declared.type(index)):
+        raise Malformed("Index must be a 32-bit integer (MX-006)")
+    count = components.count(t.rows, t.cols, c.declared.invocations(t.scope))
+
+    def run(m: Machine) -> None:
+        which = m.registers[index]
+        taken = which if m.mask is None or len(which) == 1 else which[m.mask]
+        if (taken >= count).any():
+            beyond = int(taken[taken >= count][0])
+            raise Misuse(f"the coordinate of component {beyond} of the {count} that an invocation holds (MX-005)")
+        m.registers[result] = components.places(t.rows, t.cols, m.topology.scopes[t.scope], which.astype(np.int64))
+
+    return run
+
+
+def _is_word(t: ty.Type) -> bool:
+    return isinstance(t, ty.Int) and t.size == 4
 
 
 def _split(c: Compiler, i: Instruction, whole: ty.Type, first: int) -> tuple[tuple[int, ...], int | None]:

@@ -35,15 +35,37 @@ def _mapped(i: Instruction, source: ty.CooperativeMatrix, target: ty.Cooperative
     return run
 
 
+def _laid(
+    c: Compiler, i: Instruction, source: ty.CooperativeMatrix, target: ty.CooperativeMatrix, rule: str
+) -> Conversion:
+    """What becomes of the places of elements, checked with the uses: nothing, or rows for columns (MX-003).
+
+    A new use is A or B of an Accumulator (CM-050, CM-051), or the other way round (MX-002). Raises Malformed.
+    """
+    uses = source.use, target.use
+    from_accumulator = source.use == ACCUMULATOR and target.use in (A, B)
+    back = source.use in (A, B) and target.use == ACCUMULATOR
+    with_ext = "CooperativeMatrixConversionsEXT" in c.declared.module.capabilities
+    if c.declared.decoration(i.result, "CooperativeMatrixTransposeEXT") is not None:
+        if not from_accumulator:
+            raise Malformed("CooperativeMatrixTransposeEXT is for an Accumulator that becomes A or B (MX-003)")
+        if (source.scope, source.cols, source.rows) != _shape(target):
+            raise Malformed("rows and columns must be swapped, and the scope the same (MX-003)")
+        return lambda values: values.swapaxes(1, 2)
+    if _shape(source) != _shape(target):
+        raise Malformed(f"operand and result must have the same scope, rows and columns ({rule})")
+    if uses[0] != uses[1] and not from_accumulator and not (back and with_ext):
+        declared = " with the capability CooperativeMatrixConversionsEXT" if back else ""
+        raise Malformed(f"the use may change from Accumulator to A or B, and back{declared} (KM-018, CM-050, MX-002)")
+    return lambda values: values
+
+
 @on_matrices(*CONVERSIONS)
 def convert(c: Compiler, i: Instruction) -> Step:
-    """KM-018; the use may change from Accumulator to A or B at the same time (CM-050)."""
+    """KM-018; the use may change at the same time (CM-050, MX-002), and rows with columns (MX-003)."""
     source, target = _pair(c, i)
-    if _shape(source) != _shape(target):
-        raise Malformed("operand and result must have the same scope, rows and columns (KM-018)")
-    if source.use not in (target.use, ACCUMULATOR):
-        raise Malformed("the use may only change from Accumulator to A or B (KM-018, CM-050)")
-    return _mapped(i, source, target, conversion(c.declared, i))
+    laid, function = _laid(c, i, source, target, "KM-018"), conversion(c.declared, i)
+    return _mapped(i, source, target, lambda values: laid(function(values)))
 
 
 @on_matrices("OpBitcast")
@@ -60,13 +82,13 @@ def bitcast(c: Compiler, i: Instruction) -> Step:
 
 @step("OpCooperativeMatrixConvertNV")
 def convert_use(c: Compiler, i: Instruction) -> Step:
-    """CM-051: elements stay."""
+    """CM-051, MX-002, MX-003: elements stay what they are."""
     source, target = _pair(c, i)
-    if source.use != ACCUMULATOR or target.use not in (A, B):
-        raise Malformed("it converts Accumulator to A or B (CM-051)")
-    if source.component != target.component or _shape(source) != _shape(target):
-        raise Malformed("operand and result must have the same component type, scope, rows and columns (CM-051)")
-    return _mapped(i, source, target, lambda values: values)
+    if source.use == target.use:
+        raise Malformed("it converts between Accumulator and A or B (CM-051, MX-002)")
+    if source.component != target.component:
+        raise Malformed("operand and result must have the same component type (CM-051)")
+    return _mapped(i, source, target, _laid(c, i, source, target, "CM-051"))
 
 
 @step("OpCooperativeMatrixTransposeNV")
