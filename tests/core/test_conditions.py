@@ -122,6 +122,18 @@ NEIGHBOURS = [
         "body: 'value * s[0] + s[1]', extras: [{name: s, type: float32, count: 2}]",
     ),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
+    (
+        "matrix-copied-whole",
+        "matrix_memory.copies.copymemory_float16",
+        "through: CopyMemory",
+        "through: Variable",
+    ),
+    (
+        "circle-of-matrices",
+        "matrix_programs.loop.nulls_change_places",
+        "next: [l1, l2, l3, l]",
+        "next: [l1, l, l2, l3]",
+    ),
     ("matrix-extent-256", "matrix_memory.sizes.largest_dimension", "cols: 256,", "cols: 128,"),
     ("vector-product-512-integers", "vector_multiply.integer.largest", "512", "256"),
     ("convert-other-signedness", "conversions.mixed.unsigned_type_read_as_signed", "ConvertSToF", "ConvertUToF"),

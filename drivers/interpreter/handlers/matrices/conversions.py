@@ -56,7 +56,7 @@ def _laid(
         raise Malformed(f"operand and result must have the same scope, rows and columns ({rule})")
     if uses[0] != uses[1] and not from_accumulator and not (back and with_ext):
         declared = " with the capability CooperativeMatrixConversionsEXT" if back else ""
-        raise Malformed(f"the use may change from Accumulator to A or B, and back{declared} (KM-018, CM-050, MX-002)")
+        raise Malformed(f"the use may change from Accumulator to A or B, and back{declared} ({rule}, CM-050, MX-002)")
     return lambda values: values
 
 
