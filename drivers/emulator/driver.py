@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from cts.driver import Described, Job, Outcome, Status, SweepJob
 from cts.driver_options import parse
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
 from cts.errors import BadInput
+from cts.vendors import VENDORS, refuse_beside
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,7 +40,8 @@ class Emulator:
         """Every feature and every matrix type, for the subgroup size chosen."""
         from cts.capabilities import everything
 
-        return everything(self._options.subgroup_size)
+        every, vendor = everything(self._options.subgroup_size), self._options.vendor
+        return VENDORS[vendor].limited(every) if vendor else every
 
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
@@ -104,10 +108,14 @@ class Factory:
         """An emulator. Raises BadInput."""
         parsed = parse(opt.Options, options, "emulator")
         self.check(options)
+        if parsed.vendor:
+            own = VENDORS[parsed.vendor]
+            parsed = replace(parsed, subgroup_size=own.subgroup_size, tile=own.tile)
         return Emulator(parsed)
 
     def check(self, options: dict[str, str]) -> None:
-        """Raise BadInput where what the emulator needs is not installed."""
+        """Raise BadInput where what the emulator needs is not installed, or options exclude one another."""
+        refuse_beside(options, "subgroup_size", "tile")
         missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
         if missing:
             raise BadInput(

@@ -10,6 +10,7 @@ from cts.driver import Described
 from cts.driver_options import among, options_of
 from cts.drivers.emulator.mutants import catalogue
 from cts.drivers.emulator.mutants import matrices as m
+from cts.vendors import meanings
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32, 64, 128)
 
@@ -172,6 +173,9 @@ class Options(msgspec.Struct, frozen=True):
     gaps: Annotated[str, among("what conversions leave between lines", GAPS, area="vector_conversions")] = "kept"
     atomics: Annotated[str, among("the order of accumulations", ATOMICS, area="vector_training")] = "forward"
     robust: Annotated[str, among("how accesses outside a buffer are checked", ROBUST, area="matrix_memory")] = "element"
+    vendor: Annotated[str, among("list what such a device lists, with its size of subgroups and tiles", meanings())] = (
+        ""
+    )
     mutant: Annotated[str, among("have this planted bug", mutant_names)] = ""
 
     @property

@@ -21,6 +21,7 @@ from cts.drivers.interpreter.target import Target
 from cts.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
 from cts.stages import Stage
+from cts.vendors import VENDORS, refuse_beside
 
 if TYPE_CHECKING:
     from cts.capabilities import Capabilities
@@ -40,14 +41,16 @@ class Interpreter:
     def __init__(self, **options: Any) -> None:
         self.name = "interpreter"
         self.options = Options(**options)
-        self.subgroup_size = self.options.subgroup_size
+        vendor = VENDORS.get(self.options.vendor)
+        self.subgroup_size = self.options.subgroup_size if vendor is None else vendor.subgroup_size
         self._modules: OrderedDict[Hashable, Module] = OrderedDict()
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
 
     def capabilities(self) -> Capabilities:
         from cts.capabilities import everything  # in terms of the case model, of which dispatches need nothing
 
-        return replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
+        every = replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
+        return VENDORS[self.options.vendor].limited(every) if self.options.vendor else every
 
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
@@ -136,6 +139,7 @@ class Factory:
 
     def __call__(self, options: dict[str, str]) -> Interpreter:
         """The interpreter. Raises BadInput."""
+        refuse_beside(options, "subgroup_size")
         return Interpreter(**msgspec.structs.asdict(driver_options.parse(Options, options, "interpreter")))
 
     def mutants(self) -> list[Described]:

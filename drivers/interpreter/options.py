@@ -11,6 +11,7 @@ from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
 from cts.errors import BadInput
 from cts.stages import Stage
+from cts.vendors import meanings
 
 MAX_SUBGROUP_SIZE = 128
 
@@ -33,6 +34,7 @@ class Options(msgspec.Struct, frozen=True):
     """What stands after `interpreter:`. `cts dispatch` has some of these options as well."""
 
     subgroup_size: Annotated[int, number("invocations of a subgroup", least=1, most=MAX_SUBGROUP_SIZE)] = 32
+    vendor: Annotated[str, among("list what such a device lists, with its size of subgroups", meanings())] = ""
     decode: Annotated[
         str,
         among(
