@@ -179,6 +179,15 @@ class CompilingDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class SizedDriver(Driver, Protocol):
+    """Optional: a driver whose option `subgroup_size` is one of several sizes, of which `--subgroup-sizes` takes all."""
+
+    def subgroup_sizes(self) -> tuple[int, ...]:
+        """The sizes that can be asked for, the driver's own among them."""
+        ...
+
+
+@runtime_checkable
 class NamedDriver(Driver, Protocol):
     """Optional: a driver that knows what is behind it."""
 

@@ -333,6 +333,15 @@ class Settings:
             verbs=(RUN,),
         ),
     ] = ""
+    subgroup_sizes: Annotated[
+        str,
+        Option(
+            "Also run each driver in subgroups of these sizes: all that it lists and can be asked for, or numbers such "
+            "as 32,64.",
+            metavar="SIZES",
+            verbs=(RUN,),
+        ),
+    ] = ""
     reruns: Annotated[
         int,
         Option(

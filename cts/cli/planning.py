@@ -182,6 +182,12 @@ def _drivers(request: Request, checks: Checks) -> tuple[str, ...]:
         drivers = registry.transformed(drivers, settings.transform)
         if are_drivers:
             check()
+    with checks.part(settings.origin("subgroup_sizes")):
+        if settings.subgroup_sizes:
+            sizes = registry.subgroup_sizes(settings.subgroup_sizes)
+            if are_drivers:
+                drivers = registry.of_sizes(drivers, sizes)
+                check()
     with checks.part(settings.origin("stages")):
         if settings.stages:
             stages = parse_stages(settings.stages)

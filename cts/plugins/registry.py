@@ -14,6 +14,7 @@ from cts.driver import (
     DriverFactory,
     OptionsFactory,
     PipelineFactory,
+    SizedDriver,
     StagedFactory,
     TunableFactory,
     ValidatingFactory,
@@ -192,6 +193,51 @@ def in_stages(specs: Iterable[str], stages: Sequence[Stage]) -> tuple[str, ...]:
     if not running:
         where = f"--stages {','.join(stage.value for stage in stages)}"
         raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
+    return tuple(found)
+
+
+def subgroup_sizes(text: str) -> tuple[int, ...]:
+    """The sizes of "32,64"; none for "all". Raises BadInput."""
+    if text == "all":
+        return ()
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise BadInput("subgroup-sizes", f"no sizes of subgroups: {text!r}", "--subgroup-sizes", "all, or as in 32,64")
+    return tuple(dict.fromkeys(int(part) for part in parts))
+
+
+def of_sizes(specs: Iterable[str], sizes: Sequence[int]) -> tuple[str, ...]:
+    """The specs, and each that names no size of subgroups once more in each of these; without any, in all it lists.
+
+    Its own size is not repeated. Drivers are opened to ask them. Raises BadInput for a spec with which no driver can be
+    built, for a size that a driver has not, and where none has several.
+    """
+    found, running = [], False
+    for spec in specs:
+        found.append(spec)
+        plain, *transforms = spec.split("|")
+        options = _parsed(plain)[1]
+        if options.keys() & {"subgroup_size", "vendor"}:
+            continue
+        asked = driver(plain)
+        try:
+            listed = asked.subgroup_sizes() if isinstance(asked, SizedDriver) else ()
+            own = asked.capabilities().subgroup_size
+        finally:
+            asked.close()
+        running = running or len(listed) > 1
+        for size in sizes if listed else ():
+            if size not in listed:
+                has = ", ".join(map(str, listed))
+                raise BadInput("subgroup-sizes", f"{plain} has no subgroups of {size}", "--subgroup-sizes", f"of {has}")
+        name, _, rest = plain.partition(":")
+        for size in sizes or listed:
+            if listed and size != own:
+                sized = f"{name}:{','.join(filter(None, (rest, f'subgroup_size={size}')))}"
+                found.append("|".join((sized, *transforms)))
+    if not running:
+        where = f"--subgroup-sizes {','.join(map(str, sizes)) or 'all'}"
+        raise BadInput("subgroup-sizes", "none of the drivers has several sizes of subgroups", where, "another driver")
     return tuple(found)
 
 

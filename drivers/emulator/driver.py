@@ -43,6 +43,10 @@ class Emulator:
         every, vendor = everything(self._options.subgroup_size), self._options.vendor
         return VENDORS[vendor].limited(every) if vendor else every
 
+    def subgroup_sizes(self) -> tuple[int, ...]:
+        """All that there are."""
+        return opt.SUBGROUP_SIZES
+
     def run(self, job: Job) -> Outcome:
         """Run the case. An access outside a buffer's memory is a CRASH that names it."""
         from cts.drivers.emulator.running import run

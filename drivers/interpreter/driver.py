@@ -52,6 +52,10 @@ class Interpreter:
         every = replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
         return VENDORS[self.options.vendor].limited(every) if self.options.vendor else every
 
+    def subgroup_sizes(self) -> tuple[int, ...]:
+        """Those that devices may have (Vulkan 1.4, VkPhysicalDeviceSubgroupProperties); any other number works, too."""
+        return tuple(1 << n for n in range(MAX_SUBGROUP_SIZE.bit_length()))
+
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
         return _of(job.memory, self.run_module(job.module()))

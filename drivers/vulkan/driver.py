@@ -42,6 +42,9 @@ _DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic",
 #: How a pipeline is made where nobody asks for more.
 _PLAIN = Making()
 
+#: VK_SHADER_STAGE_COMPUTE_BIT.
+_COMPUTE = 0x20
+
 #: Bytes of the widest element of an opaque matrix.
 _WIDEST = 4
 
@@ -86,6 +89,16 @@ class VulkanDriver:
 
     #: What a device does ends a worker, and not the suite.
     own_process = True
+
+    def subgroup_sizes(self) -> tuple[int, ...]:
+        """The sizes that a pipeline can require (VK-026), or the device's where it has one."""
+        limits = support.Limits.from_description(self.description)
+        v13 = self.description.properties["VkPhysicalDeviceVulkan13Properties"]
+        stages = v13.get("requiredSubgroupSizeStages", 0)
+        controls = bool(self.description.features.get("subgroupSizeControl"))
+        if not (controls and isinstance(stages, int) and stages & _COMPUTE):
+            return (limits.subgroup_size,)
+        return tuple(n for n in (1 << i for i in range(8)) if limits.smallest_subgroup <= n <= limits.largest_subgroup)
 
     @property
     def only_makes(self) -> bool:

@@ -103,7 +103,7 @@ def test_a_factory_has_the_options_that_it_should(name: str) -> None:
 def test_every_option_is_in_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "your-own-driver.md").read_text()
     options = [n for n in vars(interface) if n.endswith(("Driver", "Factory")) and n not in ("Driver", "DriverFactory")]
-    assert len(options) == 21
+    assert len(options) == 22
     assert [name for name in options if f"`{name}`" not in page] == []
 
 
@@ -131,3 +131,31 @@ def test_a_driver_without_worker_has_none(tmp_path: Path, capsys: pytest.Capture
         worker(tmp_path / "worker.pyz", "plain")
     assert ended.value.exit_code == 2
     assert "error[no-worker]: driver 'plain' has no worker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("specs", "text", "found"),
+    [
+        (["interpreter"], "16,32", ["interpreter", "interpreter:subgroup_size=16"]),
+        (["interpreter:max_steps=9|form:phis"], "8", ["interpreter:max_steps=9,subgroup_size=8|form:phis"]),
+        (["emulator"], "all", [f"emulator:subgroup_size={n}" for n in (1, 4, 8, 16, 64, 128)]),
+        (["emulator:vendor=nvk", "emulator:subgroup_size=8", "interpreter"], "8", ["interpreter:subgroup_size=8"]),
+    ],
+)
+def test_sizes_of_subgroups(specs: list[str], text: str, found: list[str]) -> None:
+    """Drivers that name a size or a profile run as they are."""
+    made = registry.of_sizes(specs, registry.subgroup_sizes(text))
+    assert set(made) == {*specs, *found}
+
+
+@pytest.mark.parametrize(
+    ("specs", "text", "says"),
+    [
+        (["interpreter"], "wide", "no sizes of subgroups: 'wide'"),
+        (["emulator"], "12", "emulator has no subgroups of 12"),
+        (["emulator:vendor=nvk"], "all", "none of the drivers has several sizes of subgroups"),
+    ],
+)
+def test_sizes_that_there_are_not(specs: list[str], text: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        registry.of_sizes(specs, registry.subgroup_sizes(text))
