@@ -180,7 +180,7 @@ class CompilingDriver(Driver, Protocol):
 
 @runtime_checkable
 class SizedDriver(Driver, Protocol):
-    """Optional: a driver whose option `subgroup_size` is one of several sizes, of which `--subgroup-sizes` takes all."""
+    """Optional: a driver whose option `subgroup_size` is one of several sizes, see `--subgroup-sizes`."""
 
     def subgroup_sizes(self) -> tuple[int, ...]:
         """The sizes that can be asked for, the driver's own among them."""

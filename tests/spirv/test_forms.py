@@ -17,6 +17,7 @@ from cts.judging.batch import judge_all
 from cts.model import Case, initial_memory
 from cts.model.case import SizeBy
 from cts.plugins import registry
+from cts.plugins.form import UNKNOWN_CAPABILITY
 from cts.plugins.transform import TransformFailed, parse
 from cts.running import corpus
 from cts.running.opening import open_driver
@@ -80,9 +81,10 @@ def test_a_form_is_valid_and_makes_no_difference(cases: list[Case], form: str) -
         module, other = job.words, formed_job(job, [form], 1).words
         changed += len(other) != len(module) or bool((other != module).any())
         assert (formed_job(job, [form], 1).words == other).all(), "the same seed gives the same form"
-        assert bool(validate(other)) == bool(validate(module)), case.name
+        said = validate(other)
+        assert UNKNOWN_CAPABILITY in said or bool(said) == bool(validate(module)), case.name
     some = ("functions", "lengths", "addresses", "constants", "composites", "parameters", "builtins", "undefined")
-    assert changed > 0.6 * len(cases) or form in (*some, "barriers", "phis")
+    assert changed > 0.6 * len(cases) or form in (*some, "barriers", "phis", "long-vectors", "indices-64")
     for name in (DECODES, SEVERAL, COMPONENTS):
         assert verdict(corpus_case(name), f"interpreter|form:{form}:2") is Verdict.PASS
 

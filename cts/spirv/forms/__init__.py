@@ -29,6 +29,7 @@ from cts.spirv.forms import (
     pipelines,
     untyped,
     values,
+    wider,
 )
 from cts.spirv.forms.hosts import Host, moved
 from cts.spirv.forms.layout import Layout, Unreadable
@@ -65,6 +66,8 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
     "functions": orders.functions,
     "order": orders.order,
     "groups": orders.groups,
+    "long-vectors": wider.long_vectors,
+    "indices-64": wider.indices_64,
     "ids": orders.ids,
 }
 
@@ -72,7 +75,7 @@ FORMS: dict[str, Callable[[Layout, np.random.Generator], None]] = {
 DRAWN = "drawn"
 
 #: Never drawn: what devices seldom have, and what is unclear to be allowed (AM-53).
-BY_NAME_ALONE = ("untyped", "lengths")
+BY_NAME_ALONE = ("untyped", "lengths", "long-vectors", "indices-64")
 
 
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:

@@ -35,11 +35,15 @@ def number_type(t: ty.CooperativeVector) -> ty.Int | ty.Float:
 
 
 def integers(c: Compiler, id_: int, role: str) -> Numbers:
-    """An operand of 32-bit integers as int64 (lanes or 1,), by the signedness of its type."""
+    """An operand of 32-bit integers as int64 (lanes or 1,), by the signedness of its type.
+
+    With Shader64BitIndexingEXT it may have 64 bits.
+    """
     t = c.declared.type(id_)
-    if not isinstance(t, ty.Int) or t.width != 32:
-        raise Malformed(f"{role} must be a 32-bit integer, not {t}")
-    dtype = np.dtype(np.int32 if t.signed else np.uint32)
+    wide = "Shader64BitIndexingEXT" in c.declared.module.capabilities
+    if not isinstance(t, ty.Int) or t.width not in ((32, 64) if wide else (32,)):
+        raise Malformed(f"{role} must be a 32-bit integer{' or one of 64 bits' if wide else ''}, not {t}")
+    dtype = np.dtype(f"{'i' if t.signed else 'u'}{t.size}")
     return lambda m: np.asarray(m.registers[id_].view(dtype).astype(np.int64))
 
 
