@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cts.float_mode_support import EVERY_FLOAT_MODE as EVERY_FLOAT_MODE
@@ -37,6 +37,7 @@ from cts.model.feature import Feature as Feature
 from cts.model.matrices import effective
 from cts.stage_support import lacking
 from cts.stages import Stage
+from cts.vendors import OPTIONAL, VECTORS, Vendor
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
 PART_ALIGNMENT = 16
@@ -413,3 +414,44 @@ def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, b
         for b in narrow:
             for c in (t.int32, t.uint32):
                 yield from ((a, b, c, False), (a, b, c, True))
+
+
+def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
+    """What a driver that could do `every`thing lists as a device of this profile."""
+    without = {Feature[name] for name in (*OPTIONAL, *(() if vendor.longest_vector else VECTORS))}
+    features = every.features - without | (every.features & {Feature[name] for name in vendor.optional})
+    scopes = [scope for scope in Scope if scope is not Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional]
+
+    def known(*components: ComponentType) -> bool:
+        return not vendor.only or all(c.value in vendor.only for c in components)
+
+    products = tuple(p for p in every.mul_adds if p.scope in scopes and known(p.a, p.b, p.c, p.result))
+    matrices = tuple(m for m in every.matrices if m.scope in scopes and known(m.component))
+    if vendor.rows:
+        products = tuple(sized for p in products for sized in _of_rows(p, vendor))
+        matrices = tuple(dict.fromkeys(m for p in products for m in _factors(p)))
+    return replace(
+        every,
+        features=features,
+        matrices=matrices,
+        mul_adds=products,
+        max_vector_length=vendor.longest_vector or every.max_vector_length,
+        maintenance1="CONVERSIONS_EXT" in vendor.optional and "TRANSPOSES" not in vendor.optional,
+    )
+
+
+def _of_rows(p: MulAddSupport, vendor: Vendor) -> Iterator[MulAddSupport]:
+    for (m, n, k), a, b, result in vendor.rows:
+        if (p.a.value, p.b.value, p.result.value) == (a, b, result) and (not p.saturating or result == "int32"):
+            yield replace(p, m=m, n=n, k=k, exact=not vendor.granular)
+
+
+def _factors(p: MulAddSupport) -> Iterator[MatrixSupport]:
+    """The matrices of a product."""
+    for component, use, rows, cols in (
+        (p.a, Use.A, p.m, p.k),
+        (p.b, Use.B, p.k, p.n),
+        (p.c, Use.Accumulator, p.m, p.n),
+        (p.result, Use.Accumulator, p.m, p.n),
+    ):
+        yield MatrixSupport(component, use, p.scope, rows, cols, p.exact)

@@ -6,20 +6,16 @@ vendor are shapes that public lists have, and restrictions that no listed device
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from cts.errors import BadInput
-
-if TYPE_CHECKING:
-    from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
 
 #: A product: M, N and K, and the component types of A, B and result.
 Row = tuple[tuple[int, int, int], str, str, str]
 
 #: What VK_NV_cooperative_matrix2 grants, and maintenance1; a profile names what it has of them.
-_OPTIONAL = [
+OPTIONAL = (
     "TENSOR_ADDRESSING",
     "BLOCK_LOADS",
     "DECODE_VECTOR",
@@ -31,9 +27,9 @@ _OPTIONAL = [
     "TRANSPOSES",
     "CONVERSIONS_EXT",
     "GET_COORDINATE",
-]
-_MAINTENANCE1 = frozenset({"REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "CONVERSIONS_EXT", "GET_COORDINATE"})
-_VECTORS = ("COOPERATIVE_VECTOR", "COOPERATIVE_VECTOR_TRAINING", "TRAINING_FLOAT16", "TRAINING_FLOAT32")
+)
+MAINTENANCE1 = frozenset({"REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "CONVERSIONS_EXT", "GET_COORDINATE"})
+VECTORS = ("COOPERATIVE_VECTOR", "COOPERATIVE_VECTOR_TRAINING", "TRAINING_FLOAT16", "TRAINING_FLOAT32")
 
 _INTEGERS = tuple((a, b, c) for a in ("int8", "uint8") for b in ("int8", "uint8") for c in ("int32", "uint32"))
 _HALVES = (("float16", "float16", "float16"), ("float16", "float16", "float32"))
@@ -55,7 +51,7 @@ def _each(sizes: tuple[int, int, int], products: Iterable[tuple[str, str, str]])
 class Vendor:
     """A profile. `rows` are the products that it lists, `granular` whether their sizes may be multiples.
 
-    `optional` are the features of `_OPTIONAL` that it has, by their names in `Feature`. `tile` is how the emulator
+    `optional` are the features of `OPTIONAL` that it has, by their names in `Feature`. `tile` is how the emulator
     deals a matrix out. Without `rows` it lists what the driver does, of the types `only`, and of any size. Without a
     `longest_vector` there are no cooperative vectors.
     """
@@ -69,54 +65,6 @@ class Vendor:
     only: frozenset[str] = frozenset()
     longest_vector: int = 0
 
-    def limited(self, every: Capabilities) -> Capabilities:
-        """What a driver that could do `every`thing lists as this device."""
-        from cts.capabilities import Feature
-
-        without = {Feature[name] for name in (*_OPTIONAL, *(() if self.longest_vector else _VECTORS))}
-        features = every.features - without | (every.features & {Feature[name] for name in self.optional})
-        scopes = {"Subgroup"} | ({"Workgroup"} if "WORKGROUP_SCOPE" in self.optional else set())
-        products = tuple(p for p in every.mul_adds if p.scope.value in scopes and self._has(p))
-        if self.rows:
-            products = tuple(self._sized(products))
-            matrices = tuple(dict.fromkeys(_matrices(products)))
-        else:
-            matrices = tuple(m for m in every.matrices if m.scope.value in scopes and self._knows(m.component.value))
-        own = replace(
-            every,
-            features=frozenset(features),
-            matrices=matrices,
-            mul_adds=products,
-            maintenance1="CONVERSIONS_EXT" in self.optional and "TRANSPOSES" not in self.optional,
-        )
-        return own if not self.longest_vector else replace(own, max_vector_length=self.longest_vector)
-
-    def _knows(self, component: str) -> bool:
-        return not self.only or component in self.only
-
-    def _has(self, p: MulAddSupport) -> bool:
-        return all(self._knows(c.value) for c in (p.a, p.b, p.c, p.result))
-
-    def _sized(self, products: Iterable[MulAddSupport]) -> Iterator[MulAddSupport]:
-        for p in products:
-            for (m, n, k), a, b, result in self.rows:
-                if (p.a.value, p.b.value, p.result.value) == (a, b, result) and (not p.saturating or result == "int32"):
-                    yield replace(p, m=m, n=n, k=k, exact=not self.granular)
-
-
-def _matrices(products: Iterable[MulAddSupport]) -> Iterator[MatrixSupport]:
-    from cts.capabilities import MatrixSupport
-    from cts.model import Use
-
-    for p in products:
-        for component, use, rows, cols in (
-            (p.a, Use.A, p.m, p.k),
-            (p.b, Use.B, p.k, p.n),
-            (p.c, Use.Accumulator, p.m, p.n),
-            (p.result, Use.Accumulator, p.m, p.n),
-        ):
-            yield MatrixSupport(component, use, p.scope, rows, cols, p.exact)
-
 
 VENDORS: dict[str, Vendor] = {
     "radv-gfx11": Vendor(
@@ -129,7 +77,7 @@ VENDORS: dict[str, Vendor] = {
         "RADV on RDNA 4: bfloat16 and float8 too, and maintenance1",
         64,
         _each((16, 16, 16), _OF_GFX12),
-        optional=_MAINTENANCE1,
+        optional=MAINTENANCE1,
     ),
     "radv-wave32": Vendor("RADV on RDNA 4 with waves of 32", 32, _each((16, 16, 16), _OF_GFX12), tile="col"),
     "nvk": Vendor(
@@ -151,7 +99,7 @@ VENDORS: dict[str, Vendor] = {
             *_each((8, 16, 16), (("float16", "float16", "float32"), ("bfloat16", "bfloat16", "float32"))),
             *_each((8, 16, 32), _INTEGERS),
         ),
-        optional=_MAINTENANCE1,
+        optional=MAINTENANCE1,
         tile="col",
     ),
     "intel-8": Vendor(
@@ -164,7 +112,7 @@ VENDORS: dict[str, Vendor] = {
         "of matrices maintenance1 alone, with products of 16x16x16 and 16x16x32",
         32,
         (*_each((16, 16, 16), _HALVES), *_each((16, 16, 32), _INTEGERS)),
-        optional=_MAINTENANCE1,
+        optional=MAINTENANCE1,
     ),
     "integers": Vendor(
         "integers alone, of any size, in subgroups of 16",

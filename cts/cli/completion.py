@@ -34,7 +34,7 @@ def validators(incomplete: str) -> list[str]:
 
     known = registry.names("cts.drivers")
     layers = [n for n in known if isinstance(registry.driver_factory(n), ValidatingFactory)]
-    return _beginning(incomplete, ["spirv-val", "spirv-val:command=", *layers])
+    return _beginning(incomplete, ["spirv-val", "spirv-val:command=", "glslang", "glslang:command=", *layers])
 
 
 def profiles(incomplete: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,12 +12,14 @@ from cts.cli.documents import check_json, is_stdout, write_json
 from cts.cli.options import JsonFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cts.errors import BadInput
     from cts.validation.judging import Judgement
     from cts.validation.known import Known
     from cts.validation.rules import Rule
+    from cts.validation.shaders import ShaderRule
+    from cts.validation.tools import Glslang
 
 
 def validation(
@@ -35,7 +37,7 @@ def validation(
             "--driver",
             "-d",
             help="A tool that accepts or rejects modules: spirv-val, spirv-val:command=PATH, or a driver with a "
-            "validation layer, such as vulkan. Repeatable.",
+            "validation layer, such as vulkan; glslang for the rules of GLSL. Repeatable.",
             metavar="SPEC",
             autocompletion=completion.validators,
         ),
@@ -72,7 +74,7 @@ def validation(
     check_file(markdown, "--markdown")
     check_folder(write, "--write")
     before = load_known(known) if known is not None else {}
-    rules = _selected(targets or [])
+    rules = _selected(targets or [], of_glsl=_of_glsl(driver or [], targets or []))
     if write is not None:
         _write(rules, write)
     if listed:
@@ -86,17 +88,55 @@ def validation(
     raise typer.Exit(_status(table, before))
 
 
-def _judged(rules: Sequence[Rule], specs: Sequence[str]) -> dict[str, Sequence[Judgement]]:
+def _of_glsl(specs: Sequence[str], targets: Sequence[str]) -> bool:
+    """Whether rules of GLSL are wanted: by a tool for these, or by name. Raises BadInput for tools of both kinds."""
+    from cts.errors import BadInput
+
+    compilers = [spec for spec in specs if spec.partition(":")[0] == "glslang"]
+    if compilers and len(compilers) < len(specs):
+        what = "glslang judges shaders, other tools modules"
+        raise BadInput("no-validator", what, " ".join(f"--driver {spec}" for spec in specs), "a run for each kind")
+    return bool(compilers) or (not specs and any(target.startswith("glsl.") for target in targets))
+
+
+def open_glslang(spec: str) -> Glslang:
+    """A glslang by its spec: `glslang`, `glslang:command=chroot ROOT glslang`. Raises BadInput and HarnessTrouble."""
+    import os
+
+    from cts.driver_options import parse
+    from cts.errors import HarnessTrouble
+    from cts.export.glsl.compiler import compiled, version
+    from cts.plugins import registry
+    from cts.validation.tools import Glslang, GlslangOptions
+
+    command = parse(GlslangOptions, registry.options_of(spec)[1], "glslang").command
+    label = version(command)
+    if not label:
+        what = f"`{command} --version` does not say a version of glslang"
+        raise HarnessTrouble("validator", what, remedy="glslang:command=COMMAND that runs here")
+
+    def each(shaders: Sequence[str]) -> Iterator[tuple[bool, str, int]]:
+        for done in compiled(command, shaders, jobs=os.cpu_count() or 1):
+            yield done.words is not None, done.message, done.status
+
+    return Glslang(label, each)
+
+
+def _judged(rules: Sequence[Rule] | Sequence[ShaderRule], specs: Sequence[str]) -> dict[str, Sequence[Judgement]]:
     """The judgements of each tool, by its label; by its spec as well where labels are alike."""
-    from cts.validation.judging import judge
+    from cts.validation.judging import judge, judge_shaders
     from cts.validation.tools import open_tool
 
     table: dict[str, Sequence[Judgement]] = {}
     for spec in dict.fromkeys(specs):
+        if spec.partition(":")[0] == "glslang":
+            compiler = open_glslang(spec)
+            table[compiler.label] = tuple(judge_shaders(rules, compiler))  # type: ignore[arg-type]
+            continue
         tool = open_tool(spec)
         try:
             label = tool.label if tool.label not in table else f"{tool.label} ({spec})"
-            table[label] = tuple(judge(rules, tool))
+            table[label] = tuple(judge(rules, tool))  # type: ignore[arg-type]
         finally:
             tool.close()
     return table
@@ -115,21 +155,23 @@ def _status(table: Mapping[str, Sequence[Judgement]], known: Known) -> int:
     return exit_status(j.verdict for judged in table.values() for j in judged if not is_known(j, known))
 
 
-def _selected(targets: Sequence[str]) -> list[Rule]:
+def _selected(targets: Sequence[str], *, of_glsl: bool) -> Sequence[Rule] | Sequence[ShaderRule]:
     """The rules that targets name, in order. Raises BadInput for a target that names none."""
-    from pathlib import Path
-
     from cts.validation.rules import load_rules, rules
+    from cts.validation.shaders import load_shaders, shader_rules
 
+    every: Sequence[Rule] | Sequence[ShaderRule] = shader_rules() if of_glsl else rules()
     if not targets:
-        return list(rules())
+        return every
     files = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
     names = [target for target in targets if not target.endswith((".yaml", ".yml"))]
-    found = [rule for rule in rules() if any(rule.name.startswith(name) for name in names)]
+    found: list[Any] = [rule for rule in every if any(rule.name.startswith(name) for name in names)]
     for name in names:
         if not any(rule.name.startswith(name) for rule in found):
-            raise _unknown(name, [rule.name for rule in rules()])
-    return found + [rule for path in files for rule in load_rules(path)]
+            raise _unknown(name, [rule.name for rule in every])
+    for path in files:
+        found += load_shaders(path) if of_glsl else load_rules(path)
+    return found
 
 
 def _unknown(target: str, known: Sequence[str]) -> BadInput:
@@ -142,25 +184,25 @@ def _unknown(target: str, known: Sequence[str]) -> BadInput:
     return BadInput("unknown-rule", f"no rule is named {target!r}, nor begins so", "cts validation", remedy)
 
 
-def _list(rules: Sequence[Rule]) -> None:
+def _list(rules: Sequence[Rule] | Sequence[ShaderRule]) -> None:
     from cts.validation.report import difference
 
     for rule in rules:
-        typer.echo(f"{rule.name}  [{' '.join(rule.facts)}]")
+        typer.echo(f"{rule.name}  [{' '.join(rule.facts)}]" if rule.facts else rule.name)
         typer.echo(f'    {rule.source}, {rule.of}: "{rule.text}"')
         for line in difference(rule):
             typer.echo(f"    {line}")
     typer.echo(f"{len(rules)} rules")
 
 
-def _write(rules: Sequence[Rule], folder: Path) -> None:
+def _write(rules: Sequence[Rule] | Sequence[ShaderRule], folder: Path) -> None:
     from cts.validation.report import files_of
 
     folder.mkdir(parents=True, exist_ok=True)
     for rule in rules:
         for name, content in files_of(rule).items():
             (folder / name).write_bytes(content)
-    typer.echo(f"{len(rules)} rules, each broken by NAME.spv, kept by NAME.twin.spv: {folder}", err=True)
+    typer.echo(f"{len(rules)} rules, each broken by NAME, kept by NAME.twin: {folder}", err=True)
 
 
 def _report(

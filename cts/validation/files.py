@@ -15,6 +15,11 @@ def rule_files() -> list[Path]:
     return sorted(_folder().glob("*.yaml"))
 
 
+def shader_files() -> list[Path]:
+    """The files of rules of GLSL, in alphabetical order."""
+    return sorted((_folder() / "shaders").glob("*.yaml"))
+
+
 def base_files() -> dict[str, Path]:
     """The cases whose modules rules edit, by name."""
     return {path.stem: path for path in sorted((_folder() / "bases").glob("*.yaml"))}

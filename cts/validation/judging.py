@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -11,7 +11,8 @@ from cts.job import ModuleJob
 from cts.model import initial_memory, load_case
 from cts.spirv.lower import module_job
 from cts.validation.rules import SUBGROUP_SIZE, Rule, bases
-from cts.validation.tools import Answer, Kind, Tool
+from cts.validation.shaders import ShaderRule
+from cts.validation.tools import Answer, Glslang, Kind, Tool
 from cts.verdict import Verdict
 
 _BINDING = re.compile(r"OpDecorate %\w+ Binding \d+$")
@@ -28,7 +29,7 @@ class Judgement:
     `twin` and `broken` are the tool's answers, None where it was not asked.
     """
 
-    rule: Rule
+    rule: Rule | ShaderRule
     verdict: Verdict
     reason: str
     twin: Answer | None = None
@@ -51,9 +52,13 @@ def _judge(rule: Rule, tool: Tool) -> Judgement:
         if why := tool.unknown(capability):
             return Judgement(rule, Verdict.UNSUPPORTED, f"does not know {capability}: {_line(why)}")
     twin = tool.ask(twin_words, job)
-    if twin.kind is not Kind.ACCEPTED:
+    return _told_of(rule, twin, tool.ask(broken_words, job) if twin.kind is Kind.ACCEPTED else None)
+
+
+def _told_of(rule: Rule | ShaderRule, twin: Answer, broken: Answer | None) -> Judgement:
+    """What comes of both answers."""
+    if twin.kind is not Kind.ACCEPTED or broken is None:
         return Judgement(rule, _VERDICTS[twin.kind], f"the valid twin: {_told(twin)}", twin)
-    broken = tool.ask(broken_words, job)
     if broken.kind is Kind.REJECTED:
         other = bool(rule.message) and not re.search(rule.message, broken.text)
         reason = f"rejected{' for another reason' if other else ''}: {_line(broken.text)}"
@@ -61,6 +66,13 @@ def _judge(rule: Rule, tool: Tool) -> Judgement:
     if broken.kind is Kind.ACCEPTED:
         return Judgement(rule, Verdict.FAIL, "accepted though forbidden", twin, broken)
     return Judgement(rule, _VERDICTS[broken.kind], _told(broken), twin, broken)
+
+
+def judge_shaders(rules: Sequence[ShaderRule], tool: Glslang) -> Iterator[Judgement]:
+    """The same of rules of GLSL."""
+    answers = list(tool.ask([text for rule in rules for text in (rule.twin, rule.broken)]))
+    for rule, twin, broken in zip(rules, answers[::2], answers[1::2], strict=True):
+        yield _told_of(rule, twin, broken)
 
 
 #: Verdicts of modules that must be accepted, and were not; also of those that must be rejected, and were not either.

@@ -8,6 +8,7 @@ from typing import Any
 
 from cts.validation.judging import Judgement
 from cts.validation.rules import Rule
+from cts.validation.shaders import ShaderRule
 from cts.validation.tools import Answer, Kind
 from cts.verdict import Verdict
 
@@ -56,7 +57,7 @@ def finding_lines(judgement: Judgement) -> Iterator[str]:
         yield f"    {line}"
 
 
-def difference(rule: Rule) -> list[str]:
+def difference(rule: Rule | ShaderRule) -> list[str]:
     """The lines of the twin (-) that the module which breaks the rule has not, and those that it has instead (+)."""
     twin, broken = rule.lines()
     lines = difflib.unified_diff(twin, broken, n=0, lineterm="")
@@ -112,8 +113,10 @@ def document(table: Table) -> dict[str, Any]:
     }
 
 
-def files_of(rule: Rule) -> dict[str, bytes]:
-    """The modules of a rule as files, by name: words, and the lines that they are made of."""
+def files_of(rule: Rule | ShaderRule) -> dict[str, bytes]:
+    """The modules of a rule as files, by name: words, and the lines that they are made of; of GLSL the shaders."""
+    if isinstance(rule, ShaderRule):
+        return {f"{rule.name}.twin.comp": rule.twin.encode(), f"{rule.name}.comp": rule.broken.encode()}
     out: dict[str, bytes] = {}
     for name, words, lines in zip((f"{rule.name}.twin", rule.name), rule.modules(), rule.lines(), strict=True):
         out[f"{name}.spv"] = words.tobytes()

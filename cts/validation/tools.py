@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
@@ -38,6 +39,14 @@ class Options(msgspec.Struct, frozen=True):
     ) = None
     target: Annotated[str, says("its --target-env", metavar="NAME")] = TARGET
     timeout: Annotated[float, seconds("for a module")] = PATIENCE
+
+
+class GlslangOptions(msgspec.Struct, frozen=True):
+    """What stands after `glslang:`."""
+
+    command: Annotated[str, says("a command that runs it, such as `chroot ROOT glslang`", metavar="COMMAND")] = (
+        "glslang"
+    )
 
 
 class Kind(enum.Enum):
@@ -130,6 +139,24 @@ class SpirvVal:
             return Answer(Kind.TIMEOUT, f"no answer within {self._timeout:g} s")
         except OSError as e:
             raise HarnessTrouble("validator", f"cannot run {command[0]}: {e.strerror}", remedy="another path") from e
+
+
+class Glslang:
+    """A compiler of shaders; `compiled` says of each whether it accepts it, its message and its exit status."""
+
+    def __init__(self, label: str, compiled: Callable[[Sequence[str]], Iterable[tuple[bool, str, int]]]) -> None:
+        self.label = label
+        self._compiled = compiled
+
+    def ask(self, shaders: Sequence[str]) -> Iterator[Answer]:
+        """What it says of each shader, in order."""
+        for accepted, message, status in self._compiled(shaders):
+            if accepted:
+                yield Answer(Kind.ACCEPTED)
+            elif how := crash(status) or _shell_crash(status):
+                yield Answer(Kind.CRASH, f"{how} {message}".strip())
+            else:
+                yield Answer(Kind.REJECTED, message)
 
 
 def _shell_crash(code: int) -> str:

@@ -38,10 +38,10 @@ class Emulator:
 
     def capabilities(self) -> Capabilities:
         """Every feature and every matrix type, for the subgroup size chosen."""
-        from cts.capabilities import everything
+        from cts.capabilities import everything, limited
 
         every, vendor = everything(self._options.subgroup_size), self._options.vendor
-        return VENDORS[vendor].limited(every) if vendor else every
+        return limited(every, VENDORS[vendor]) if vendor else every
 
     def subgroup_sizes(self) -> tuple[int, ...]:
         """All that there are."""

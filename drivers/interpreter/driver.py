@@ -47,10 +47,10 @@ class Interpreter:
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
 
     def capabilities(self) -> Capabilities:
-        from cts.capabilities import everything  # in terms of the case model, of which dispatches need nothing
+        from cts.capabilities import everything, limited  # in terms of the case model, of which dispatches need nothing
 
         every = replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
-        return VENDORS[self.options.vendor].limited(every) if self.options.vendor else every
+        return limited(every, VENDORS[self.options.vendor]) if self.options.vendor else every
 
     def subgroup_sizes(self) -> tuple[int, ...]:
         """Those that devices may have (Vulkan 1.4, VkPhysicalDeviceSubgroupProperties); any other number works, too."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.capabilities import Feature, everything
+from cts.capabilities import Feature, everything, limited
 from cts.driver_options import parse
 from cts.drivers.emulator.options import Options
 from cts.errors import BadInput
@@ -33,12 +33,12 @@ def test_every_area_has_cases_or_says_why_not(name: str, tmp_path: Path) -> None
 
 def test_what_a_profile_lists() -> None:
     every = everything()
-    gfx12, nvk, of_ext = (VENDORS[name].limited(every) for name in ("radv-gfx12", "nvk", "maintenance1"))
+    gfx12, nvk, of_ext = (limited(every, VENDORS[name]) for name in ("radv-gfx12", "nvk", "maintenance1"))
     assert {(m.rows, m.cols) for m in gfx12.matrices} == {(16, 16)} and all(m.exact for m in gfx12.matrices)
     assert (8, 8, 16) in {(p.m, p.n, p.k) for p in nvk.mul_adds} and Feature.REDUCTIONS not in nvk.features
     assert of_ext.maintenance1 and not nvk.maintenance1 and Feature.TRANSPOSES not in of_ext.features
-    assert VENDORS["vectors-of-4"].limited(every).max_vector_length == 4
-    assert not any(c.component.is_float for c in VENDORS["integers"].limited(every).matrices)
+    assert limited(every, VENDORS["vectors-of-4"]).max_vector_length == 4
+    assert not any(c.component.is_float for c in limited(every, VENDORS["integers"]).matrices)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cts.spirv import tools
 from cts.validation.files import rule_names
 from cts.validation.judging import Judgement, job_of, judge
 from cts.validation.report import difference, files_of
-from cts.validation.rules import bases, load_rules, rules
+from cts.validation.rules import Rule, bases, load_rules, rules
 from cts.validation.tools import open_tool
 from cts.verdict import Verdict
 
@@ -77,6 +77,7 @@ def test_twins_are_accepted(judged: dict[str, Judgement]) -> None:
     assert rejected == []
     for name, j in judged.items():
         if j.verdict in (Verdict.PASS, Verdict.FAIL):
+            assert isinstance(j.rule, Rule)
             twin, broken = j.rule.modules()
             assert tools.validate(twin) == "", name
             assert (tools.validate(broken) != "") is (j.verdict is Verdict.PASS), name

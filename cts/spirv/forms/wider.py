@@ -47,9 +47,8 @@ def indices_64(layout: Layout, random: np.random.Generator) -> None:
                 offset = values[place]
                 assert type(offset) is Id
                 signed = int(scope.types[scope.type_of[offset]].values[1] == 1)
-                values[place] = layout.id()
-                widened = "OpSConvert" if signed else "OpUConvert"
-                written.append(Op(widened, values[place], (wide[signed], offset)))
+                result = values[place] = layout.id()
+                written.append(Op("OpSConvert" if signed else "OpUConvert", result, (wide[signed], offset)))
             written.append(op._replace(values=tuple(values)))
         layout.functions[number] = written
 
