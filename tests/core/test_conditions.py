@@ -42,6 +42,7 @@ NEIGHBOURS = [
     ("layout-stride-far", "tensor_addressing.wrap.stride_of_32_bits", "{dynamic: 2148007936}", "16777215"),
     ("layout-blocks-uneven", "tensor_addressing.block.not_powers_of_two", "dims: [20, 23]", "dims: [20, 25]"),
     ("layout-innermost-stride", "tensor_addressing.layout.inner_stride", "strides: [48, 3]", "strides: [48, 1]"),
+    ("layout-innermost-stride-stored", "tensor_addressing.store.inner_stride", "strides: [48, 3]", "strides: [49, 3]"),
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "165", "164"),
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "float16", "float32"),
     ("layout-odd-strides", "tensor_addressing.layout.odd_stride_of_workgroup", "scope: Workgroup", "scope: Subgroup"),
