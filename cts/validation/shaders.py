@@ -18,7 +18,7 @@ from cts.validation.rules import FILE, PAGE
 
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule as its file has it. The twin declares `declare` and does `do`; `by` in the place of `replace` breaks it."""
+    """A rule as its file has it. The twin declares `declare` and does `do`; `by` for `replace` breaks it."""
 
     of: str
     text: Annotated[str, Meta(min_length=12)]

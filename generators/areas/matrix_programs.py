@@ -15,7 +15,6 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile, draw_float_contro
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.build.value_ranges import Known, anything
-from cts.generators.parts.combine_functions import combinable
 from cts.generators.parts.computations import (
     ARITHMETIC,
     draw_arithmetic,
@@ -28,13 +27,13 @@ from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
-from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
+from cts.generators.parts.reductions import draw_computed_reduction, draw_mode
 from cts.generators.parts.scopes import draw_regrouped, other_scope
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
-from cts.model import Arithmetic, Case, ComponentType, Use
+from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -70,6 +69,7 @@ def _draw_chain(
     count = choices.pick((0, 1, 1, 2, 2, 3, 4, 5))
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
+    kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
     formats = formats_for(row.b, pointees)[:7]
     if choices.rarely(6) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
         before = m = _draw_loaded(choices, kernel, row.result, (sizes.m, sizes.n))
@@ -83,7 +83,9 @@ def _draw_chain(
     if m is not before and choices.chance(4):
         # An implementation may overwrite what is still needed.
         _store(choices, kernel, before)
-    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
+    return kernel.case(
+        controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
+    )
 
 
 def _draw_loaded(choices: Choices, kernel: Kernel, component: ComponentType, shape: tuple[int, int]) -> Matrix:
@@ -184,11 +186,9 @@ def _draw_following(
 def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     """A reduction; where its result has the matrix' type, perhaps the difference of both, as in a softmax."""
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
-    count = combined_count(mode, matrix.rows, matrix.cols)
-    fitting = combinable(matrix.component, matrix.known, count, ieee=kernel.ieee)
-    if not fitting:
+    reduced = draw_computed_reduction(choices, kernel, matrix, mode, Choices.pick)
+    if reduced is None:
         return matrix
-    reduced = draw_reduction(choices, kernel, matrix, mode, choices.pick(fitting))
     if not choices.chance(5) or reduced.type != matrix.type or matrix.component not in ARITHMETIC:
         return reduced
     size = matrix.known.size + reduced.known.size

@@ -12,9 +12,14 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
-from cts.generators.parts.combine_functions import combinable, combinings, draw_combining, draw_special_terms
-from cts.generators.parts.reductions import combined_count, draw_mode, draw_reduction
-from cts.model import Case, Use
+from cts.generators.parts.combine_functions import combinings, draw_combining, draw_special_terms
+from cts.generators.parts.reductions import (
+    combined_count,
+    draw_computed_reduction,
+    draw_mode,
+    draw_reduction,
+)
+from cts.model import Case, FloatControls, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -44,6 +49,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     mode = draw_mode(choices, kernel, support.component, *shape)
     count = combined_count(mode, *shape)
     kernel.ieee = draw_ieee(choices, controls, support.component)
+    kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
     if kernel.ieee and combining.special:
         contents = draw_special_terms(choices, support.component, combining, count)
     else:
@@ -53,15 +59,15 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     kernel.store(choices, first)
     if choices.chance(2):
         choices.group(partial(_draw_second, kernel=kernel, source=source, first=first))
-    return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
+    return kernel.case(
+        controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
+    )
 
 
 def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix) -> None:
     """Another reduction, of the same matrix or of the first one's result, where it is defined."""
     matrix = first if choices.chance(5) else source
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
-    count = combined_count(mode, matrix.rows, matrix.cols)
-    fitting = combinable(matrix.component, matrix.known, count, ieee=kernel.ieee)
-    if fitting:
-        combining = draw_combining(choices, fitting)
-        kernel.store(choices, draw_reduction(choices, kernel, matrix, mode, combining))
+    reduced = draw_computed_reduction(choices, kernel, matrix, mode, draw_combining)
+    if reduced is not None:
+        kernel.store(choices, reduced)

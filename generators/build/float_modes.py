@@ -17,12 +17,13 @@ _DENORMS: tuple[tuple[FloatMode, ...], ...] = ((), (FloatMode.DenormPreserve,), 
 
 
 def draw_float_modes(
-    choices: Choices, capabilities: Capabilities, controls: FloatControls
+    choices: Choices, capabilities: Capabilities, controls: FloatControls, *, zeros: bool = True
 ) -> dict[FloatWidth, tuple[FloatMode, ...]]:
     """Modes that the device has: in half of the cases in which they are judged, in few others.
 
     Each width has each rounding and each treatment of denormals in a third of these, or none, and keeps signs of
-    zero, infinities and NaNs in a third where float_controls does not say so already.
+    zero, infinities and NaNs in a third where float_controls does not say so already. Without `zeros` none does: the
+    case has zeros whose signs are not settled.
     """
     support = capabilities.float_modes
     if not support.modes:
@@ -34,7 +35,7 @@ def draw_float_modes(
     for n, width in enumerate(_WIDTHS):
         rounding, denormals, special = kinds[3 * n : 3 * n + 3]
         listed = [*_ROUNDINGS[rounding], *_DENORMS[denormals]]
-        if special == 2 and controls is not FloatControls.FastMathNone:
+        if special == 2 and zeros and controls is not FloatControls.FastMathNone:
             listed.append(FloatMode.SignedZeroInfNanPreserve)
         if modes := tuple(m for m in listed if (m, width) in support.modes):
             drawn[width] = modes

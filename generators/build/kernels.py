@@ -123,6 +123,8 @@ class Kernel:
         self.outer: Grid = self.grid
         #: Whether the case has special numbers, and makes IEEE 754 binding: so what becomes of them is judged.
         self.ieee = False
+        #: Whether signs of zeros are judged, and whether a reduction takes one of several computed zeros.
+        self.judges_zeros = self.takes_zeros = False
         #: The use of the matrices of a case that has but one type.
         self.use = Use.Accumulator
         self.constness = Constness(choices)

@@ -165,10 +165,10 @@ def combinings(component: ComponentType) -> Sequence[Combining]:
     return _SIGNED if component.is_signed else _UNSIGNED
 
 
-def combinable(component: ComponentType, known: Known, count: int, *, ieee: bool) -> Sequence[Combining]:
-    """Those for which computed values are defined; in an `ieee` program there may be zeros of both signs among them."""
+def combinable(component: ComponentType, known: Known, count: int, *, zeros: bool) -> Sequence[Combining]:
+    """Those for which computed values are defined; `zeros`: their signs are judged, and both may be among them."""
     fitting = [c for c in combinings(component) if c.fits(component, known, count)]
-    return [c for c in fitting if not c.picks] if ieee and component.is_float else fitting
+    return [c for c in fitting if not c.picks] if zeros and component.is_float else fitting
 
 
 def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.parts.combine_functions import Combining, draw_body_with_helpers
+from cts.generators.parts.combine_functions import Combining, combinable, draw_body_with_helpers
 from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.
@@ -29,6 +29,23 @@ def combined_count(mode: Sequence[ReduceMode], rows: int, cols: int) -> int:
     if ReduceMode.Square in mode:
         return 4
     return (cols if ReduceMode.Row in mode else 1) * (rows if ReduceMode.Column in mode else 1)
+
+
+def draw_computed_reduction(
+    choices: Choices,
+    kernel: Kernel,
+    matrix: Matrix,
+    mode: Sequence[ReduceMode],
+    draw: Callable[[Choices, Sequence[Combining]], Combining],
+) -> Matrix | None:
+    """A reduction of a computed matrix, by what `draw` takes of the functions that fit; None where none does."""
+    count = combined_count(mode, matrix.rows, matrix.cols)
+    fitting = combinable(matrix.component, matrix.known, count, zeros=kernel.judges_zeros)
+    if not fitting:
+        return None
+    combining = draw(choices, fitting)
+    kernel.takes_zeros |= combining.picks
+    return draw_reduction(choices, kernel, matrix, mode, combining)
 
 
 def draw_reduction(

@@ -27,11 +27,11 @@ TOPICS = {
         "types", "use", "vectors", "workgroup",
     },
     "matrix_arithmetic": {
-        "components", "elements", "environment", "fast_math", "modes", "mul_add", "operands", "scalar",
+        "components", "coordinates", "elements", "environment", "fast_math", "modes", "mul_add", "operands", "scalar",
     },
     "conversions": {
-        "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes", "one_source_two_results",
-        "source_is_kept", "through_zero", "transpose", "use",
+        "back", "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes",
+        "one_source_two_results", "source_is_kept", "through_zero", "transpose", "transposed", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {

@@ -212,6 +212,7 @@ class _Reader:
             yield "fraction to integer"
         if not source.is_float and not i.component.is_float:
             a, b = self.values(i.matrix).astype(object), self.values(i.id).astype(object)
+            a = a.swapaxes(-1, -2) if i.transpose else a
             if (a != b).any():
                 yield f"{i.operation.value} changes the value"
 

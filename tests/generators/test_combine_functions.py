@@ -16,14 +16,14 @@ from cts.generators.parts.combine_functions import combinings
 from cts.model import ComponentType, Data, Dispatch, Scope, Use
 
 
-def combined(seed: int, *, ieee: bool, second: bool) -> set[str]:
+def combined(seed: int, *, judged: bool, second: bool) -> set[str]:
     """The bodies of a reduction's function and helpers; what was loaded has zeros of both signs among it.
 
     It is a reduction of a program, or the `second` one of a case of reductions.
     """
     choices = Seeded(f"{seed}")
     kernel = Kernel(choices, Supports(everything()), Scope.Subgroup, Dispatch())
-    kernel.ieee = ieee
+    kernel.judges_zeros = judged
     contents = Contents(Known(0, 0), Data(values=("0x80000000", 0)))
     matrix = kernel.load(choices, ComponentType.float32, 16, 16, Use.Accumulator, contents)
     if second:
@@ -37,5 +37,5 @@ def combined(seed: int, *, ieee: bool, second: bool) -> set[str]:
 def test_nothing_is_picked_of_zeros_of_both_signs(second: bool) -> None:
     """CM-023: which of two equal numbers a maximum gives depends on the order, and shows in the bits."""
     picking = {c.body for c in combinings(ComponentType.float32) if c.picks}
-    assert any(combined(seed, ieee=False, second=second) & picking for seed in range(40))
-    assert not any(combined(seed, ieee=True, second=second) & picking for seed in range(200))
+    assert any(combined(seed, judged=False, second=second) & picking for seed in range(40))
+    assert not any(combined(seed, judged=True, second=second) & picking for seed in range(200))
