@@ -110,14 +110,15 @@ class VulkanDriver:
         self._opening = Opening(
             options.worker,
             options.device,
-            options.validation,
+            options.layered,
+            options.gpu_assisted,
             options.threads_of_worker,
             options.memory,
             options.start_timeout,
             options.limit,
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
-        window = 1 if options.validation else 2 * options.threads_of_worker
+        window = 1 if options.layered else 2 * options.threads_of_worker
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
         self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.processes)
         self._journal = Journal(options.journal)
@@ -164,7 +165,7 @@ class VulkanDriver:
 
     def lacks_conversions(self) -> str:
         """Why trials cannot run: a feature without which the device has no conversions."""
-        if self._options.validation:
+        if self._options.layered:
             return "with validation=yes the layer keeps a call from the device that trials make on purpose (LC-009)"
         lacking = sorted(name for name in CONVERSIONS if not self.description.features.get(name))
         extension = "VK_NV_cooperative_vector"

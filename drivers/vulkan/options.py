@@ -93,6 +93,13 @@ class Options(msgspec.Struct, frozen=True):
             "messages become part of the verdict. `cts run --validation` and `pytest --cts-validation` add it"
         ),
     ] = False
+    gpu_assisted: Annotated[
+        bool,
+        says(
+            "load the layer for its checks on the device instead, such as of accesses outside a buffer: what a module "
+            "does wrong when it runs is an error, and the message names invocation and instruction"
+        ),
+    ] = False
     judge: Annotated[
         Literal["memory", "pipeline"],
         among(
@@ -156,7 +163,12 @@ class Options(msgspec.Struct, frozen=True):
     @property
     def all_features(self) -> bool:
         """Whether all features that modules may need are enabled, as `features.widened` does."""
-        return self.features != "needed" if self.features else not self.validation
+        return self.features != "needed" if self.features else not self.layered
+
+    @property
+    def layered(self) -> bool:
+        """Whether the validation layer is loaded."""
+        return self.validation or self.gpu_assisted
 
     @property
     def tries(self) -> bool:

@@ -84,6 +84,7 @@ class Opening:
     command: str = ""
     device: str = ""
     validation: bool = False
+    gpu_assisted: bool = False
     threads: int = 1
     memory: Literal["auto", "host", "staged"] = "auto"
     timeout: float = 60.0
@@ -203,7 +204,7 @@ def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
             "worker-start", f"the worker cannot be started: {e}", " ".join(argv[:3]), "correct the option `worker`"
         ) from e
     try:
-        worker.ask(Hello(VERSION, opening.validation))
+        worker.ask(Hello(VERSION, opening.validation, opening.gpu_assisted))
         return worker, _of_our_version(expect(worker, Devices, opening.timeout))
     except BaseException:
         worker.kill()

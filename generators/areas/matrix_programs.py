@@ -277,6 +277,11 @@ class _Flow:
         contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
         return self.kernel.load(choices, component, *self.shape, self.support.use, contents)
 
+    def _constant(self, choices: Choices) -> Matrix:
+        """A null, or a matrix of one small number."""
+        kind = self.support.component, *self.shape, self.support.use
+        return self.kernel.constant(*kind, choices.between(1, 7)) if choices.chance(5) else self.kernel.null(*kind)
+
     def _on(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A matrix of another shape with more of the same numbers added."""
         component = self.support.component
@@ -310,13 +315,18 @@ class _Flow:
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
 
-        Only what the next iteration gets as it is shows an update of one after the other.
+        Only what the next iteration gets as it is shows an update of one after the other. Several may begin as one
+        constant: compilers represent what they know in another way.
         """
         count = choices.pick(CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
         inner = choices.between(0, 11)
-        inits = [replace(m, known=self.known) for m in (matrix, *(self.load(choices) for _ in range(count - 1)))]
+        if count > 1 and choices.rarely(8):
+            begin = [self._constant(choices)] * count
+        else:
+            begin = [matrix, *(self.load(choices) for _ in range(count - 1))]
+        inits = [replace(m, known=self.known) for m in begin]
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             updated = [carried[(n + 1 + moved) % count] for n in range(count)]

@@ -375,6 +375,17 @@ def test_validation_layer_says_the_same_more_than_ten_times(open_device: OpenDev
         assert outcome.status is Status.ERROR and "validation layer" in outcome.detail, number
 
 
+def test_checks_on_the_device_see_what_a_module_does_there(open_device: OpenDevice) -> None:
+    vulkan = open_device(gpu_assisted="yes")
+    good = vulkan.run_module(scale(iota(8)))
+    assert (good.status, good.detail) == (Status.DONE, "")
+    # Four of eight invocations go beyond the buffer.
+    outcome = vulkan.run_module(scale(iota(4)))
+    assert outcome.status is Status.ERROR
+    assert "VUID-vkCmdDispatch-storageBuffers-06936" in outcome.detail
+    assert "SPIR-V Instruction: OpStore" in outcome.detail or "OpLoad" in outcome.detail
+
+
 def test_validation_layer_judges_modules_without_running_them(open_device: OpenDevice) -> None:
     vulkan = open_device(validation="yes")
     assert vulkan.layer().startswith("VK_LAYER_KHRONOS_validation 1.")

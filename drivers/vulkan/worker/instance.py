@@ -26,6 +26,8 @@ _VALIDATION = "VK_LAYER_KHRONOS_validation"
 
 #: Settings of the layer: it would be silent about what it has said ten times before.
 _UNLIMITED = {"VK_LAYER_ENABLE_MESSAGE_LIMIT": "false", "VK_LAYER_DUPLICATE_MESSAGE_LIMIT": "0"}
+#: Checks on the device, without those of the host: together they are slow, and the layer asks for one of the two.
+_GPU_ASSISTED = {"VK_LAYER_GPUAV_ENABLE": "1", "VK_LAYER_VALIDATE_CORE": "0"}
 _DEBUG_UTILS = "VK_EXT_debug_utils"
 
 #: Lines of a driver that are kept for a thread: not every thread asks for them.
@@ -51,8 +53,11 @@ class Instance:
     `announce` is told of each call that a driver may not survive, before it is made.
     """
 
-    def __init__(self, *, validation: bool, announce: Callable[[str], None] = lambda call: None) -> None:
+    def __init__(
+        self, *, validation: bool, gpu_assisted: bool = False, announce: Callable[[str], None] = lambda call: None
+    ) -> None:
         self._announce = announce
+        self._gpu_assisted = gpu_assisted
         self.messages: list[str] = []
         #: Whether calls that the layer objects to end there, instead of going on to the driver.
         self.stops_rejected = False
@@ -63,7 +68,7 @@ class Instance:
             installed = {p.layerName: p.specVersion for p in vk.vkEnumerateInstanceLayerProperties()}
             if _VALIDATION not in installed:
                 raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
-            os.environ.update(_UNLIMITED)
+            os.environ.update(_UNLIMITED | _GPU_ASSISTED if gpu_assisted else _UNLIMITED)
             self._layer = f"{_VALIDATION} {_version(installed[_VALIDATION])}"
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
         # Without the layer this is for messages of the driver itself about a module that it refuses.
@@ -108,6 +113,9 @@ class Instance:
             self._remarks.__dict__.setdefault("lines", deque(maxlen=_REMARKS)).append(text)
             return 0
         kind = "error" if severity & vk.VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT else "warning"
+        if self._gpu_assisted and kind == "warning":
+            # It warns of the features that it enables for itself.
+            return 0
         self.messages.append(f"{kind}: {text}")
         return int(self.stops_rejected and kind == "error")
 

@@ -54,10 +54,14 @@ class _Message(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True
 
 
 class Hello(_Message, frozen=True, tag="hello"):
-    """First message. Answered by `Devices` or `Failed`. `validation` loads the Khronos validation layer."""
+    """First message. Answered by `Devices` or `Failed`. `validation` loads the Khronos validation layer.
+
+    With `gpu_assisted` the layer checks on the device what modules do there, and nothing else.
+    """
 
     version: int = VERSION
     validation: bool = False
+    gpu_assisted: bool = False
 
 
 class Open(_Message, frozen=True, tag="open"):
