@@ -104,7 +104,8 @@ def explained(message: str, data: Any, kind: Any, schema: str) -> tuple[str, Ste
     if missing := _MISSING.search(what):
         return what, steps, f"add the field: {missing[1]}"
     if value := _VALUE.search(what):
-        return what, steps, did_you_mean(value[1], _enumerants(kind) - {value[1]}, f"a value of {schema}")
+        accepted = (name for name in sorted(_enumerants(kind) - {value[1]}) if _takes(kind, data, steps, name))
+        return what, steps, did_you_mean(value[1], accepted, f"a value of {schema}")
     return what, steps, f"what the message asks for; {schema} has all fields"
 
 
@@ -168,8 +169,19 @@ def _properties(kind: Any) -> list[str]:
 
 
 def _enumerants(kind: Any) -> set[str]:
-    """What stands for itself anywhere in a type."""
-    return {name for part in _parts(kind) for name in part.get("enum", ()) if isinstance(name, str)}
+    """What stands for itself anywhere in a type, names of kinds of objects too."""
+    parts = list(_parts(kind))
+    inner = [inner for part in parts for inner in part.get("properties", {}).values()]
+    return {name for part in parts + inner for name in part.get("enum", ()) if isinstance(name, str)}
+
+
+def _takes(kind: Any, data: Any, steps: Steps, name: str) -> bool:
+    """Whether the place takes this word: another message than that it is none of the words there."""
+    try:
+        msgspec.convert(_replaced(data, steps, name), kind)
+    except msgspec.ValidationError as e:
+        return not _VALUE.match(str(e)) or steps_of(str(e).partition(" - at `$")[2].removesuffix("`")) != steps
+    return True
 
 
 def _parts(kind: Any) -> Iterator[dict[str, Any]]:

@@ -35,6 +35,9 @@ from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
 
+#: How many a loop carries that all begin as one constant.
+ALIKE = (2, 2, 3, 3, 4, 5)
+
 
 def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
@@ -318,14 +321,16 @@ class _Flow:
         Only what the next iteration gets as it is shows an update of one after the other. Several may begin as one
         constant: compilers represent what they know in another way.
         """
-        count = choices.pick(CARRIED)
+        alike = choices.rarely(8)
+        count = choices.pick(ALIKE if alike else CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
+        if alike and choices.chance(2):
+            grown = count
         inner = choices.between(0, 11)
-        if count > 1 and choices.rarely(8):
-            begin = [self._constant(choices)] * count
-        else:
-            begin = [matrix, *(self.load(choices) for _ in range(count - 1))]
+        begin = (
+            [self._constant(choices)] * count if alike else [matrix, *(self.load(choices) for _ in range(count - 1))]
+        )
         inits = [replace(m, known=self.known) for m in begin]
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:

@@ -122,6 +122,19 @@ def test_an_unknown_field(tmp_path: Path, kind: str) -> None:
     assert error.remedy == f"did you mean '{re.split('[:= ]', right)[0]}'?"
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("MatrixStore,", "MatrixStor,"), ("Subgroup", "Subgrop"), ("use: A", "use: Accumulatr")]
+)
+def test_a_word_that_is_nearly_one(tmp_path: Path, right: str, wrong: str) -> None:
+    """Of all words that cases have those are named which the place takes."""
+    path = tmp_path / "case.yaml"
+    path.write_text(CASE.replace(right, wrong))
+    with pytest.raises(BadInput) as error:
+        load_case(path)
+    remedy = "Accumulator" if "use" in right else right.strip(",")
+    assert error.value.remedy == f"did you mean '{remedy}'?"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wrong_type(tmp_path: Path, kind: str) -> None:
     _, text, _, _, (right, wrong) = KINDS[kind]
