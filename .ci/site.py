@@ -43,10 +43,10 @@ LISTED = ("docs/findings", "docs/decisions")
 EXPLORER = "layout-explorer.html"
 
 LINK = re.compile(r"(!?\[[^\]\n]*\])\(([^)\s]+)\)")
-FACT = re.compile(r"(?<![\w`\[#/-])((?:AM|CM|CV|DQ|DV|KM|NU|TA|VK)-\d+[a-z]?)(?![\w`\]-])")
+FACT = re.compile(r"(?<![\w`\[#/-])((?:AM|CM|CV|DQ|DV|KM|MX|NU|TA|VK)-\d+[a-z]?)(?![\w`\]-])")
 CASE = re.compile(r"(?<![\[\w])`([a-z_]+\.[a-z_0-9]+\.[a-z_0-9]+)`(?!\])")
 MUTANT = re.compile(r"`(emulator:mutant=[a-z-]+)`")
-ROW = re.compile(r"^\| ((?:AM|CM|CV|DQ|DV|KM|NU|TA|VK)-\d+[a-z]?) \|", re.MULTILINE)
+ROW = re.compile(r"^\| ((?:AM|CM|CV|DQ|DV|KM|MX|NU|TA|VK)-\d+[a-z]?) \|", re.MULTILINE)
 
 #: Parts of a page that are left as they are: code in blocks and in lines, links, and headings.
 KEPT = re.compile(r"^```.*?^```$|`[^`\n]*`|!?\[[^\]\n]*\]\([^)\s]+\)|^#[^\n]*$", re.MULTILINE | re.DOTALL)

@@ -276,7 +276,8 @@ class Settings:
     quarantine: Annotated[
         Path | None,
         Option(
-            "Cases known to hang or crash a device: left out, or run last.",
+            "Cases known to hang or crash a device: left out, or run last. A file, or a shipped one's name, such as "
+            "nvidia-580.",
             metavar="FILE",
             pytest="cases known to hang or crash a device: left out or last",
         ),
@@ -284,7 +285,8 @@ class Settings:
     baseline: Annotated[
         Path | None,
         Option(
-            "Known failures: new ones and unexpected passes fail the run.",
+            "Known failures: new ones and unexpected passes fail the run. A file, or a shipped one's name, such as "
+            "nvidia-580 or mesa-26.",
             metavar="FILE",
             pytest="failures that are known; a listed case that passes fails",
         ),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import cts
 
@@ -20,45 +20,68 @@ EXIT_STATUS = (
 
 
 class Verb(NamedTuple):
-    """A verb: its function, what is said below its help, and its class where it is none of typer's.
+    """A verb: its function, its line in `cts --help`, what is said below its help, and its class if none of typer's.
 
     Function and class are named by a module of `cts.cli` and a name in it.
     """
 
     function: str
+    summary: str
     epilog: str | None = None
     command: str | None = None
 
 
-#: All verbs, in the order of `cts --help`.
-VERBS = {
-    "demo": Verb("demo:demo", EXIT_STATUS),
-    "run": Verb("run:run", EXIT_STATUS, "configured:Configured"),
-    "sweep": Verb("sweep:sweep", EXIT_STATUS),
-    "campaign": Verb("campaign:campaign", EXIT_STATUS),
-    "validation": Verb("validation:validation", EXIT_STATUS),
-    "merge": Verb("merge:merge", EXIT_STATUS),
-    "diff": Verb("diff:diff"),
-    "history": Verb("history:history"),
-    "baseline": Verb("baseline:baseline"),
-    "triage": Verb("triage:triage"),
-    "report": Verb("report:report"),
-    "list": Verb("list:list_cases"),
-    "show": Verb("show:show"),
-    "explore": Verb("explore:explore"),
-    "check": Verb("check:check"),
-    "coverage": Verb("coverage:coverage", EXIT_STATUS),
-    "dispatch": Verb("dispatch:dispatch", EXIT_STATUS),
-    "explain": Verb("explain:explain", EXIT_STATUS),
-    "minimize": Verb("minimize:minimize"),
-    "learn": Verb("learn:learn"),
-    "export": Verb("export:export", EXIT_STATUS),
-    "features": Verb("features:features"),
-    "drivers": Verb("drivers:drivers"),
-    "doctor": Verb("doctor:doctor", EXIT_STATUS),
-    "conversions": Verb("conversions:conversions", EXIT_STATUS),
-    "schema": Verb("schema:schema"),
-    "worker": Verb("worker:worker"),
+#: All verbs, by what they are for, in the order of `cts --help`.
+GROUPS = {
+    "Test": {
+        "demo": Verb("demo:demo", "See in half a minute what the suite does.", EXIT_STATUS),
+        "doctor": Verb("doctor:doctor", "Tell whether a driver can be tested, and what it lacks.", EXIT_STATUS),
+        "run": Verb("run:run", "Run drawn cases and the corpus on drivers.", EXIT_STATUS, "configured:Configured"),
+        "campaign": Verb("campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS),
+        "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS),
+        "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
+        "conversions": Verb("conversions:conversions", "Try the conversions of vectors' matrices.", EXIT_STATUS),
+        "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
+    },
+    "Look at runs": {
+        "report": Verb("report:report", "Write a run as a page of HTML or as JUnit XML."),
+        "triage": Verb("triage:triage", "Group failures by their causes."),
+        "diff": Verb("diff:diff", "Compare two runs."),
+        "history": Verb("history:history", "Show which cases fail in which of many runs."),
+        "merge": Verb("merge:merge", "Make one run of several.", EXIT_STATUS),
+        "baseline": Verb("baseline:baseline", "List a run's failures as known ones."),
+    },
+    "Understand a failure": {
+        "show": Verb("show:show", "Show a case, its module, and what must come out."),
+        "explain": Verb("explain:explain", "Find the first instruction that is wrong.", EXIT_STATUS),
+        "minimize": Verb("minimize:minimize", "Make a failing case smaller."),
+        "learn": Verb("learn:learn", "Learn which cases fail like a finding."),
+        "export": Verb("export:export", "Write a case as a C program, a shader or a bundle.", EXIT_STATUS),
+        "explore": Verb("explore:explore", "Write a page on which layouts and views can be tried."),
+    },
+    "Write cases, and the suite": {
+        "list": Verb("list:list_cases", "List the corpus."),
+        "check": Verb("check:check", "Check case files, or what generators draw."),
+        "schema": Verb("schema:schema", "Print the JSON Schema of a file."),
+        "features": Verb("features:features", "List what conditions can speak of."),
+        "coverage": Verb("coverage:coverage", "Show which facts have cases.", EXIT_STATUS),
+        "drivers": Verb("drivers:drivers", "List drivers and their options."),
+        "worker": Verb("worker:worker", "Write a driver's worker as one file."),
+    },
+}
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
+
+
+#: What options take that declare no word of their own, by their names in Python.
+METAVARS = {
+    "driver": "SPEC",
+    "transform": "SPEC",
+    "area": "AREA",
+    "seed": "N",
+    "subgroup_size": "N",
+    "profile": "NAME",
+    "reason": "TEXT",
+    "link": "URL",
 }
 
 
@@ -80,7 +103,15 @@ def _command(name: str, verb: Verb) -> Any:
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     kind: type[TyperCommand] | None = _named(verb.command) if verb.command else None
     alone.command(name, epilog=verb.epilog, cls=kind)(_named(verb.function))
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    for parameter in command.params:
+        if isinstance(parameter, TyperOption):
+            parameter.metavar = parameter.metavar or METAVARS.get(str(parameter.name))
+        else:
+            # Its name says what it is; typer adds Python's type.
+            parameter.metavar = parameter.metavar or str(parameter.name).upper()
+            vars(parameter)["display_type_rich"] = lambda ctx: ""
+    return command
 
 
 def _named(place: str) -> Any:
@@ -92,10 +123,27 @@ class _Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": _Commands()})
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Without those of completion, which is set up once: docs/guide.md says how."""
+        for parameter in self.params:
+            if parameter.name in ("install_completion", "show_completion"):
+                vars(parameter)["hidden"] = True
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The verbs in groups, each in one whole line."""
+        width = max(map(len, VERBS))
+        formatter.write("\n")
+        for title, verbs in GROUPS.items():
+            formatter.write(f"{title}:\n")
+            for name, verb in verbs.items():
+                formatter.write(f"  {name:{width}}  {verb.summary}\n")
+
 
 app = typer.Typer(
     cls=_Group,
-    help=f"{cts.__doc__}\n\n{EXIT_STATUS}",
+    help="Differential conformance tests for cooperative matrices, vectors and tensor addressing. "
+    "`cts VERB -h` says more.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

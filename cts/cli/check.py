@@ -21,7 +21,7 @@ def check(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Case files, folders or names of corpus cases.", metavar="[CASE]...", autocompletion=completion.cases
+            help="Case files, folders or names of corpus cases.", metavar="CASE", autocompletion=completion.cases
         ),
     ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Rewrite files that are not in canonical form.")] = False,

@@ -7,13 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 if TYPE_CHECKING:
     from cts.config import Config
 
 #: Makes a verb look for no file.
 OFF = "--no-config"
+
+
+#: The options of a run, by what they are for, in the order of its help. The last group has all others.
+GROUPS = {
+    "What is tested": ("driver", "area", "corpus", "generate", "profile", "max_examples", "cases", "seed"),
+    "Which cases": (
+        *("keep", "by_novelty", "chunk", "steer", "sets", "sweep", "listed", "known", "retry_never", "failed"),
+        *("keyword", "shard"),
+    ),
+    "Changes to modules": ("validation", "transform", "forms", "optimised", "stages", "subgroup_sizes"),
+    "Known failures and findings": ("quarantine", "baseline", "reruns", "reduce_seconds", "exitfirst"),
+    "Course and output": (),
+}
 
 
 class Configured(TyperCommand):
@@ -28,6 +41,19 @@ class Configured(TyperCommand):
             if ctx.obj is not None:
                 ctx.default_map = {parameter(key): value for key, value in ctx.obj.settings.items()}
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The arguments, then the options in groups."""
+        titles = {name: title for title, names in GROUPS.items() for name in names}
+        records: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in GROUPS}}
+        for one in self.get_params(ctx):
+            title = titles.get(str(one.name), list(GROUPS)[-1]) if isinstance(one, TyperOption) else "Arguments"
+            record = one.get_help_record(ctx)
+            if record is not None:
+                records[title].append(record)
+        for title, rows in records.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 def parameter(key: str) -> str:

@@ -15,7 +15,7 @@ def explore(
         str | None,
         typer.Argument(
             help="Begin with this case: a file, or a name of the corpus. Default: a tile within a tensor.",
-            metavar="[CASE]",
+            metavar="CASE",
             autocompletion=completion.cases,
         ),
     ] = None,

@@ -16,7 +16,7 @@ def features(
         str | None,
         typer.Argument(
             help="A kind of sites, such as MatrixReduce. Default: all kinds.",
-            metavar="[KIND]",
+            metavar="KIND",
             autocompletion=completion.kinds,
         ),
     ] = None,

@@ -13,7 +13,7 @@ def list_cases(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Case files, folders or (beginnings of) names.", metavar="[CASE]...", autocompletion=completion.cases
+            help="Case files, folders or (beginnings of) names.", metavar="CASE", autocompletion=completion.cases
         ),
     ] = None,
     keyword: Annotated[

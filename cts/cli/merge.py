@@ -16,7 +16,7 @@ from cts.cli.paths import written
 def merge(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="The folders of the runs.", metavar="RUN...", autocompletion=completion.paths),
+        typer.Argument(help="The folders of the runs.", metavar="RUN", autocompletion=completion.paths),
     ],
     save_dir: Annotated[
         Path,

@@ -22,7 +22,7 @@ def run(
         list[str] | None,
         typer.Argument(
             help="Case files, bundles, folders, names of corpus cases or the beginning of names.",
-            metavar="[CASE]...",
+            metavar="CASE",
             autocompletion=completion.cases,
         ),
     ] = None,

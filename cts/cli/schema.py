@@ -24,7 +24,7 @@ def schema(
         typer.Argument(
             help="case; dispatch: a file for `cts dispatch`; config: the table tool.cts of a pyproject.toml; "
             "universe: a file for `cts sweep`; rules: one for `cts validation`.",
-            metavar="[case|dispatch|config|universe|rules]",
+            metavar="KIND",
         ),
     ] = Kind.CASE,
 ) -> None:

@@ -21,7 +21,7 @@ def sweep(
         list[str] | None,
         typer.Argument(
             help="Names of universes as --list prints them, or files. Default: all that come with the suite.",
-            metavar="[UNIVERSE]...",
+            metavar="UNIVERSE",
             autocompletion=completion.universes,
         ),
     ] = None,

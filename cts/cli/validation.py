@@ -27,7 +27,7 @@ def validation(
         list[str] | None,
         typer.Argument(
             help="Names of rules or the beginning of names, or files of rules. Default: all that come with the suite.",
-            metavar="[RULE]...",
+            metavar="RULE",
             autocompletion=completion.rules,
         ),
     ] = None,

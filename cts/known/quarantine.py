@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -201,8 +202,8 @@ NO_RULES = Quarantine()
 
 
 def load(path: Path) -> Quarantine:
-    """Read and check a quarantine file. Raises BadInput naming the file, the YAML path and the remedy."""
-    return quarantine_of(rules(path), str(path))
+    """Read and check a quarantine: a file, or a shipped one by name. Raises BadInput with file, YAML path, remedy."""
+    return quarantine_of(rules(path, "quarantine"), str(path))
 
 
 def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
@@ -216,9 +217,15 @@ def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
     return Quarantine(tuple(entries))
 
 
-def rules(path: Path) -> tuple[Rule, ...]:
-    """The entries of a file, of both kinds. Raises BadInput."""
-    return loads_rules(utf8_text(path, FILE), str(path))
+def rules(path: Path, kind: Literal["baseline", "quarantine"]) -> tuple[Rule, ...]:
+    """The entries of a file, of both kinds, or of the one of this name that is shipped. Raises BadInput."""
+    if path.suffix or path.exists():
+        return loads_rules(utf8_text(path, FILE), str(path))
+    shipped = {Path(f.name).stem: f for f in resources.files("cts.docs").joinpath(kind).iterdir()}
+    if path.name not in shipped:
+        remedy = did_you_mean(path.name, sorted(shipped))
+        raise BadInput("quarantine-unreadable", f"neither a file nor a {kind} that is shipped", str(path), remedy)
+    return loads_rules(shipped[path.name].read_text(encoding="utf-8"), f"{path.name}.yaml")
 
 
 def loads(text: str, where: str = "<string>") -> Quarantine:

@@ -288,6 +288,16 @@ def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(
         assert sorted(r.reason for r in named) == sorted(r.reason for r in conditions)
 
 
+def test_shipped_files_have_names(tmp_path: Path) -> None:
+    """Wherever a configuration file lies that has the name."""
+    by_name, by_path = baseline.load(tmp_path / "mesa-26"), baseline.load(ROOT / "docs" / "baseline" / "mesa-26.yaml")
+    assert by_name == by_path
+    assert quarantine.load(Path("nvidia-580")).rules
+    with pytest.raises(BadInput) as error:
+        baseline.load(Path("mesa26"))
+    assert error.value.remedy == "did you mean 'mesa-26'?"
+
+
 def test_the_shipped_file_for_nvidia_concerns_that_driver_and_case() -> None:
     given = quarantine.load(ROOT / "docs" / "quarantine" / "nvidia-580.yaml")
     mirrored = case()

@@ -80,7 +80,7 @@ BAD = {
     "a list": ("[1, 2]", "not-a-case", r"f\.yaml", "schema"),
     "empty": ("", "not-a-case", r"f\.yaml", ""),
     "another document": ("kind: Pod\nspec: {}\n", "not-a-case", r"f\.yaml", ""),
-    "unknown operation": (GOOD.replace("MatrixLoadT", "MatrixLodT"), "case-invalid", r"f\.yaml:14: program\[4\]\.op", "cts schema"),
+    "unknown operation": (GOOD.replace("MatrixLoadT", "MatrixLodT"), "case-invalid", r"f\.yaml:14: program\[4\]\.op", "MatrixLoadTensor"),
     "wrong type": (GOOD.replace("dims: [9, 14]", "dims: [9, x]"), "case-invalid", r"f\.yaml:11: program\[1\]\.dims\[1\]", ""),
     "unknown field": (GOOD.replace("layout: t2}", "layout: t2, vue: v}"), "case-invalid", r"f\.yaml:14: program\[4\]", "vue"),
     "unknown data": (GOOD.replace("iota", "iot"), "case-invalid", r"f\.yaml:7: buffers\.src\.data", "iot"),
