@@ -284,7 +284,8 @@ class Subgroup:
             case m.MatrixBitcast():
                 return lambda r, c: self.matrices[i.matrix][r][c]
             case m.MatrixConvertUse():
-                return lambda r, c: self.passed(t, self.matrices[i.matrix][r][c])
+                kept = self.turned(i)
+                return lambda r, c: self.passed(t, kept(r, c))
             case m.MatrixTranspose():
                 return lambda r, c: self.passed(t, self.matrices[i.matrix][c][r])
             case m.MatrixArithmetic():
@@ -297,9 +298,14 @@ class Subgroup:
                 name = i.operation.value
                 read = signed(source, name.startswith("S") or name == "ConvertSToF")
                 into = signed(t, name in ("SConvert", "ConvertFToS"))
-                return lambda r, c: choices.convert(read, into, self.matrices[i.matrix][r][c], i.saturate)
+                source_of = self.turned(i)
+                return lambda r, c: choices.convert(read, into, source_of(r, c), i.saturate)
             case m.MatrixComponents():
                 body = m.body_of(self.case.functions[i.function], self.case.helpers)
+                if i.coordinates:
+                    return lambda r, c: Call(
+                        choices, {"row": r, "col": c, "value": self.matrices[i.matrix][r][c]}
+                    ).result(body)
                 return lambda r, c: Call(choices, {"value": self.matrices[i.matrix][r][c]}).result(body)
             case m.MatrixPerElement():
                 return lambda r, c: self.per_element(i, t, r, c)
@@ -308,6 +314,12 @@ class Subgroup:
             case m.MatrixReduce():
                 return self.reduction(i, t)
         raise AssertionError(i)
+
+    def turned(self, i: m.MatrixConvert | m.MatrixConvertUse) -> Callable[[int, int], Number]:
+        """The element that becomes the one at a row and a column (MX-003)."""
+        if i.transpose:
+            return lambda r, c: self.matrices[i.matrix][c][r]
+        return lambda r, c: self.matrices[i.matrix][r][c]
 
     def passed(self, t: m.ComponentType, x: Number) -> Number:
         """NaN, denormals and -0 need not be kept (NU-013, NU-014)."""
