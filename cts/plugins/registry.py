@@ -186,10 +186,8 @@ def in_stages(specs: Iterable[str], stages: Sequence[Stage]) -> tuple[str, ...]:
         factory, options = _parsed(plain)
         if isinstance(factory, StagedFactory) and factory.runs_stages:
             running = True
-            name, _, rest = plain.partition(":")
-            for stage in stages if "stage" not in options else ():
-                staged = f"{name}:{','.join(filter(None, (rest, f'stage={stage.value}')))}"
-                found.append("|".join((staged, *transforms)))
+            staged = [_with_options(plain, [f"stage={s.value}"]) for s in stages if "stage" not in options]
+            found += transformed(staged, transforms)
     if not running:
         where = f"--stages {','.join(stage.value for stage in stages)}"
         raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
@@ -225,16 +223,15 @@ def of_sizes(specs: Iterable[str], sizes: Sequence[int]) -> tuple[str, ...]:
             own = asked.capabilities().subgroup_size
         finally:
             asked.close()
+        if not listed:
+            continue
         running = running or len(listed) > 1
-        for size in sizes if listed else ():
+        for size in sizes or listed:
             if size not in listed:
                 has = ", ".join(map(str, listed))
                 raise BadInput("subgroup-sizes", f"{plain} has no subgroups of {size}", "--subgroup-sizes", f"of {has}")
-        name, _, rest = plain.partition(":")
-        for size in sizes or listed:
-            if listed and size != own:
-                sized = f"{name}:{','.join(filter(None, (rest, f'subgroup_size={size}')))}"
-                found.append("|".join((sized, *transforms)))
+            if size != own:
+                found += transformed([_with_options(plain, [f"subgroup_size={size}"])], transforms)
     if not running:
         where = f"--subgroup-sizes {','.join(map(str, sizes)) or 'all'}"
         raise BadInput("subgroup-sizes", "none of the drivers has several sizes of subgroups", where, "another driver")
