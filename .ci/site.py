@@ -18,12 +18,17 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from cts import explorer, pictures
+from cts.cli.app import VERBS
 from cts.errors import BadInput
 from cts.explain import explain
 from cts.model import Case
+from cts.plain_json import pretty
 from cts.plugins import registry
+from cts.report.html.compared import badge, badge_names, page_of_comparison
 from cts.running import corpus
 from cts.running.opening import open_driver
+from cts.shipped import shipped
+from cts.store.comparison import compare, document, read
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,8 +44,9 @@ ELSEWHERE = {
 #: Folders whose pages are listed on a page of their own.
 LISTED = ("docs/findings", "docs/decisions")
 
-#: Where the site has the layout explorer.
+#: Where the site has the layout explorer, and the results of drivers.
 EXPLORER = "layout-explorer.html"
+RESULTS = "results.html"
 
 LINK = re.compile(r"(!?\[[^\]\n]*\])\(([^)\s]+)\)")
 FACT = re.compile(r"(?<![\w`\[#/-])((?:AM|CM|CV|DQ|DV|KM|MX|NU|TA|VK)-\d+[a-z]?)(?![\w`\]-])")
@@ -57,6 +63,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
     pages = {site: (ROOT / page).read_text(encoding="utf-8") for page, site in ELSEWHERE.items()}
     pages["cli.md"] = command_line()
     pages[EXPLORER] = explorer.page(registry.oracle())
+    pages |= results()
     pages["decisions/index.md"] = listed(ROOT / "docs" / "decisions", "Decisions")
     pages |= gallery(ROOT / "docs" / "findings")
     pages |= corpus_pages()
@@ -148,6 +155,17 @@ def case_link(name: str, site: str) -> str:
     return f"[`{name}`]({page}#{name})"
 
 
+def results() -> dict[str, str]:
+    """The page of all shipped results, their data, and their badges."""
+    compared = compare(column for path in shipped("results", ".json").values() for column in read(path))
+    badges = zip(badge_names(compared.columns), map(badge, compared.columns), strict=True)
+    return {
+        RESULTS: page_of_comparison(compared, "Results of drivers"),
+        "results.json": pretty(document(compared.columns)).decode(),
+        **{f"badges/{name}": text for name, text in badges},
+    }
+
+
 def gallery(folder: Path) -> dict[str, str]:
     """The list of all findings, with pictures of their cases, which are files of their own."""
     told = (
@@ -222,8 +240,7 @@ def explored(case: Case) -> Iterator[str]:
 def command_line() -> str:
     """What every verb says of itself."""
     lines = ["# Command line", "", "What `cts --help` and `cts VERB --help` print.", ""]
-    verbs = re.findall(r"^  ([a-z]+) {2,}\S", helped().partition("Commands:")[2], re.MULTILINE)
-    for verb in ("", *verbs):
+    for verb in ("", *VERBS):
         lines += [f"## cts {verb}".rstrip(), "", "```text", helped(*verb.split()).rstrip(), "```", ""]
     return "\n".join(lines)
 

@@ -317,7 +317,7 @@ def _checked(case: Case) -> Case:
     try:
         text = dumps_case(case)
     except NotPlain as e:
-        raise BadInput("case-invalid", f"a part of the case is {e}", case.name, "see docs/api.md") from e
+        raise BadInput("case-invalid", f"a part of the case is {e}", case.name, "see `cts docs api`") from e
     # Errors give the lines that `print(case)` shows.
     return corpus.defined(corpus.Loaded(case_of(plain(case), case.name, text), text, case.name), registry.oracle())
 

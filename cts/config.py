@@ -50,6 +50,9 @@ Table = defstruct(
     forbid_unknown_fields=True,
 )
 
+#: Keys of releases before 1.0, and what to write instead.
+_RENAMED = {key: f'vary = ["{key}=..."]' for key in ("forms", "optimised", "stages", "subgroup-sizes")}
+
 #: Settings that are paths, by key.
 _PATHS = frozenset(one.key for one in declared().values() if one.key and one.kind is Path)
 
@@ -115,7 +118,7 @@ def _config(path: Path, table: Any, words: str) -> Config:
     for key, value in table.items():
         place = _place(where, words, key)
         if key not in _TYPES:
-            remedy = did_you_mean(key, _TYPES)
+            remedy = _RENAMED.get(key) or did_you_mean(key, _TYPES)
             errors.append(BadInput("config-key", f"there is no setting {key!r}", place, remedy))
             continue
         try:

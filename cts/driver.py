@@ -180,7 +180,7 @@ class CompilingDriver(Driver, Protocol):
 
 @runtime_checkable
 class SizedDriver(Driver, Protocol):
-    """Optional: a driver whose option `subgroup_size` is one of several sizes, see `--subgroup-sizes`."""
+    """Optional: a driver whose option `subgroup_size` is one of several sizes, see `--vary subgroup-sizes`."""
 
     def subgroup_sizes(self) -> tuple[int, ...]:
         """The sizes that can be asked for, the driver's own among them."""
@@ -350,7 +350,7 @@ class PipelineFactory(DriverFactory, Protocol):
 class StagedFactory(DriverFactory, Protocol):
     """Optional: a factory whose drivers run cases in any shader stage."""
 
-    #: Whether `--stages` is to add drivers with the option `stage`, see `cts.stages`.
+    #: Whether `--vary stages` is to add drivers with the option `stage`, see `cts.stages`.
     runs_stages: bool
 
 

@@ -85,7 +85,7 @@ def flow(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def parse(text: str, where: str, page: str = "docs/writing-a-case.md") -> Any:
+def parse(text: str, where: str, page: str = "`cts docs writing-a-case`") -> Any:
     """Plain data of YAML without aliases, tags, deep nesting and duplicate keys.
 
     Raises BadInput, which refers to `page`.

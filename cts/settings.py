@@ -307,43 +307,17 @@ class Settings:
             key="transforms",
         ),
     ] = ()
-    forms: Annotated[
-        int,
+    vary: Annotated[
+        tuple[str, ...],
         Option(
-            "Also run each driver that runs modules with every module in so many other forms.",
-            metavar="N",
+            "Also run each driver in variations: forms=N and optimised=N write its modules in N other forms, or after "
+            "N lists of passes of spirv-opt; stages=all, or names such as stages=fragment,miss, runs cases of "
+            "cooperative vectors there; subgroup-sizes=all, or numbers. Repeatable.",
+            metavar="KIND=VALUES",
             verbs=(RUN,),
-            at_least=0,
+            complete="variations",
         ),
-    ] = 0
-    optimised: Annotated[
-        int,
-        Option(
-            "Also run each driver that runs modules with every module after so many drawn lists of passes of "
-            "spirv-opt.",
-            metavar="N",
-            verbs=(RUN,),
-            at_least=0,
-        ),
-    ] = 0
-    stages: Annotated[
-        str,
-        Option(
-            "Also run each driver that can in these shader stages: all, or names such as fragment,miss. Cases of "
-            "cooperative vectors alone run there.",
-            metavar="NAMES",
-            verbs=(RUN,),
-        ),
-    ] = ""
-    subgroup_sizes: Annotated[
-        str,
-        Option(
-            "Also run each driver in subgroups of these sizes: all that it lists and can be asked for, or numbers such "
-            "as 32,64.",
-            metavar="SIZES",
-            verbs=(RUN,),
-        ),
-    ] = ""
+    ] = ()
     reruns: Annotated[
         int,
         Option(
@@ -353,6 +327,16 @@ class Settings:
             at_least=0,
         ),
     ] = 1
+    flaky: Annotated[
+        str,
+        Option(
+            "fail (the default), or tolerate: findings that a rerun does not confirm are counted and kept, and fail "
+            "nothing.",
+            metavar="POLICY",
+            pytest="fail (the default) or tolerate findings that a rerun does not confirm",
+            complete="flaky",
+        ),
+    ] = "fail"
     reduce_seconds: Annotated[
         float,
         Option(

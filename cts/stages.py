@@ -71,15 +71,15 @@ _REPEATING = (
 ALL = "all"
 
 
-def parse(text: str) -> tuple[Stage, ...]:
-    """The stages of `fragment,miss`, or of `all`: each but compute. Raises BadInput.
+def parse(text: str, where: str) -> tuple[Stage, ...]:
+    """The stages of `fragment,miss`, or of `all`: each but compute. Raises BadInput, which names `where`.
 
-    >>> [stage.name for stage in parse("fragment,miss")]
+    >>> [stage.name for stage in parse("fragment,miss", "")]
     ['FRAGMENT', 'MISS']
     """
     if text.strip() == ALL:
         return tuple(stage for stage in Stage if stage is not Stage.COMPUTE)
-    return tuple(dict.fromkeys(named(name.strip(), f"--stages {text}") for name in text.split(",")))
+    return tuple(dict.fromkeys(named(name.strip(), where) for name in text.split(",")))
 
 
 def named(name: str, where: str) -> Stage:

@@ -40,26 +40,24 @@ GROUPS = {
         "campaign": Verb("campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS),
         "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS),
         "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
-        "conversions": Verb("conversions:conversions", "Try the conversions of vectors' matrices.", EXIT_STATUS),
         "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
     },
     "Look at runs": {
         "report": Verb("report:report", "Write a run as a page of HTML or as JUnit XML."),
         "triage": Verb("triage:triage", "Group failures by their causes."),
-        "diff": Verb("diff:diff", "Compare two runs."),
-        "history": Verb("history:history", "Show which cases fail in which of many runs."),
+        "compare": Verb("compare:compare", "Compare drivers, versions and dates, also as a page."),
         "merge": Verb("merge:merge", "Make one run of several.", EXIT_STATUS),
         "baseline": Verb("baseline:baseline", "List a run's failures as known ones."),
     },
     "Understand a failure": {
-        "show": Verb("show:show", "Show a case, its module, and what must come out."),
+        "show": Verb("show:show", "Show a case, its module and its result; the layout explorer."),
         "explain": Verb("explain:explain", "Find the first instruction that is wrong.", EXIT_STATUS),
         "minimize": Verb("minimize:minimize", "Make a failing case smaller."),
         "learn": Verb("learn:learn", "Learn which cases fail like a finding."),
         "export": Verb("export:export", "Write a case as a C program, a shader or a bundle.", EXIT_STATUS),
-        "explore": Verb("explore:explore", "Write a page on which layouts and views can be tried."),
     },
     "Write cases, and the suite": {
+        "docs": Verb("docs:docs", "Print a page of the documentation."),
         "list": Verb("list:list_cases", "List the corpus."),
         "check": Verb("check:check", "Check case files, or what generators draw."),
         "schema": Verb("schema:schema", "Print the JSON Schema of a file."),
@@ -71,6 +69,13 @@ GROUPS = {
 }
 VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
+#: Verbs of releases before 1.0, and what to type instead.
+RENAMED = {
+    "conversions": "cts doctor --driver SPEC --conversions",
+    "diff": "cts compare BEFORE AFTER",
+    "explore": "cts show [CASE] --explorer FILE",
+    "history": "cts compare RUN...",
+}
 
 #: What options take that declare no word of their own, by their names in Python.
 METAVARS = {
@@ -122,6 +127,14 @@ def _named(place: str) -> Any:
 class _Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": _Commands()})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a verb. Raises BadInput for a verb that has another name now."""
+        if cmd_name in RENAMED and not ctx.resilient_parsing:
+            from cts.errors import BadInput
+
+            raise BadInput("renamed", f"there is no verb {cmd_name!r} any more", f"cts {cmd_name}", RENAMED[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Without those of completion, which is set up once: docs/guide.md says how."""

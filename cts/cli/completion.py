@@ -75,6 +75,32 @@ def drivers(incomplete: str) -> list[str]:
     return [head + choice for choice in _beginning(last, choices)]
 
 
+def flaky(incomplete: str) -> list[str]:
+    """Policies for flaky findings."""
+    from cts.known.baseline import FLAKY
+
+    return _beginning(incomplete, FLAKY)
+
+
+def variations(incomplete: str) -> list[str]:
+    """Kinds of variations of drivers."""
+    return _beginning(incomplete, ["forms=", "optimised=", "stages=", "subgroup-sizes="])
+
+
+def compared(incomplete: str) -> list[str]:
+    """Names of shipped results, and folders."""
+    from cts.shipped import shipped
+
+    return [*_beginning(incomplete, shipped("results", ".json")), *paths(incomplete)]
+
+
+def pages(incomplete: str) -> list[str]:
+    """Names of the pages of the documentation."""
+    from cts.shipped import shipped
+
+    return _beginning(incomplete, shipped("", ".md"))
+
+
 def kinds(incomplete: str) -> list[str]:
     """Kinds of sites that conditions can speak of."""
     from cts.features import KINDS

@@ -23,9 +23,18 @@ GROUPS = {
         *("keep", "by_novelty", "chunk", "steer", "sets", "sweep", "listed", "known", "retry_never", "failed"),
         *("keyword", "shard"),
     ),
-    "Changes to modules": ("validation", "transform", "forms", "optimised", "stages", "subgroup_sizes"),
-    "Known failures and findings": ("quarantine", "baseline", "reruns", "reduce_seconds", "exitfirst"),
+    "Changes to modules": ("validation", "transform", "vary"),
+    "Known failures and findings": ("quarantine", "baseline", "reruns", "flaky", "reduce_seconds", "exitfirst"),
     "Course and output": (),
+}
+
+
+#: Options of releases before 1.0, and what to type instead.
+RENAMED = {
+    "--forms": "--vary forms=N",
+    "--optimised": "--vary optimised=N",
+    "--stages": "--vary stages=NAMES",
+    "--subgroup-sizes": "--vary subgroup-sizes=SIZES",
 }
 
 
@@ -33,7 +42,15 @@ class Configured(TyperCommand):
     """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""
+        """Parse the command line, with the file's settings as defaults.
+
+        Raises BadInput for a file that is no TOML, and for an option that has another name now.
+        """
+        for arg in args:
+            if (old := arg.partition("=")[0]) in RENAMED and not ctx.resilient_parsing:
+                from cts.errors import BadInput
+
+                raise BadInput("renamed", f"there is no option {old} any more", f"cts run {arg}", RENAMED[old])
         if not ctx.resilient_parsing and not {OFF, *ctx.help_option_names} & set(args):
             from cts.config import find
 

@@ -1,35 +1,14 @@
-"""`cts conversions`: the function and the command that convert matrices, held against the specifications."""
+"""`cts doctor --conversions`: a device's conversions of matrices, checked against the specifications."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
-
-from cts.cli import completion
 
 #: Places where a statement is broken that are printed.
 _MOST = 3
 
 
-def conversions(
-    driver: Annotated[
-        str | None,
-        typer.Option("--driver", "-d", help="The driver to try, with its options.", autocompletion=completion.drivers),
-    ] = None,
-) -> None:
-    """Try vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV of a driver's device.
-
-    Sizes, return values, what is written and what is not, and every element, by the function and by the command.
-    """
-    from cts.errors import BadInput
-
-    if driver is None:
-        raise BadInput("no-driver", "no driver to try", "cts conversions", "--driver SPEC: vulkan, or emulator")
-    raise typer.Exit(_judge(driver))
-
-
-def _judge(spec: str) -> int:
+def judge_conversions(spec: str) -> int:
     """Print what becomes of a driver's conversions; returns the exit status."""
     from contextlib import closing
 
@@ -51,7 +30,9 @@ def _judge(spec: str) -> int:
             )
         if lacking := opened.driver.lacks_conversions():
             remedy = "a device with VK_NV_cooperative_vector: `cts drivers -d` shows what one supports"
-            raise HarnessTrouble("nothing-tested", f"{spec}: unsupported: {lacking}", "cts conversions", remedy)
+            raise HarnessTrouble(
+                "nothing-tested", f"{spec}: unsupported: {lacking}", "cts doctor --conversions", remedy
+            )
         found = abilities(opened.capabilities)
         typer.echo(spec)
         if isinstance(opened.driver, NamedDriver):

@@ -17,7 +17,7 @@ def dispatch(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="A dispatch file, see docs/dispatch.md; or a module (.spv, .spvasm, .comp, .slang) by itself.",
+            help="A dispatch file, see `cts docs dispatch`; or a module (.spv, .spvasm, .comp, .slang) by itself.",
             metavar="FILE",
             autocompletion=completion.paths,
             show_default=False,
@@ -93,7 +93,7 @@ def dispatch(
         list[str] | None,
         typer.Option(
             "--check",
-            help="Report races (docs/dispatch.md lists the rules), uninitialised (reads) or writers. Repeatable.",
+            help="Report races (`cts docs dispatch` lists the rules), uninitialised (reads) or writers. Repeatable.",
             metavar="WHAT",
         ),
     ] = None,

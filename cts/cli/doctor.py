@@ -35,15 +35,6 @@ KNOWN = (
 _GUARDS = (
     "memory around a buffer has changed: a store out of bounds, or the driver returns other memory than it was given"
 )
-#: What to do, by the verdict of a case.
-REMEDIES = {
-    "fail": "cts explain {name} --driver {spec}",
-    "crash": "a newer driver; cases known to crash can be left out, see docs/quarantine.md",
-    "timeout": "a longer limit, such as the option timeout=120 of vulkan: devices on a CPU compile slowly",
-    "device-lost": "the system's log, and a restart of the device; docs/quarantine.md says how to leave such cases out",
-    "flaky": "cts run {name} --driver {spec} --reruns 20; other programs on the device, its clock, its memory",
-    "error": "what the message asks for; see docs/your-own-driver.md if the driver is your own",
-}
 
 
 def doctor(
@@ -57,7 +48,15 @@ def doctor(
         bool,
         typer.Option(
             "--conformance",
-            help="Instead: hold what the Vulkan device answers to queries against what the specifications say of it.",
+            help="Instead: check what the Vulkan device answers to queries against the specifications.",
+        ),
+    ] = False,
+    conversions: Annotated[
+        bool,
+        typer.Option(
+            "--conversions",
+            help="Instead: check vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV: sizes, "
+            "return values, and every element.",
         ),
     ] = False,
     answers: Annotated[
@@ -86,6 +85,8 @@ def doctor(
     """
     from cts.errors import BadInput
 
+    if conformance and conversions:
+        raise BadInput("two-checks", "--conformance and --conversions", "cts doctor", "one of them at a time")
     if not conformance and (answers or save_answers):
         option = "--answers" if answers else "--save-answers"
         raise BadInput("no-conformance", f"{option} without --conformance", "cts doctor", f"--conformance {option}")
@@ -95,7 +96,9 @@ def doctor(
         raise BadInput("no-driver" if not driver else "two-sources", what, "cts doctor", remedy)
     if not conformance:
         assert driver is not None
-        raise typer.Exit(check_driver(driver))
+        from cts.cli.conversions import judge_conversions
+
+        raise typer.Exit(judge_conversions(driver) if conversions else check_driver(driver))
     from cts.cli.conformance import judge_device, judge_file
 
     if answers is not None:
@@ -220,9 +223,11 @@ def _agreed(first: Attempt, second: Attempt) -> Attempt:
 
 
 def _trouble(spec: str, name: str, attempt: Attempt) -> Iterator[str]:
+    from cts.report.ending import remedy
+
     yield from attempt.detail.splitlines()[-3:]
     groups = attempt.divergence.groups if attempt.divergence is not None else ()
     for g in groups:
         yield f"{len(g)} {'bytes around' if g.guard else 'elements of'} {g.buffer} differ"
     guards = any(g.guard for g in groups)
-    yield "fix: " + (_GUARDS if guards else REMEDIES[attempt.verdict.value].format(name=name, spec=shlex.quote(spec)))
+    yield f"fix: {_GUARDS if guards else remedy(attempt.verdict, name, spec)}"

@@ -52,7 +52,7 @@ def features(
         others = [name for name in known if name not in INSTRUCTIONS]
         typer.echo(f"instructions: {', '.join(INSTRUCTIONS)}")
         typer.echo(f"others: {', '.join(others)}")
-        typer.echo("`cts features KIND` lists the attributes of one; docs/features.md says how conditions use them")
+        typer.echo("`cts features KIND` lists the attributes of one; `cts docs features` says how conditions use them")
         return
     if described[kind]["members"]:
         typer.echo(f"{kind}: {', '.join(described[kind]['members'])}")

@@ -11,9 +11,9 @@ import typer
 
 from cts import store
 from cts.errors import BadInput, Checks, did_you_mean
-from cts.known.baseline import NO_BASELINE
+from cts.known.baseline import NO_BASELINE, with_flaky
 from cts.known.quarantine import NO_RULES
-from cts.plugins import registry
+from cts.plugins import registry, variations
 from cts.running import corpus
 from cts.running.checks import check_drivers, check_jobs, load_known
 from cts.running.listed import listed
@@ -25,7 +25,6 @@ from cts.running.retried import known, retried
 from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.settings import Settings
-from cts.stages import parse as parse_stages
 from cts.store.failed import failed
 from cts.sweeps.selection import select
 
@@ -57,7 +56,7 @@ class Request:
             if settings.scheduler is not None:
                 if settings.jobs != "1" or settings.devices is not None:
                     what = "--scheduler with --jobs or --devices"
-                    remedy = "the workers have processes and devices of their own: see docs/scaling.md"
+                    remedy = "the workers have processes and devices of their own: see `cts docs scaling`"
                     raise BadInput("whose-processes", what, self.command, remedy)
             elif settings.driver and any(DEVICE in spec for spec in settings.driver) != bool(devices):
                 what = f"--devices {settings.devices!r} with --driver {' '.join(settings.driver)!r}"
@@ -99,6 +98,8 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(settings.quarantine, settings.baseline)
+    with checks.part(settings.origin("flaky")):
+        baseline = with_flaky(baseline, settings.flaky, f"--flaky {settings.flaky}")
     with checks.part(settings.origin("cases", "max_examples")):
         if settings.cases is not None and settings.max_examples is not None:
             what = "--cases with --max-examples"
@@ -182,22 +183,12 @@ def _drivers(request: Request, checks: Checks) -> tuple[str, ...]:
         drivers = registry.transformed(drivers, settings.transform)
         if are_drivers:
             check()
-    with checks.part(settings.origin("subgroup_sizes")):
-        if settings.subgroup_sizes:
-            sizes = registry.subgroup_sizes(settings.subgroup_sizes)
-            if are_drivers:
-                drivers = registry.of_sizes(drivers, sizes)
-                check()
-    with checks.part(settings.origin("stages")):
-        if settings.stages:
-            stages = parse_stages(settings.stages)
-            if are_drivers:
-                drivers = registry.in_stages(drivers, stages)
-                check()
-    with checks.part(settings.origin("forms", "optimised")):
-        if (settings.forms or settings.optimised) and are_drivers:
-            drivers = registry.with_drawn(drivers, settings.forms, settings.optimised)
+    with checks.part(settings.origin("vary")):
+        if settings.vary and are_drivers:
+            drivers = variations.varied(drivers, settings.vary)
             check()
+        else:
+            variations.parse(settings.vary)
     return drivers
 
 
@@ -262,9 +253,6 @@ def _selected(request: Request, found: Profile | None, checks: Checks) -> tuple[
         entries, areas = _with_words(settings.keyword, entries, areas)
         if found is not None:
             entries = corpus.of_shard(entries, found.shard)
-            if not entries and not areas:
-                what = "none of the selected cases is in this shard"
-                raise BadInput("nothing-selected", what, f"--shard {found.shard}", "another shard, or more cases")
             if areas:
                 check_shared_seed(settings.profile, settings.seed, found.shard)
     return entries, areas

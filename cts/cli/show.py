@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cts.cli import completion
 from cts.cli.options import CaseHtmlFile
+from cts.cli.paths import written
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,26 +30,53 @@ RANGES_SHOWN = 8
 
 def show(
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            help="A case file, the name of a corpus case, or the journal of a crash.",
+            help="A case file, the name of a corpus case, or the journal of a crash. Optional with --explorer.",
             metavar="CASE",
             autocompletion=completion.cases,
         ),
-    ],
+    ] = None,
     spirv: Annotated[bool, typer.Option("--spirv/--no-spirv", help="Disassemble the SPIR-V module.")] = True,
     expected: Annotated[
         bool, typer.Option("--expected/--no-expected", help="Print expected matrices and memory.")
     ] = True,
     subgroup_size: Annotated[int, typer.Option("--subgroup-size", help="Subgroup size to lower for.")] = 32,
     html: CaseHtmlFile = None,
+    explorer: Annotated[
+        Path | None,
+        typer.Option(
+            "--explorer",
+            help="Instead: write the layout explorer, a page on which the layout, view and matrix of a tensor load or "
+            "store can be changed. It needs no server and no network.",
+            metavar="FILE",
+            callback=written,
+            autocompletion=completion.paths,
+        ),
+    ] = None,
+    instruction: Annotated[
+        int | None,
+        typer.Option(
+            "--instruction",
+            help="With --explorer: the tensor load or store, by number in `program`. Default: the first.",
+            metavar="N",
+        ),
+    ] = None,
 ) -> None:
     """Show a case in canonical form, its SPIR-V module, and what it must leave behind."""
     from cts.cli.target import read, tell_if_not_validated
+    from cts.errors import BadInput
     from cts.model import dumps_case
     from cts.plugins import registry
     from cts.running.outputs import check_file
 
+    if explorer is not None:
+        write_explorer(explorer, target, instruction)
+        return
+    if instruction is not None:
+        raise BadInput("no-explorer", "--instruction without --explorer", "cts show", "--explorer FILE --instruction N")
+    if target is None:
+        raise BadInput("no-case", "no case to show", "cts show", "CASE: `cts list` has all; or --explorer FILE")
     check_file(html, "--html")
     oracle = registry.oracle()
     case = read(target, oracle)
@@ -68,6 +97,24 @@ def show(
         from cts.report.html import page_of_case
 
         write(html, page_of_case(case, oracle).encode())
+
+
+def write_explorer(html: Path, target: str | None, instruction: int | None) -> None:
+    """Write the page, and print its address: it begins with a tensor load or store of a case, or a tile in a tensor."""
+    from cts.cli.report import write
+    from cts.cli.target import read
+    from cts.errors import BadInput
+    from cts.explorer import page
+    from cts.plugins import registry
+    from cts.running.outputs import check_file
+
+    check_file(html, "--explorer")
+    if instruction is not None and target is None:
+        raise BadInput("no-case", "an instruction of no case", "--instruction", "a case before it")
+    oracle = registry.oracle()
+    case = None if target is None else read(target, oracle)
+    write(html, page(oracle, case, instruction).encode())
+    typer.echo(html.resolve().as_uri())
 
 
 def _expected(case: Case, expectation: Expectation) -> Iterator[str]:

@@ -19,7 +19,7 @@ from cts.input_files import Kind, utf8_text
 from cts.located import explained, shown
 from cts.plain_yaml import MAX_FILE_BYTES, line_of, parse
 
-_PAGE = "docs/dispatch.md"
+_PAGE = "`cts docs dispatch`"
 
 _FILE = Kind("dispatch-file", f"a dispatch file, see {_PAGE}; numbers in .npy files beside it", MAX_FILE_BYTES)
 

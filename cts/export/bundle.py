@@ -56,7 +56,7 @@ _WHAT = {
     MANIFEST: "versions, and a hash of every file",
 }
 _INPUTS = "each buffer before the run, as .npy and as raw little-endian bytes"
-_EXPECTED = "each buffer after a right run; see docs/exporting.md of the suite for elements with several allowed values"
+_EXPECTED = "each buffer after a right run; `cts docs exporting` explains elements with several allowed values"
 
 
 def bundle(subject: Subject) -> dict[str, bytes]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from cts.errors import BadInput, did_you_mean
 from cts.features.sets import Answers
-from cts.known.quarantine import Quarantine, Rule, rules
+from cts.known.quarantine import Match, Quarantine, Rule, rules
 from cts.model import Case
 from cts.model.identity import HASHES
 from cts.model.sweep import AREA, Sweep
@@ -37,6 +38,13 @@ def unseen(_: Rule) -> bool:
     return False
 
 
+#: What `--flaky tolerate` adds to a baseline: flaky findings of any case are known, so that they are counted and kept.
+TOLERATED = Rule(Match(cases="*"), "flaky, tolerated", verdict="flaky")
+
+#: What becomes of flaky findings.
+FLAKY = ("fail", "tolerate")
+
+
 @dataclass(frozen=True)
 class Baseline:
     """Known failures; by default none."""
@@ -49,7 +57,8 @@ class Baseline:
 
     def matching(self, case: Case) -> tuple[int, ...]:
         """The places of the entries that match a case, whatever becomes of it."""
-        return tuple(place for place, rule in enumerate(self.rules) if rule.match.matches_case(case))
+        rules = enumerate(self.rules)
+        return tuple(place for place, rule in rules if rule != TOLERATED and rule.match.matches_case(case))
 
     def known(self, case: Case, verdict: Verdict, has_effect: HasEffect = unseen) -> Rule | None:
         """The entry that lists this failure, or None. Of entries with an effect `has_effect` says whether it has it."""
@@ -68,7 +77,7 @@ class Baseline:
 
     def known_by_condition(self, case: Case, verdict: Verdict, has_effect: HasEffect = unseen) -> Rule | None:
         """The entry that lists failures of this kind of case, whatever its name or hash, or None."""
-        of_kinds = (rule for rule in self.rules if rule.match.cases is None)
+        of_kinds = (rule for rule in self.rules if rule.match.cases is None or rule == TOLERATED)
         return next(self._listing(of_kinds, case, verdict, has_effect), None)
 
     @staticmethod
@@ -87,6 +96,13 @@ class Baseline:
 
 
 NO_BASELINE = Baseline()
+
+
+def with_flaky(baseline: Baseline, policy: str, where: str) -> Baseline:
+    """The baseline with what a policy for flaky findings adds. Raises BadInput, which names `where`."""
+    if policy not in FLAKY:
+        raise BadInput("flaky", f"{policy!r} is no policy for flaky findings", where, did_you_mean(policy, FLAKY))
+    return Baseline((*baseline.rules, TOLERATED)) if policy == "tolerate" else baseline
 
 
 def load(path: Path) -> tuple[Baseline, Quarantine]:

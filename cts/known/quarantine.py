@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -30,9 +29,10 @@ from cts.model.identity import HASHES
 from cts.model.sweep import Sweep
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.plugins import registry
+from cts.shipped import file_or_shipped
 from cts.stages import Stage, named
 
-PAGE = "docs/quarantine.md"
+PAGE = "`cts docs quarantine`"
 
 #: Files of quarantines and baselines.
 FILE = Kind("quarantine", f"a YAML file in UTF-8, see {PAGE}", MAX_FILE_BYTES)
@@ -219,13 +219,8 @@ def quarantine_of(entries: Sequence[Rule], where: str) -> Quarantine:
 
 def rules(path: Path, kind: Literal["baseline", "quarantine"]) -> tuple[Rule, ...]:
     """The entries of a file, of both kinds, or of the one of this name that is shipped. Raises BadInput."""
-    if path.suffix or path.exists():
-        return loads_rules(utf8_text(path, FILE), str(path))
-    shipped = {Path(f.name).stem: f for f in resources.files("cts.docs").joinpath(kind).iterdir()}
-    if path.name not in shipped:
-        remedy = did_you_mean(path.name, sorted(shipped))
-        raise BadInput("quarantine-unreadable", f"neither a file nor a {kind} that is shipped", str(path), remedy)
-    return loads_rules(shipped[path.name].read_text(encoding="utf-8"), f"{path.name}.yaml")
+    path = file_or_shipped(path, kind, ".yaml", "quarantine-unreadable")
+    return loads_rules(utf8_text(path, FILE), str(path))
 
 
 def loads(text: str, where: str = "<string>") -> Quarantine:

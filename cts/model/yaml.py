@@ -32,7 +32,7 @@ def loads_case(text: str, where: str = "<string>") -> Case:
             "not-a-case",
             "not a case: no mapping with `schema`, `name`, `buffers` and `program`",
             where,
-            "see docs/writing-a-case.md",
+            "see `cts docs writing-a-case`",
         )
     if isinstance(version := data.get("schema"), int) and version > SCHEMA_VERSION:
         raise BadInput(

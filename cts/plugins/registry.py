@@ -14,14 +14,11 @@ from cts.driver import (
     DriverFactory,
     OptionsFactory,
     PipelineFactory,
-    SizedDriver,
-    StagedFactory,
     TunableFactory,
     ValidatingFactory,
 )
 from cts.driver_options import parse as parse_options
 from cts.errors import BadInput, HarnessTrouble, did_you_mean
-from cts.stages import Stage
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -155,90 +152,8 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
-def with_drawn(specs: Iterable[str], forms: int = 0, optimised: int = 0) -> tuple[str, ...]:
-    """The specs, and each that runs modules so many times more, with its modules in drawn forms, and optimised.
-
-    Raises BadInput for a spec with which no driver can be built, and where none runs modules.
-    """
-    drawn = {"forms": ("form:drawn", forms), "optimised": ("spirv-opt:drawn", optimised)}
-    found, running = [], False
-    for spec in specs:
-        found.append(spec)
-        if _runs_modules(_parsed(spec.partition("|")[0])[0]):
-            running = True
-            found += [f"{spec}|{text}:{seed}" for text, count in drawn.values() for seed in range(1, count + 1)]
-    if not running:
-        what = "none of the drivers runs modules, so there is nothing to write in another form or to optimise"
-        where = " ".join(f"--{option} {count}" for option, (_, count) in drawn.items() if count)
-        raise BadInput("forms", what, where, "interpreter, vulkan or another module driver")
-    return tuple(found)
-
-
-def in_stages(specs: Iterable[str], stages: Sequence[Stage]) -> tuple[str, ...]:
-    """The specs, and each that runs in any stage and names none once more in each of the stages.
-
-    Raises BadInput for a spec with which no driver can be built, and where none runs in any stage.
-    """
-    found, running = [], False
-    for spec in specs:
-        found.append(spec)
-        plain, *transforms = spec.split("|")
-        factory, options = _parsed(plain)
-        if isinstance(factory, StagedFactory) and factory.runs_stages:
-            running = True
-            staged = [_with_options(plain, [f"stage={s.value}"]) for s in stages if "stage" not in options]
-            found += transformed(staged, transforms)
-    if not running:
-        where = f"--stages {','.join(stage.value for stage in stages)}"
-        raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
-    return tuple(found)
-
-
-def subgroup_sizes(text: str) -> tuple[int, ...]:
-    """The sizes of "32,64"; none for "all". Raises BadInput."""
-    if text == "all":
-        return ()
-    parts = text.split(",")
-    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-        raise BadInput("subgroup-sizes", f"no sizes of subgroups: {text!r}", "--subgroup-sizes", "all, or as in 32,64")
-    return tuple(dict.fromkeys(int(part) for part in parts))
-
-
-def of_sizes(specs: Iterable[str], sizes: Sequence[int]) -> tuple[str, ...]:
-    """The specs, and each that names no size of subgroups once more in each of these; without any, in all it lists.
-
-    Its own size is not repeated. Drivers are opened to ask them. Raises BadInput for a spec with which no driver can be
-    built, for a size that a driver has not, and where none has several.
-    """
-    found, running = [], False
-    for spec in specs:
-        found.append(spec)
-        plain, *transforms = spec.split("|")
-        options = _parsed(plain)[1]
-        if options.keys() & {"subgroup_size", "vendor"}:
-            continue
-        asked = driver(plain)
-        try:
-            listed = asked.subgroup_sizes() if isinstance(asked, SizedDriver) else ()
-            own = asked.capabilities().subgroup_size
-        finally:
-            asked.close()
-        if not listed:
-            continue
-        running = running or len(listed) > 1
-        for size in sizes or listed:
-            if size not in listed:
-                has = ", ".join(map(str, listed))
-                raise BadInput("subgroup-sizes", f"{plain} has no subgroups of {size}", "--subgroup-sizes", f"of {has}")
-            if size != own:
-                found += transformed([_with_options(plain, [f"subgroup_size={size}"])], transforms)
-    if not running:
-        where = f"--subgroup-sizes {','.join(map(str, sizes)) or 'all'}"
-        raise BadInput("subgroup-sizes", "none of the drivers has several sizes of subgroups", where, "another driver")
-    return tuple(found)
-
-
-def _runs_modules(factory: DriverFactory) -> bool:
+def runs_modules(factory: DriverFactory) -> bool:
+    """Whether drivers of a factory run modules."""
     return not isinstance(factory, DeclaringFactory) or factory.runs_modules
 
 
@@ -255,7 +170,7 @@ def check_driver(spec: str) -> None:
     """
     plain, *transforms = spec.split("|")
     _own_process(plain)
-    factory, options = _parsed(plain)
+    factory, options = parsed_spec(plain)
     if isinstance(factory, OptionsFactory):
         parse_options(factory.option_struct, options, plain.partition(":")[0])
     if isinstance(factory, CheckingFactory):
@@ -264,7 +179,7 @@ def check_driver(spec: str) -> None:
         from cts.plugins.transform import PipelineTransform, check_order, makes_no_pipelines, parse, runs_no_modules
 
         parsed = [parse(text) for text in transforms]
-        if not _runs_modules(factory):
+        if not runs_modules(factory):
             raise runs_no_modules(plain, transforms[0])
         for transform in parsed:
             if isinstance(transform, PipelineTransform) and transform.pipelines and not _makes_pipelines(factory):
@@ -291,7 +206,7 @@ def _plain_driver(spec: str) -> Driver:
         from cts.plugins.own_process import OwnProcess
 
         return OwnProcess(spec, _shared(spec), seconds)
-    factory, options = _parsed(spec)
+    factory, options = parsed_spec(spec)
     if spec.partition(":")[0] in _EMBEDDED["cts.drivers"]:
         return factory(options)
     from cts.plugins.shared_process import Quiet
@@ -320,7 +235,7 @@ def _own_process(spec: str) -> float | None:
     return patience_of(given, name)
 
 
-def _parsed(spec: str) -> tuple[DriverFactory, dict[str, str]]:
+def parsed_spec(spec: str) -> tuple[DriverFactory, dict[str, str]]:
     """The factory of a spec string without transforms, and its options, of which some are for the process alone."""
     name, options = options_of(spec)
     return driver_factory(name), {k: v for k, v in options.items() if k not in _OF_PROCESS}
@@ -353,7 +268,7 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
         knows = isinstance(factory, ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
         more = "" if says or not knows else "validation=yes"
-        extended.append(_with_options(plain, [more]) + bar + transforms if more else spec)
+        extended.append(extended_spec(plain, [more]) + bar + transforms if more else spec)
     if tuple(extended) == given and not any("validation=" in spec for spec in given):
         raise BadInput(
             "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
@@ -374,11 +289,11 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
     for spec in given:
         plain, bar, transforms = spec.partition("|")
         added = [f"{key}={value}" for key, value in options.items() if key in _takes(plain)]
-        extended.append(_with_options(plain, added) + bar + transforms if added else spec)
+        extended.append(extended_spec(plain, added) + bar + transforms if added else spec)
     return tuple(extended)
 
 
-def _with_options(plain: str, added: Sequence[str]) -> str:
+def extended_spec(plain: str, added: Sequence[str]) -> str:
     """A spec without transforms with more options."""
     name, _, rest = plain.partition(":")
     return f"{name}:{','.join(filter(None, (rest, *added)))}"

@@ -25,7 +25,7 @@ from cts.plugins import registry
 from cts.pytest_cases.options import Request, plan_of
 from cts.report.failure import failure, fault_text, headline
 from cts.report.github import GitHub
-from cts.report.reasons import reason_lines
+from cts.report.reasons import summed_up
 from cts.report.save import Saver
 from cts.running import corpus
 from cts.running.archive import is_bundle
@@ -269,7 +269,7 @@ class Session:
         tally = self.tally
         for line in self.annotations:
             terminalreporter.write_line(line)
-        for line in reason_lines(tally):
+        for line in summed_up(tally, self.run):
             terminalreporter.write_line(f"cts: {line}" if not line.startswith(" ") else line, yellow=True)
         for r in tally.unexpected:
             what = f"{r.name} passes on {r.driver}, and should fail: {r.unexpected}"

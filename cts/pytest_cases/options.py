@@ -11,7 +11,7 @@ import pytest
 
 from cts.config import Config, find
 from cts.errors import BadInput, Checks
-from cts.known.baseline import NO_BASELINE
+from cts.known.baseline import NO_BASELINE, with_flaky
 from cts.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.checks import check_drivers, load_known
@@ -84,6 +84,7 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
     quarantine, baseline = NO_RULES, NO_BASELINE
     with checks.part():
         quarantine, baseline = load_known(request.path("quarantine"), request.path("baseline"))
+        baseline = with_flaky(baseline, values["flaky"], origins.get("flaky", "--cts-flaky"))
     for key in ("save-dir", "bundle-dir"):
         with checks.part(origins.get(key, "")):
             check_folder(request.path(key), f"--cts-{key}")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from cts.judging.events import Event, GeneratorFault, Rejected, Result, RunFinished, RunStarted, Trouble
+from cts.report.ending import counts_text, next_step, verdict_texts
 from cts.report.failure import headline, reproduce, title
-from cts.report.reasons import reason_lines
+from cts.report.reasons import summed_up
 from cts.running.corpus import FILES
 from cts.running.names import root
 from cts.running.tally import Tally
-from cts.verdict import Verdict
 
 #: Annotations of one kind that GitHub shows for a step; it drops the others.
 SHOWN = 10
@@ -113,21 +113,21 @@ class GitHub:
         return "".join(parts)
 
     def _head(self, footer: RunFinished) -> Iterator[str]:
-        counts = ", ".join(f"{n} {name}" for name, n in footer.verdicts.items()) or "no results"
-        yield f"## cts: {counts}\n\n"
+        yield f"## cts: {counts_text(footer)}\n\n"
         if self.header is not None:
-            yield f"cts {self.header.version}, profile {self.header.profile}, seed {self.header.seed}: "
-        yield f"{footer.examples} cases judged in {footer.seconds:.1f} s; exit status {footer.exit_status}\n"
+            yield f"cts {self.header.version}, profile {self.header.profile}, seed {self.header.seed}\n"
         if self.tally.rows:
             yield "\n| driver | area | cases | judged | unsupported | verdicts |\n"
             yield "| --- | --- | --- | ---: | ---: | --- |\n"
         for (driver, area, generated), row in self.tally.rows.items():
-            verdicts = ", ".join(f"{row.verdicts[v]} {v.value}" for v in Verdict if row.verdicts[v])
+            verdicts = ", ".join(text for _, text in verdict_texts(row, generated=generated))
             cells = (driver, area, "generated" if generated else "corpus", row.judged, row.unsupported, verdicts)
             yield f"| {' | '.join(_cell(str(cell)) for cell in cells)} |\n"
-        reasons = list(reason_lines(self.tally))
+        reasons = list(summed_up(self.tally, None))
         if reasons:
             yield "\n" + _fenced("\n".join(reasons))
+        if (step := next_step(self.tally, self.findings, self.header, None)) != "":
+            yield f"\nnext: `{step}`\n"
 
     def _findings(self) -> Iterator[str]:
         if self.findings or self.problems:

@@ -1,13 +1,16 @@
-"""Findings as files: generated cases, and the whole text of each failure. Without findings nothing is written."""
+"""Findings as files: generated cases, and the whole text of each failure; and why cases were not judged."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from cts.errors import HarnessTrouble
-from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunStarted
+from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunFinished, RunStarted
 from cts.model import dumps_case
 from cts.report.failure import fault_text, full
+from cts.report.reasons import FILE as REASONS
+from cts.report.reasons import reason_lines
+from cts.running.tally import Tally
 from cts.store.files import file_name, kept_case, saved_case, saved_fault, saved_found
 
 
@@ -17,10 +20,14 @@ class Saver:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.header: RunStarted | None = None
+        self.tally = Tally()
 
     def __call__(self, event: Event) -> None:
+        self.tally(event)
         if isinstance(event, RunStarted):
             self.header = event
+        if isinstance(event, RunFinished) and (reasons := list(reason_lines(self.tally))):
+            self._write(self.folder / REASONS, "\n".join(reasons) + "\n")
         if isinstance(event, ExamplesJudged) and self.header is not None and self.header.keep:
             for kept in event.kept:
                 case = kept.finding.case

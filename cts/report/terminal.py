@@ -16,14 +16,15 @@ from cts.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.heartbeat import heartbeat
 from cts.judging import events as ev
 from cts.model.sweep import AREA, sweep_name
+from cts.report.ending import counts_text, finding_lines, next_step, verdict_texts
 from cts.report.failure import failure, fault_text
-from cts.report.reasons import reason_lines
+from cts.report.reasons import summed_up
 from cts.running.covered import AreaCovered, Covered
 from cts.running.tally import Tally
 from cts.verdict import Verdict
 
 #: Failures shown in full; the summary and the saved files have all of them.
-SHOWN = 10
+SHOWN = 3
 
 #: Seconds between two lines that say how far a run is, where no bar can: before `cts.heartbeat` would say a word.
 HEARTBEAT = 25.0
@@ -74,8 +75,8 @@ class Terminal:
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
         self.finished = False
-        #: Findings of the run by name and driver, and generated cases that fail, of which there is no result yet.
-        self.findings: list[str] = []
+        #: The findings of the run, and generated cases that fail, of which there is no result yet.
+        self.findings: list[ev.Result] = []
         self.failing: dict[tuple[str, str], ev.Kept] = {}
         #: What sweeps have found, for the end.
         self.statements: list[str] = []
@@ -143,20 +144,20 @@ class Terminal:
 
     def _found_so_far(self) -> None:
         """The findings of a run that does not end, by name; generated cases may not have been made smaller yet."""
-        for text in self.findings:
-            self._print(f"found: {text}", style="bold red")
+        for line in finding_lines(self.findings):
+            self._print(line, style="bold red")
         for (driver, name), kept in self.failing.items():
             self._print(f"found: {name}, {kept.verdict.value} on {driver}, as drawn", style="bold red")
 
     def _start(self, event: ev.RunStarted) -> None:
         self.header = event
-        what = [f"{event.cases} corpus cases"] if event.cases else []
+        what = [f"{event.cases:,} corpus case{'s' if event.cases != 1 else ''}"] if event.cases else []
         what += [f"{_asked_for(event)} of {', '.join(event.areas)}"] if event.areas else []
         what += [f"{count:,} parameter sets of {name}" for name, count in event.sweeps.items()]
         config = f", settings of {event.config}" if event.config else ""
         self._print(
             f"cts {event.version}, profile {event.profile}, seed {event.seed}{config}: "
-            f"{' and '.join(what) or 'nothing'} on {', '.join(event.drivers)}"
+            f"{' and '.join(what) or 'no case of this shard'} on {', '.join(event.drivers)}"
         )
         if self.save_dir is not None:
             self._print(f"run kept in {self.save_dir}")
@@ -249,8 +250,7 @@ class Terminal:
             if result.verdict is Verdict.PASS and result.detail:
                 self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
             return
-        name = result.name if result.finding is None else result.finding.case.name
-        self.findings.append(f"{name}, {result.verdict.value} on {result.driver}")
+        self.findings.append(result)
         self._failure(failure(result, self.save_dir, self.header))
 
     def _failure(self, text: str) -> None:
@@ -266,19 +266,16 @@ class Terminal:
         self.progress.stop()
         if self.shown > SHOWN:
             where = f": all of them are in {self.save_dir}" if self.save_dir else ""
-            self._print(f"\n{self.shown - SHOWN} more failures are not shown{where}")
+            left = self.shown - SHOWN
+            self._print(f"\n{left} more failure{'s are' if left != 1 else ' is'} not shown{where}")
         self._counts()
-        counts = ", ".join(f"{n} {name}" for name, n in event.verdicts.items()) or "no results"
-        if event.known or event.unexpected:
-            counts += f" ({event.known} known, {event.unexpected} unexpected passes)"
-        problems = [f"{event.rejected} inputs rejected"] if event.rejected else []
-        problems += [f"{event.troubles} other errors"] if event.troubles else []
-        self._print(
-            f"{', '.join([counts, *problems])}; {event.examples} cases judged in {event.seconds:.1f} s; "
-            f"exit status {event.exit_status}"
-        )
+        for line in finding_lines(self.findings):
+            self._print(line, style="bold red")
+        self._print(counts_text(event))
         for statement in self.statements:
             self._print(statement)
+        if (step := next_step(self.tally, self.findings, self.header, self.save_dir)) != "":
+            self._print(f"next: {step}")
 
     def _counts(self) -> None:
         """What was counted, by driver and area, and why what was not judged was not."""
@@ -292,7 +289,7 @@ class Terminal:
             self._print(tally.covered.worth)
         if tally.measured:
             self.console.print(statistics(tally))
-        for line in reason_lines(tally):
+        for line in summed_up(tally, self.save_dir):
             self._print(line, style="yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
@@ -308,11 +305,8 @@ def summary(tally: Tally) -> Table:
     table.add_column("unsupported", justify="right")
     table.add_column("verdicts")
     for (driver, area, generated), row in tally.rows.items():
-        shown = ", ".join(
-            f"[{_COLOURS.get(v, 'bold red')}]{v.value if generated else f'{row.verdicts[v]} {v.value}'}[/]"
-            for v in Verdict
-            if row.verdicts[v]
-        )
+        words = verdict_texts(row, generated=generated)
+        shown = ", ".join(f"[{_COLOURS.get(verdict, 'bold red')}]{text}[/]" for verdict, text in words)
         kind = "generated" if generated else "corpus"
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
         table.add_row(escape(driver), escape(area), kind, judged, str(row.unsupported), shown)

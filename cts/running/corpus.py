@@ -149,8 +149,13 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     if target.startswith("generated."):
         remedy = f"cts run --area {target.split('.')[1]} generates cases; what it finds is a file in the run's folder"
         raise BadInput("unknown-case", "generated cases are not kept by name", target, remedy)
-    remedy = did_you_mean(target, [e.name for e in corpus], "a path, or a name that `cts list` prints")
+    remedy = did_you_mean(target, _beginnings(corpus, target.count(".")), "a path, or a name that `cts list` prints")
     raise BadInput("unknown-case", "neither a file nor a case of the corpus", target, remedy)
+
+
+def _beginnings(entries: Iterable[Entry], dots: int) -> list[str]:
+    """The beginnings of names with so many dots, and names that are shorter."""
+    return list(dict.fromkeys(".".join(e.name.split(".")[: dots + 1]) for e in entries))
 
 
 def _may_be_case(path: Path) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cts.judging.events import CaseJudged, DriverOpened, Event, Result, Unused
-from cts.known.baseline import NO_BASELINE, Baseline
+from cts.known.baseline import NO_BASELINE, TOLERATED, Baseline
 from cts.known.quarantine import Rule
 from cts.running import corpus
 
@@ -64,7 +64,7 @@ class BaselineUsage:
             whole = self._cases.get(driver, set()) >= every
             for place, rule in enumerate(rules):
                 entry = driver, place
-                if entry in self._failed or self._is_used(driver, rule):
+                if rule == TOLERATED or entry in self._failed or self._is_used(driver, rule):
                     continue
                 if ran := self._ran[entry]:
                     why = f"{ran} cases that it matches ran, and none was {' or '.join(rule.verdicts)}"

@@ -31,7 +31,7 @@ from cts.model.yaml import case_of
 from cts.plain_yaml import MAX_FILE_BYTES, parse
 from cts.sweeps.contents import Contents, Numbers, problem_of
 
-PAGE = "docs/sweeps.md"
+PAGE = "`cts docs sweeps`"
 
 _FILE = Kind("universe", f"a universe, see {PAGE}", MAX_FILE_BYTES)
 

@@ -22,7 +22,7 @@ from cts.spirv.lower import lower
 from cts.validation.edits import Edit, edited
 from cts.validation.files import base_files, rule_files
 
-PAGE = "docs/validation.md"
+PAGE = "`cts docs validation`"
 
 #: Files of rules.
 FILE = Kind("rule-file", f"a file of rules, see {PAGE}", MAX_FILE_BYTES)
@@ -112,7 +112,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
         if entry.base not in bases():
             raise BadInput("rule-base", f"no case {entry.base!r} in bases/", f"{where}.base", ", ".join(bases()))
         if unknown := [fact for fact in entry.facts if fact not in facts()]:
-            raise BadInput("rule-fact", f"{unknown[0]} is not a fact", f"{where}.facts", "an ID of docs/facts.md")
+            raise BadInput("rule-fact", f"{unknown[0]} is not a fact", f"{where}.facts", "an ID of `cts docs facts`")
         try:
             re.compile(entry.message)
         except re.error as e:

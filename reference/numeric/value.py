@@ -292,6 +292,28 @@ def rearranged(relaxed: Value) -> History:
     return replace(history, lo=np.where(unknown, np.nan, history.lo), hi=np.where(unknown, np.nan, history.hi))
 
 
+def unrounded(value: Value) -> Value:
+    """A value as an operation reads it that may drop roundings of what its operand was made of (NU-049).
+
+    For operations whose results are not bounded by the history of their operands.
+    """
+    if value.history is None or not is_float(value.component):
+        return value
+    assert value.component is not None
+    known, (low, high) = value.history.known, value.core
+    least, most = known.bounds(value.component)
+    unknown = known.unknown
+    lo, hi = np.where(unknown, low, np.fmin(low, least)), np.where(unknown, high, np.fmax(high, most))
+    wider = unknown | (lo < low) | (hi > high)
+    if not wider.any():
+        return value
+    flags = np.where(wider, np.uint8(FREE), np.uint8(0)) | np.where(unknown, np.uint8(Freedom.ANY), np.uint8(0))
+    reasons = (*value.reasons, "roundings of operands may be dropped (NU-049)")
+    step = np.where(wider, 0.0, step_of(value)) if value.free is not None else None
+    loose = with_freedom(value.component, value.bits, value.flags | flags, (lo, hi), reasons, step)
+    return replace(loose, history=value.history)
+
+
 def is_float(component: ComponentType | None) -> bool:
     """Whether elements of the type have float arithmetic's freedom at all."""
     return component is not None and component.is_float

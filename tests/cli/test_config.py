@@ -36,11 +36,11 @@ def test_options_have_defaults_and_what_is_typed_goes_before_them(cts: Cts, fake
     ran = cts("run", CASE)
     assert ran.status == 0
     head, kept = ran.out.splitlines()[:2]
-    what = "profile default, seed 11, settings of ../pyproject.toml: 1 corpus cases on fake:right, fake:remarks"
+    what = "profile default, seed 11, settings of ../pyproject.toml: 1 corpus case on fake:right, fake:remarks"
     assert head.partition(", ")[2] == what
     assert kept == "run kept in ../kept/001"
     typed = cts("run", CASE, "-d", "fake:right", "--seed", "12", "--save-dir", "here")
-    assert "seed 12, settings of ../pyproject.toml: 1 corpus cases on fake:right\n" in typed.out
+    assert "seed 12, settings of ../pyproject.toml: 1 corpus case on fake:right\n" in typed.out
     assert "run kept in here/001" in typed.out
     header = json.loads((cts.folder / "here" / "001" / "results.jsonl").read_text().partition("\n")[0])
     assert header["config"] == "../pyproject.toml"
@@ -56,7 +56,7 @@ def test_without_config(cts: Cts, fakes: ModuleType) -> None:
 def test_what_is_said_of_all_cases_is_not_meant_for_named_ones(cts: Cts, fakes: ModuleType) -> None:
     config(cts, '[tool.cts]\nareas = ["fake_area"]\nseed = 1\nmax-examples = 3\nshard = "1/2"\ncorpus = false\n')
     ran = cts("run", CASE, "-d", "fake:right")
-    assert ran.status == 0 and "1 corpus cases on fake:right" in ran.out
+    assert ran.status == 0 and "1 corpus case on fake:right" in ran.out
     ran = cts("run", "-d", "fake:right")
     assert ran.status == 0 and ": 3 examples of fake_area on fake:right" in ran.out
 
@@ -117,7 +117,7 @@ def test_a_resumed_run_keeps_its_settings(cts: Cts, fakes: ModuleType) -> None:
     cts("run", CASE, "-d", "fake:right", "--max-time", "0")
     config(cts, '[tool.cts]\ndrivers = ["fake:wrong"]\nseed = 4\nareas = ["fake_area"]\njunit = "out.xml"\n')
     ran = cts("run", "--resume", "cts-run/001")
-    assert ran.status == 0 and "1 corpus cases on fake:right\n" in ran.out
+    assert ran.status == 0 and "1 corpus case on fake:right\n" in ran.out
     assert (cts.folder.parent / "out.xml").is_file()
 
 

@@ -1,4 +1,4 @@
-"""`cts conversions`: a device's conversions of matrices, held against the specifications."""
+"""`cts doctor --conversions`: a device's conversions of matrices, checked against the specifications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_a_device_that_breaks_nothing(cts: Cts) -> None:
-    ran = cts("conversions", "-d", spec("no fault of conversions"))
+    ran = cts("doctor", "--conversions", "-d", spec("no fault of conversions"))
     assert ran.status == 0
     assert "\n  device        llvmpipe (LLVM 21.1.8, 256 bits), llvmpipe Mesa 26.1.6-1 (LLVM 21.1.8)\n" in ran.out
     assert "\n  types         float16, float32, int8\n" in ran.out
@@ -26,7 +26,7 @@ def test_a_device_that_breaks_nothing(cts: Cts) -> None:
 
 
 def test_what_is_broken(cts: Cts) -> None:
-    ran = cts("conversions", "-d", spec("wrong conversions"))
+    ran = cts("doctor", "--conversions", "-d", spec("wrong conversions"))
     assert ran.status == 1
     (row,) = (line for line in ran.out.splitlines() if line.startswith("  BROKEN        LC-013: To a type of lower"))
     where, reported, right = (line.split(maxsplit=1) for line in ran.out[ran.out.index(row) :].splitlines()[1:4])
@@ -43,7 +43,7 @@ def test_what_is_broken(cts: Cts) -> None:
 
 
 def test_a_device_that_crashes(cts: Cts) -> None:
-    ran = cts("conversions", "-d", spec("crash in a conversion"))
+    ran = cts("doctor", "--conversions", "-d", spec("crash in a conversion"))
     assert ran.status == 1
     assert ran.out.count("where:    vkConvertCooperativeVectorMatrixNV of it\n") == 3
     assert "the worker was killed by SIGSEGV" in ran.out and "\n  not tried     LC-002" in ran.out
@@ -58,7 +58,7 @@ def test_a_device_that_crashes(cts: Cts) -> None:
     ],
 )
 def test_mutants_of_the_emulator_are_found(cts: Cts, mutant: str, words: str) -> None:
-    ran = cts("conversions", "-d", f"emulator:mutant={mutant}")
+    ran = cts("doctor", "--conversions", "-d", f"emulator:mutant={mutant}")
     assert ran.status == 1 and words in ran.out
 
 
@@ -73,6 +73,6 @@ def test_mutants_of_the_emulator_are_found(cts: Cts, mutant: str, words: str) ->
     ],
 )
 def test_what_cannot_be_tried(cts: Cts, arguments: list[str], status: int, code: str, words: str) -> None:
-    ran = cts("conversions", *arguments)
+    ran = cts("doctor", "--conversions", *arguments)
     assert ran.status == status
     assert ran.err.startswith(f"error[{code}]: ") and "  fix: " in ran.err and words in ran.err

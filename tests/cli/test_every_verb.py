@@ -105,6 +105,7 @@ def schema(world: World) -> None:
 
 @exercise
 def show(world: World) -> None:
+    explorer(world)
     for name, case in world.cases.items():
         text = world.cts("show", name, "--html", "case.html").out
         assert "Where elements come from" in (world.folder / "case.html").read_text()
@@ -119,12 +120,11 @@ def show(world: World) -> None:
                 assert f"\n# expected {what} {result}" in text
 
 
-@exercise
-def explore(world: World) -> None:
+def explorer(world: World) -> None:
     tensor = (MatrixLoadTensor, MatrixStoreTensor)
     for name, case in world.cases.items():
         status = 0 if any(isinstance(i, tensor) for i in case.program) else 2
-        ran = world.cts("explore", name, "--html", "explored.html", status=status)
+        ran = world.cts("show", name, "--explorer", "explored.html", status=status)
         if ran.status:
             assert "the case has no tensor load or store" in ran.err
         else:
@@ -159,7 +159,7 @@ def sweep(world: World) -> None:
     (world.folder / "swept.yaml").write_text(world.cts("baseline", "swept", "--reason", "edges").out)
     known = ("--baseline", "swept.yaml", "-d", "emulator:mutant=edge-high-to-size")
     assert "known" in world.cts("sweep", names[0], "--max-sets", "300", "--seed", "1", *known).out
-    assert "\n0 new, 0 changed, 1 same, 0 fixed, 0 gone\n" in world.cts("diff", "swept", "swept").out
+    assert "\n0 new, 0 changed, 1 same, 0 fixed, 0 gone\n" in world.cts("compare", "swept", "swept").out
 
 
 @exercise
@@ -276,19 +276,13 @@ def baseline(world: World) -> None:
 
 
 @exercise
-def diff(world: World) -> None:
-    assert f"0 changed, {len(world.cases)} same" in world.cts("diff", world.wrong, world.wrong).out
-    changes = json.loads(world.cts("diff", world.right, world.wrong, "--json", "-", status=1).out)
-    assert {c["after"]["name"] for c in changes if c["change"] == "new"} == set(world.cases)
-
-
-@exercise
-def history(world: World) -> None:
-    assert set(world.cases) <= {
-        row["name"]
-        for row in json.loads(world.cts("history", world.right, world.wrong, "--json", "-", status=1).out)["cases"]
-    }
-    assert "nothing fails" in world.cts("history", world.right).out
+def compare(world: World) -> None:
+    assert f"0 changed, {len(world.cases)} same" in world.cts("compare", world.wrong, world.wrong).out
+    changes = json.loads(world.cts("compare", world.right, world.wrong, "--json", "-", status=1).out)
+    assert {c["name"] for c in changes["changes"] if c["change"] == "new"} == set(world.cases)
+    ran = world.cts("compare", world.right, world.wrong, world.right, "--html", "c.html", "--badges", "b", status=1)
+    assert all(f"\n{name}: " in ran.out for name in world.cases)
+    assert "nothing fails" in world.cts("compare", world.right).out
 
 
 @exercise
@@ -322,16 +316,26 @@ def demo(world: World) -> None:
 
 
 @exercise
+def docs(world: World) -> None:
+    listed = [line.split()[0] for line in world.cts("docs").out.splitlines()]
+    assert {"runs", "facts", "findings/mesa-26.1.6-lavapipe"} <= set(listed)
+    for page in listed:
+        assert world.cts("docs", page).out.startswith("# ")
+    assert world.cts("docs", "docs/runs.md").out == world.cts("docs", "runs").out
+    assert "fix:   did you mean 'runs'?" in world.cts("docs", "runz", status=2).err
+
+
+@exercise
 def doctor(world: World) -> None:
+    conversions(world)
     for driver in ("emulator", MODULES):
         assert "10 of 10 known cases pass" in world.cts("doctor", "-d", driver).out
     world.cts("doctor", "-d", WRONG, status=1)
 
 
-@exercise
 def conversions(world: World) -> None:
-    assert "yes: all 21 statements hold of emulator" in world.cts("conversions", "-d", "emulator").out
-    world.cts("conversions", "-d", "emulator:mutant=conversion-truncates", status=1)
+    assert "yes: all 21 statements hold of emulator" in world.cts("doctor", "--conversions", "-d", "emulator").out
+    world.cts("doctor", "--conversions", "-d", "emulator:mutant=conversion-truncates", status=1)
 
 
 @exercise

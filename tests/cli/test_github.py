@@ -51,7 +51,7 @@ def test_a_clean_run_has_a_summary_and_no_annotation(cts: Cts, fakes: ModuleType
     ran = cts("run", WIDTH, "-d", "fake:right")
     assert ran.status == 0 and "::" not in ran.out
     before, _, summary = (cts.folder / "summary.md").read_text().partition("\n")
-    assert before == "of an earlier command" and summary.startswith("## cts: 1 pass\n")
+    assert before == "of an earlier command" and summary.startswith("## cts: 1 pass; 1 case judged in ")
     assert "### Findings" not in summary
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import VERBS
+from cts.cli.app import RENAMED, VERBS
 from cts.cli.configured import GROUPS
+from cts.cli.configured import RENAMED as RENAMED_OPTIONS
 from cts.settings import declared
 from tests.cli.command_line import ran_in
 
@@ -33,3 +34,23 @@ def test_groups_of_options_name_settings() -> None:
     assert set(names) <= set(declared())
     assert len(names) == len(set(names))
     assert len(GROUPS) == 5
+
+
+@pytest.mark.parametrize("verb", RENAMED)
+def test_old_verbs_name_the_new_ones(tmp_path: Path, verb: str) -> None:
+    ran = ran_in(tmp_path, verb, "x")
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1] == f"  fix:   {RENAMED[verb]}"
+    assert RENAMED[verb].split()[1] in VERBS
+
+
+@pytest.mark.parametrize("option", RENAMED_OPTIONS)
+def test_old_options_name_the_new_ones(tmp_path: Path, option: str) -> None:
+    ran = ran_in(tmp_path, "run", "x", option, "1")
+    assert ran.status == 2 and ran.err.endswith(f"  fix:   {RENAMED_OPTIONS[option]}\n")
+
+
+def test_old_keys_of_a_file_name_the_new_one(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.cts]\nforms = 2\n")
+    ran = ran_in(tmp_path, "run", "-d", "interpreter")
+    assert ran.status == 2 and 'vary = ["forms=..."]' in ran.err

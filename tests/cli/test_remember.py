@@ -69,11 +69,40 @@ def test_a_baseline_is_strict_both_ways(cts: Cts, fakes: ModuleType, entry_: str
     assert run(cts, kind, EDGE) == status
 
 
+@pytest.mark.parametrize(("kind", "status"), [("flaky", 0), ("wrong", 1), ("right", 0)])
+@pytest.mark.parametrize("entries", [[], [entry(f"cases: {CLIP}")]])
+def test_flaky_findings_are_tolerated(cts: Cts, fakes: ModuleType, entries: list[str], kind: str, status: int) -> None:
+    baseline(cts, *entries)
+    ran = cts(
+        "run",
+        EDGE,
+        "--driver",
+        f"fake:{kind}",
+        "--flaky",
+        "tolerate",
+        *(["--baseline", "known.yaml"] if entries else []),
+    )
+    assert ran.status == status
+    assert ("      1  flaky, tolerated" in ran.out) == (kind == "flaky")
+    assert f"next: cts explain {EDGE} --driver fake:wrong" in ran.out or kind != "wrong"
+    assert "not seen on" not in ran.out
+    (result,) = load(cts.folder / "cts-run").results
+    assert result.verdict is not Verdict.FLAKY or (result.finding is not None and result.known == "flaky, tolerated")
+
+
+def test_a_policy_for_flakes_that_there_is_not(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("run", EDGE, "--driver", "fake:right", "--flaky", "tolerte")
+    assert ran.status == 2 and "where: --flaky tolerte\n  fix:   did you mean 'tolerate'?" in ran.err
+
+
 def test_what_a_user_sees_of_it(cts: Cts, fakes: ModuleType) -> None:
     baseline(cts, entry(f"cases: {EDGE}", more=", link: https://example.org/1"), entry(f"cases: {CLIP}"))
     ran = cts("run", EDGE, CLIP, "--driver", "fake:wrong", "--baseline", "known.yaml")
     assert "2 fail (2 known, 0 unexpected passes); 2 cases judged" in ran.out
-    assert "1 known failures on fake:wrong: it is known (https://example.org/1)" in ran.out
+    assert (
+        "known failures on fake:wrong: 2 cases\n      1  it is known\n      1  it is known (https://example.org/1)\n"
+        in ran.out
+    )
     assert "\nFAIL" not in ran.out, "what is known needs no showing"
     ran = cts("run", EDGE, CLIP, "--driver", "fake:right", "--baseline", "known.yaml")
     assert f"{EDGE} passes on fake:right, and should fail: it is known (https://example.org/1)" in ran.out
@@ -131,7 +160,7 @@ def test_a_baseline_of_an_older_run_has_the_names_of_today(cts: Cts, fakes: Modu
     older = cts("baseline", "cts-run")
     assert older.out == right
     assert "note: cts-run/001 has content hashes of kind 1, this suite of kind 2" in older.err
-    assert "kind 1" in cts("diff", "cts-run", "cts-run").err
+    assert "kind 1" in cts("compare", "cts-run", "cts-run").err
     (cts.folder / "known.yaml").write_text(older.out.replace("hashes: 2\n", ""))
     ran = cts("run", *arguments, "--baseline", "known.yaml")
     assert ran.status == 2 and "it would match nothing" in ran.err and "known.yaml:3: entries[0].match.cases" in ran.err
@@ -208,7 +237,7 @@ def test_diff(cts: Cts, fakes: ModuleType) -> None:
     }.items():
         cts("run", *cases, "--driver", f"fake:{kind}")
     right, wrong, crash, nothing = (f"cts-run/00{n}" for n in (1, 2, 3, 4))
-    ran = cts("diff", right, wrong)
+    ran = cts("compare", right, wrong)
     assert (ran.status, ran.out.splitlines()) == (
         1,
         [
@@ -217,13 +246,13 @@ def test_diff(cts: Cts, fakes: ModuleType) -> None:
             "2 new, 0 changed, 0 same, 0 fixed, 0 gone",
         ],
     )
-    assert (ran := cts("diff", wrong, right)).status == 0 and ran.out.splitlines()[0].startswith("fixed ")
-    assert cts("diff", wrong, wrong).out.splitlines()[-1] == "0 new, 0 changed, 2 same, 0 fixed, 0 gone"
-    assert cts("diff", wrong, crash).out.splitlines()[-1] == "0 new, 1 changed, 0 same, 0 fixed, 1 gone"
-    assert cts("diff", wrong, nothing).out.splitlines()[-1] == "0 new, 2 changed, 0 same, 0 fixed, 0 gone"
-    lines = json.loads(cts("diff", wrong, crash, "--json", "-").out)
-    assert [(d["change"], d["before"]["verdict"]) for d in lines] == [("changed", "fail"), ("gone", "fail")]
-    assert (ran := cts("diff", "nowhere", right)).status == 2 and "error[no-run]" in ran.err
+    assert (ran := cts("compare", wrong, right)).status == 0 and ran.out.splitlines()[0].startswith("fixed ")
+    assert cts("compare", wrong, wrong).out.splitlines()[-1] == "0 new, 0 changed, 2 same, 0 fixed, 0 gone"
+    assert cts("compare", wrong, crash).out.splitlines()[-1] == "0 new, 1 changed, 0 same, 0 fixed, 1 gone"
+    assert cts("compare", wrong, nothing).out.splitlines()[-1] == "0 new, 2 changed, 0 same, 0 fixed, 0 gone"
+    lines = json.loads(cts("compare", wrong, crash, "--json", "-").out)["changes"]
+    assert [(d["change"], d["before"]) for d in lines] == [("changed", "fail"), ("gone", "fail")]
+    assert (ran := cts("compare", "nowhere", right)).status == 2 and "error[no-run]" in ran.err
 
 
 @pytest.mark.parametrize(

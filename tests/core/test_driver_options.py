@@ -28,6 +28,7 @@ from cts.driver import (
 from cts.drivers import emulator, interpreter, vulkan
 from cts.errors import BadInput
 from cts.plugins import registry
+from cts.plugins.variations import of_sizes, parse, varied
 
 #: The type checker compares whole signatures, which `isinstance` does not.
 TYPED: tuple[
@@ -144,7 +145,7 @@ def test_a_driver_without_worker_has_none(tmp_path: Path, capsys: pytest.Capture
 )
 def test_sizes_of_subgroups(specs: list[str], text: str, found: list[str]) -> None:
     """Drivers that name a size or a profile run as they are."""
-    made = registry.of_sizes(specs, registry.subgroup_sizes(text))
+    made = of_sizes(tuple(specs), text)
     assert set(made) == {*specs, *found}
 
 
@@ -158,4 +159,31 @@ def test_sizes_of_subgroups(specs: list[str], text: str, found: list[str]) -> No
 )
 def test_sizes_that_there_are_not(specs: list[str], text: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        registry.of_sizes(specs, registry.subgroup_sizes(text))
+        of_sizes(tuple(specs), text)
+
+
+@pytest.mark.parametrize(
+    ("variation", "says"),
+    [
+        ("formz=2", "there is no variation 'formz'"),
+        ("forms=0", "forms cannot be '0'"),
+        ("optimised=many", "optimised cannot be 'many'"),
+        ("stages=fragmnt", "'fragmnt' is not a shader stage"),
+        ("subgroup-sizes=-1", "no sizes of subgroups"),
+    ],
+)
+def test_variations_that_there_are_not(variation: str, says: str) -> None:
+    with pytest.raises(BadInput, match=says) as raised:
+        parse([variation])
+    assert raised.value.where == f"--vary {variation}" and raised.value.remedy
+
+
+def test_a_variation_is_given_once() -> None:
+    with pytest.raises(BadInput, match="given twice"):
+        parse(["forms=2", "forms"])
+
+
+def test_variations_of_several_kinds_multiply() -> None:
+    made = varied(["emulator", "interpreter"], ["forms", "stages=miss"])
+    staged = "interpreter:stage=miss"
+    assert made == ("emulator", "interpreter", "interpreter|form:drawn:1", staged, f"{staged}|form:drawn:1")

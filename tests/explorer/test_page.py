@@ -170,16 +170,16 @@ def test_everything_fits_and_can_be_read(browse: Browse, text: str, link: str, w
 
 
 def test_the_verb(cts: Cts, tmp_path: Path) -> None:
-    ran = cts("explore", CLIP, "--html", "clip.html")
+    ran = cts("show", CLIP, "--explorer", "clip.html")
     assert ran.status == 0 and ran.out == f"{(tmp_path / 'clip.html').as_uri()}\n"
     assert "began with the case" in (tmp_path / "clip.html").read_text(encoding="utf-8")
-    ran = cts("explore", "tensor_addressing.load.same_as_a_plain_load", "--instruction", "0")
+    ran = cts("show", "tensor_addressing.load.same_as_a_plain_load", "--explorer", "e.html", "--instruction", "0")
     assert ran.status == 2 and "--instruction 4 or 7" in ran.err
-    ran = cts("explore", "reductions.add.row_f32")
+    ran = cts("show", "reductions.add.row_f32", "--explorer", "e.html")
     assert ran.status == 2 and "the case has no tensor load or store" in ran.err
-    ran = cts("explore", "--instruction", "1")
+    ran = cts("show", "--explorer", "e.html", "--instruction", "1")
     assert ran.status == 2 and "an instruction of no case" in ran.err
-    ran = cts("explore", "--html", "nowhere/x.html")
+    ran = cts("show", "--explorer", "nowhere/x.html")
     assert ran.status == 2 and "there is no folder" in ran.err
 
 

@@ -74,7 +74,7 @@ def without(line: str) -> str:
 
 
 BAD = {
-    "truncated": (GOOD[:-3], "yaml", r"f\.yaml:\d+:\d+", "docs/writing-a-case.md"),
+    "truncated": (GOOD[:-3], "yaml", r"f\.yaml:\d+:\d+", "cts docs writing-a-case"),
     "alias": (GOOD.replace("[9, 14]}", "*x}"), "yaml", r"f\.yaml:11:\d+", ""),
     "duplicate key": (GOOD.replace("  dst:", "  src:"), "yaml", r"f\.yaml:8:3", ""),
     "a list": ("[1, 2]", "not-a-case", r"f\.yaml", "schema"),

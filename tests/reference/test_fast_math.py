@@ -88,3 +88,55 @@ def test_a_bound_quotient_of_a_sum_that_is_not_bound_is_as_accurate_as_any(add: 
     ulps = interval.hi.astype(np.int64) - interval.lo.astype(np.int64)
     # 48.5 / 48 and the like: 2.5 ULP on both sides.
     assert (abs(ulps) <= 5).all()
+
+
+@pytest.mark.parametrize(
+    ("bits", "free"), [("", False), (", fast_math: []", False), (", fast_math: [AllowContract]", True)]
+)
+@pytest.mark.parametrize("mode", ["RoundingModeRTE", "RoundingModeRTZ"])
+def test_a_conversion_that_may_contract_drops_the_rounding_before_it(mode: str, bits: str, free: bool) -> None:
+    """Found by a device that does it: the bound rounding of its operand bound the conversion, too."""
+    kind = "{component: float32, scope: Subgroup, rows: 1, cols: 4, use: Accumulator}"
+    case = loads_case(f"""\
+schema: 1
+name: x
+float_controls: FastMathNone
+float_modes: {{float16: [{mode}]}}
+buffers:
+  x: {{type: float32, shape: [4], data: {{fill: 1.000244140625}}}}
+  d: {{type: float32, shape: [4], data: {{fill: 9}}}}
+program:
+  - {{op: MatrixLoad, id: a, type: {kind}, buffer: x, stride: 4}}
+  - {{op: MatrixConvert, id: h, matrix: a, operation: FConvert, component: float16}}
+  - {{op: MatrixConvert, id: f, matrix: h, operation: FConvert, component: float32{bits}}}
+  - {{op: MatrixStore, matrix: f, buffer: d, stride: 4}}
+""")
+    for number, allowed in ((1.0, True), (1.000244140625, free), (1.0078125, False)):
+        memory = initial_memory(case)
+        memory["d"][GUARD_BYTES : GUARD_BYTES + 16] = np.full(4, number, np.float32).view(np.uint8)
+        assert (compare(case, ORACLE.expect(case), memory) is None) == allowed
+
+
+@pytest.mark.parametrize(("bits", "free"), [("", False), (", fast_math: [AllowContract]", True)])
+def test_a_function_that_may_contract_takes_the_unrounded_sum(bits: str, free: bool) -> None:
+    """step(2048, 0.5 + 2047): the sum is rounded to 2048, and lies below it without that."""
+    vector = "{component: float16, length: 4}"
+    case = loads_case(f"""\
+schema: 1
+name: x
+float_controls: FastMathNone
+float_modes: {{float16: [RoundingModeRTE]}}
+dispatch: {{invocations: 1}}
+buffers:
+  x: {{type: float16, shape: [4], data: {{fill: 0.5}}}}
+  d: {{type: float16, shape: [4], data: {{fill: 9}}}}
+program:
+  - {{op: VectorLoad, id: a, type: {vector}, buffer: x}}
+  - {{op: VectorConstant, id: k, type: {vector}, value: 2047}}
+  - {{op: VectorConstant, id: edge, type: {vector}, value: 2048}}
+  - {{op: VectorArithmetic, id: s, operation: FAdd, a: a, b: k}}
+  - {{op: VectorArithmetic, id: e, operation: Step, a: edge, b: s{bits}}}
+  - {{op: VectorStore, vector: e, buffer: d}}
+""")
+    assert allows(case, [1, 1, 1, 1])
+    assert allows(case, [0, 0, 0, 0]) == free

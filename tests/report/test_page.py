@@ -21,7 +21,8 @@ from cts.judging.events import Result
 from cts.known.baseline import Baseline
 from cts.known.quarantine import loads_rules
 from cts.plugins import registry
-from cts.report.html import page, page_of_case, page_of_failure, page_of_history
+from cts.report.html import page, page_of_case, page_of_failure
+from cts.report.html.compared import page_of_comparison
 from cts.report.triage import triage
 from cts.running import corpus
 from cts.running.drawing import drawn
@@ -29,9 +30,9 @@ from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.store import Manifest, Run, create, load
+from cts.store.comparison import columns_of, compare
 from cts.store.explanations import complete, read
 from cts.store.files import file_name
-from cts.store.history import history
 from tests.browser import DARK, Browse, measured
 from tests.case_builder import corpus_case
 
@@ -81,7 +82,7 @@ def text(runs: tuple[Run, Run]) -> str:
 class Outline(HTMLParser):
     """The elements of a page: open tags must be closed, ids unique; headings and table cells are kept."""
 
-    VOID: ClassVar[set[str]] = {"meta", "link", "input", "rect", "path", "wbr"}
+    VOID: ClassVar[set[str]] = {"meta", "link", "img", "input", "rect", "path", "wbr"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -297,7 +298,7 @@ def pages(text: str, runs: tuple[Run, Run]) -> dict[str, str]:
         "run": text,
         "case": page_of_case(corpus_case(EDGE), oracle),
         "failure": page_of_failure(case, explain(case, open_driver(MUTANT), oracle), oracle),
-        "history": page_of_history(history(runs)),
+        "comparison": page_of_comparison(compare(c for run in runs for c in columns_of(run))),
     }
 
 
@@ -308,8 +309,8 @@ def test_a_page_of_a_large_case_stays_small(name: str) -> None:
     assert len(text.encode()) < 3_000_000
 
 
-@pytest.mark.parametrize("of", ["case", "failure"])
-def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str], of: str) -> None:
+@pytest.mark.parametrize("of", ["case", "failure", "comparison"])
+def test_pages_are_well_formed(pages: dict[str, str], of: str) -> None:
     found = outline(pages[of])
     assert len(found.ids) == len(set(found.ids)) and {link[1:] for link in found.links} <= set(found.ids)
     assert found.headings[0] == 1 and found.headings.count(1) == 1
@@ -321,7 +322,7 @@ def test_pages_of_a_case_and_of_a_failure_are_well_formed(pages: dict[str, str],
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1600, 1280, 420])
-@pytest.mark.parametrize("of", ["run", "case", "failure", "history"])
+@pytest.mark.parametrize("of", ["run", "case", "failure", "comparison"])
 def test_everything_fits_and_can_be_read(
     browse: Browse, pages: dict[str, str], of: str, width: int, dark: bool
 ) -> None:

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, RunStarted
-from cts.report.reasons import grouped
+from cts.report.reasons import grouped, reason_lines
 from cts.report.terminal import HEARTBEAT, Terminal
+from cts.running.tally import tally_of
 from cts.verdict import Verdict
 
 STARTED = RunStarted("1", "default", 100, 5, ("gpu",), ("area",), 20)
@@ -85,12 +86,21 @@ def test_every_reason_is_listed_with_its_count() -> None:
         "matrix 8x8 int8 A (VK-020)": 1,
     }
     lacking = replace(result("a", Verdict.UNSUPPORTED, examples=0), lacks=reasons)
-    text = shown([(0.0, STARTED), (1.0, lacking), (2.0, RunFinished({}, 0, 0, 0, 2.0, 3))])
-    assert text.partition("unsupported by gpu, for lack of:\n")[2].splitlines()[:8] == [
+    events: list[Event] = [STARTED, lacking, RunFinished({}, 0, 0, 0, 2.0, 3)]
+    assert "\n".join(reason_lines(tally_of(events))).splitlines() == [
+        "unsupported by gpu, for lack of:",
         "      7  256 (4), 512 (3) invocations per workgroup (at most 128)",
         "      2  matrix 16x32 (1), 16x64 (1) float16 A (VK-020)",
         *(f"      1  feature {name}" for name in "abcde"),
         "      1  matrix 8x8 int8 A (VK-020)",
+    ]
+    text = shown([(float(n), event) for n, event in enumerate(events)])
+    assert text[text.index("unsupported on") :].splitlines()[:5] == [
+        "unsupported on gpu: 15 cases",
+        "      7  256 invocations per workgroup (at most 128), and 1 more like it",
+        "      3  matrix 16x32 float16 A (VK-020), and 2 more like it",
+        "      1  feature a",
+        "      4  for 4 more reasons",
     ]
 
 

@@ -230,10 +230,10 @@ def test_forms_find_what_plain_modules_do_not(
 
 
 def test_the_verb_takes_forms(command: Cts) -> None:
-    ran = command("run", "reductions.add.row_f32", "-d", "interpreter", "-d", "emulator", "--forms", "2")
+    ran = command("run", "reductions.add.row_f32", "-d", "interpreter", "-d", "emulator", "--vary", "forms=2")
     assert ran.status == 0
     assert [f"interpreter|form:drawn:{n}" in ran.out + ran.err for n in (1, 2, 3)] == [True, True, False]
-    ran = command("run", "reductions.add.row_f32", "-d", "emulator", "--forms", "2")
+    ran = command("run", "reductions.add.row_f32", "-d", "emulator", "--vary", "forms=2")
     assert ran.status == 2 and "none of the drivers runs modules" in ran.err
 
 

@@ -272,7 +272,7 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (('"suite": "0.1.0"', '"suite": "0.0.9"'), "run-versions"),
+        ((f'"suite": "{cts.__version__}"', '"suite": "0.0.9"'), "run-versions"),
         (('"ml_dtypes": "', '"ml_dtypes": "0'), "run-versions"),
         (('"digest": "', '"digest": "0'), "case-changed"),
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),

@@ -277,7 +277,7 @@ def test_what_is_known_of_a_pass(fake: str, cts: Cts) -> None:
             f"schema: 1\nentries:\n  - {{match: {known}, verdict: fail, reason: it adds one}}\n"
         )
         ran = cts("run", "planted.yaml", "-d", _drawing(fake), "--baseline", "known.yaml")
-        assert ran.status == 0 and "1 known failures" in ran.out and "it adds one" in ran.out
+        assert ran.status == 0 and "      1  it adds one" in ran.out
     (cts.folder / "known.yaml").write_text(
         (cts.folder / "known.yaml").read_text().replace("v2099.*", "v2098.*").replace("add-one", "keep")
     )
@@ -289,7 +289,9 @@ def test_what_is_known_of_a_pass(fake: str, cts: Cts) -> None:
 
 def test_each_driver_of_modules_runs_with_drawn_passes(fake: str, cts: Cts) -> None:
     (cts.folder / "planted.yaml").write_text(fake_optimiser.CASE.replace(str(fake_optimiser.PLANTED), "7"))
-    ran = cts("run", "planted.yaml", "-d", "emulator", "-d", "interpreter", "--forms", "1", "--optimised", "2")
+    ran = cts(
+        "run", "planted.yaml", "-d", "emulator", "-d", "interpreter", "--vary", "forms=1", "--vary", "optimised=2"
+    )
     assert (
         "on emulator, interpreter, interpreter|form:drawn:1, interpreter|spirv-opt:drawn:1, interpreter|spirv-op"
         in (ran.out.replace("\n", " "))
@@ -297,9 +299,11 @@ def test_each_driver_of_modules_runs_with_drawn_passes(fake: str, cts: Cts) -> N
 
 
 def test_a_driver_without_modules_is_not_optimised(fake: str, cts: Cts) -> None:
-    ran = cts("run", "planted.yaml", "-d", "emulator", "--optimised", "2")
+    ran = cts("run", "planted.yaml", "-d", "emulator", "--vary", "optimised=2")
     assert (
-        ran.status == 2 and "--optimised 2" in ran.err and "nothing to write in another form or to optimise" in ran.err
+        ran.status == 2
+        and "--vary optimised=2" in ran.err
+        and "nothing to write in another form or to optimise" in ran.err
     )
 
 

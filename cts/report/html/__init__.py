@@ -15,9 +15,7 @@ from cts.pictures import MOST, Limits, scenes_of_case
 from cts.pictures.svg import STYLE
 from cts.report.html.cards import ALSO, Cited, explained, figure, headline, marked, program
 from cts.report.html.view import view
-from cts.store.history import History
 from cts.store.run import Run
-from cts.verdict import Verdict
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -45,24 +43,6 @@ def page(
     """
     shown = view(run, earlier, explanations, samples, coverage=coverage, bundles=bundles)
     return rendered("report.html.jinja", shown)
-
-
-def page_of_history(history: History) -> str:
-    """The page of many runs: what fails in which of them, and with which it appeared."""
-    columns = history.columns
-
-    def told(numbers: Sequence[int]) -> str:
-        return "; ".join(
-            f"{n + 1} ({columns[n].device or columns[n].driver}, {columns[n].started[:10]})" for n in numbers
-        )
-
-    shown = {
-        "history": history,
-        "passes": [c.counts.get(Verdict.PASS, 0) for c in columns],
-        "unsupported": [c.counts.get(Verdict.UNSUPPORTED, 0) for c in columns],
-        "told": told,
-    }
-    return rendered("history.html.jinja", shown)
 
 
 def page_of_case(case: Case, oracle: Oracle) -> str:

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from cts.errors import BadInput
 from cts.judging.events import DriverOpened, Result
+from cts.report.html.compared import badge
 from cts.running.profiles import profile
 from cts.running.runner import Plan
+from cts.store.comparison import Comparison, Status, columns_of, compare
 from cts.store.folder import folders
-from cts.store.history import badge, history
 from cts.store.manifest import Manifest
 from cts.store.run import Run
 from cts.verdict import Verdict
@@ -34,48 +35,56 @@ def run(number: int, results: dict[str, dict[str, Verdict]], version: str = "", 
     return Run(Path(f"cts-run/00{number}"), manifest, found)
 
 
+def compared(runs: list[Run]) -> Comparison:
+    return compare(column for run in runs for column in columns_of(run))
+
+
 def test_what_appears_and_goes_with_which_version() -> None:
     runs = [
         run(3, {"d": {"a": P, "b": F, "c": P}}, "580"),
         run(1, {"d": {"a": P, "b": P, "c": P}}, "560"),
         run(2, {"d": {"a": F, "b": P, "c": P}}, "570"),
     ]
-    found = history(runs)
-    assert [(c.device, c.failures, c.counts[P]) for c in found.columns] == [("560", 0, 3), ("570", 1, 2), ("580", 1, 2)]
-    assert [(r.name, r.verdicts, r.since, r.until) for r in found.rows] == [
+    found = compared(runs)
+    assert [(c.device, c.counts[Status.FAIL], c.counts[Status.PASS]) for c in found.columns] == [
+        ("560", 0, 3),
+        ("570", 1, 2),
+        ("580", 1, 2),
+    ]
+    assert [(r.name, r.verdicts, r.since, r.until) for r in found.failing] == [
         ("b", (P, P, F), (2,), ()),
         ("a", (P, F, P), (1,), (2,)),
     ]
 
 
 def test_each_driver_has_a_history_of_its_own() -> None:
-    found = history([run(1, {"d": {"a": F}, "e": {"a": P}}), run(2, {"e": {"a": F}, "d": {"a": F}})])
+    found = compared([run(1, {"d": {"a": F}, "e": {"a": P}}), run(2, {"e": {"a": F}, "d": {"a": F}})])
     assert [(c.driver, c.started[:10]) for c in found.columns] == [
         ("d", "2026-01-01"),
         ("d", "2026-01-02"),
         ("e", "2026-01-01"),
         ("e", "2026-01-02"),
     ]
-    (row,) = found.rows
+    (row,) = found.failing
     assert (row.verdicts, row.since, row.until) == ((F, F, P, F), (0, 3), ())
 
 
 def test_a_run_that_does_not_have_a_case_changes_nothing() -> None:
-    found = history(
+    found = compared(
         [run(1, {"d": {"a": F}}), run(2, {"d": {"b": P}}), run(3, {"d": {"a": F}}), run(4, {"d": {"a": U}})]
     )
-    (row,) = found.rows
+    (row,) = found.failing
     assert (row.verdicts, row.since, row.until) == ((F, None, F, U), (0,), ())
 
 
 def test_reasons_of_a_baseline_are_kept() -> None:
-    (row,) = history([run(1, {"d": {"a": F}}, known="rounds down")]).rows
+    (row,) = compared([run(1, {"d": {"a": F}}, known="rounds down")]).failing
     assert row.known == "rounds down"
 
 
 @pytest.mark.parametrize(("verdicts", "said"), [({"a": P}, "1 pass"), ({"a": P, "b": F, "c": F}, "1 pass, 2 fail")])
 def test_a_badge_says_what_passes_and_fails(verdicts: dict[str, Verdict], said: str) -> None:
-    (column,) = history([run(1, {"d": verdicts})]).columns
+    (column,) = compared([run(1, {"d": verdicts})]).columns
     svg = ElementTree.fromstring(badge(column))
     assert said in (svg.get("aria-label") or "")
     assert "".join(svg.itertext()).endswith(said)
