@@ -1,4 +1,4 @@
-"""What real modules do that no generated module does: `python bench/census.py DIR [--max-examples N] [--write]`.
+"""The features of real modules that no generated module has: `python bench/census.py DIR [--max-examples N] [--write]`.
 
 DIR has SPIR-V modules as others ship or compile them, a folder for each source. With --write the list goes into
 docs/census.md, each line with the reason for which it is there. Most modules come from `bench/families.py`, ggml's
@@ -22,20 +22,20 @@ PAGE = Path(__file__).parents[1] / "docs" / "census.md"
 
 #: Why generated modules lack a feature, by the first pattern that is found in it.
 REASONS = (
-    (r"Undef", "An undefined matrix is an operand where no element of it is kept. Cases have no undefined values."),
+    (r"Undef", "Cases have no undefined values."),
     (r"Phi|a phi|variable with several values|member or an element|to Store",
-     "The same value, held or chosen otherwise: [forms](forms.md) of modules have variables, arrays and structures."),
+     "Another [form](forms.md) of the same value."),
     (r"in Uniform|in Private|push constant",
-     "Operands that are read at run time come from a storage buffer, none from other memory yet."),
+     "Run-time operands come from storage buffers."),
     (r"SubgroupLocalInvocationId|NumSubgroups|NumWorkgroups|SubgroupSize|GlobalInvocationId",
-     "Not a coordinate that operands are made of yet."),
-    (r"CompositeExtract", "A single component is copied; arithmetic and comparisons are of whole vectors."),
-    (r"CompositeConstruct", "Constants are drawn in this place; one that is made where it is used is rare."),
-    (r"F?S?Rem|Mod", "Remainders are drawn, and rare before or behind this instruction."),
-    (r"FConvert", "Conversions are drawn, and rare before or behind this instruction without a change of use."),
-    (r"ConstantNull: to Variable", "An initialiser: forms of modules store to variables."),
-    (r"layout specialized", "The layout of a load is a literal."),
-    (r"in a condition|in a loop", "In no block of this kind yet."),
+     "Operands do not depend on this built-in yet."),
+    (r"CompositeExtract", "Arithmetic and comparisons use whole vectors."),
+    (r"CompositeConstruct", "Constants are rarely made at their use."),
+    (r"F?S?Rem|Mod", "Remainders are rare here."),
+    (r"FConvert", "Rare without a change of use."),
+    (r"ConstantNull: to Variable", "An initialiser: forms store to variables instead."),
+    (r"layout specialized", "The layout is always a literal."),
+    (r"in a condition|in a loop", "Not drawn in this kind of block yet."),
     (r".*", "Rare in the sample, or not chained so yet."),
 )  # fmt: skip
 
@@ -59,16 +59,16 @@ def main() -> int:
     sources = Counter(path.relative_to(given.folder).parts[0] for path, _ in modules)
     said = ", ".join(f"{name} {count}" for name, count in sorted(sources.items()))
     head = (
-        f"{len(modules)} modules ({said}) have {len(rows)} features; of these {len(often)} that two modules or more "
-        f"have, and {len(missing) - len(often)} of one alone, are in none of {given.max_examples:,} generated modules "
-        "of each area."
+        f"{len(modules)} modules ({said}) have {len(rows)} features. {given.max_examples:,} generated modules of each "
+        f"area lack {len(often)} features of two or more modules, and {len(missing) - len(often)} features of one "
+        "module."
     )
     print(head)
     lines = [f"| {row.feature} | {row.modules} | {row.times:,} | {reason(row.feature)} |" for row in often]
     if given.write:
         commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True)
         when = f"Commit {commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}, by `python bench/census.py`."
-        table = "\n".join(["| Feature | modules | times | why not |", "|---|---|---|---|", *lines])
+        table = "\n".join(["|feature|modules|times|why not|", "|---|---|---|---|", *lines])
         before = PAGE.read_text(encoding="utf-8").partition("## What is not generated")[0]
         PAGE.write_text(f"{before}## What is not generated\n\n{head} {when}\n\n{table}\n", encoding="utf-8")
     else:

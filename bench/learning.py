@@ -1,7 +1,7 @@
 """How well conditions are learnt: `python bench/learning.py [mutants | pairs] [--count N] [--seed N] [--processes N]`.
 
 `mutants`: for planted bugs of the emulator, as many of each area, an expression is learnt from the first finding, in at
-most 400 runs, and held against 500 fresh cases. Good is one with precision and recall of at least 95 %.
+most 400 runs, and checked against 500 fresh cases. Good is one with precision and recall of at least 95 %.
 
 `pairs`: for two bugs of one instruction the expression that was learnt for the first is the baseline with which the
 second is looked for: how many are found as new within 3,000 examples.

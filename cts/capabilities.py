@@ -35,7 +35,7 @@ from cts.model import (
 )
 from cts.model.feature import Feature as Feature
 from cts.model.matrices import effective
-from cts.stage_support import lacking
+from cts.stage_support import missing_in_stage
 from cts.stages import Stage
 from cts.vendors import OPTIONAL, VECTORS, Vendor
 
@@ -173,7 +173,7 @@ class Capabilities:
 
     def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
-        return [*lacking(case, self.stage), *self._missing(case)]
+        return [*missing_in_stage(case, self.stage), *self._missing(case)]
 
     def _missing(self, case: Case) -> Iterator[str]:
         for feature in sorted(required_features(case) - self.features, key=lambda f: f.value):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Seconds without a word after which there is one.
+#: Seconds of silence after which a sign of life is printed.
 SILENCE = 30.0
 
 

@@ -12,7 +12,7 @@ from cts.model import Accumulation, Case, ControlBarrier, Scope, StorageClass
 from cts.stages import Stage
 
 
-def lacking(case: Case, stage: Stage) -> Iterator[str]:
+def missing_in_stage(case: Case, stage: Stage) -> Iterator[str]:
     """Why a case cannot be run in a stage, in words; nothing where it can."""
     if stage is Stage.COMPUTE:
         return

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from cts.model import Case
 from cts.model.sweep import Sweep
-from cts.oracle.expectation import Expectation, Extent, Reached, Swept, Trace, Violation
+from cts.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
 from cts.reference.coordinates import coordinates, extents
 from cts.reference.execution.execute import Recording, execute, run
@@ -77,7 +77,7 @@ class Reference:
         element = Element(instance, row, col)
         return trace_element(judged.evaluation, judged.recording, result, element, iterations=iterations, depth=depth)
 
-    def reached(self, case: Case, instruction: int) -> Reached | None:
+    def reached(self, case: Case, instruction: int) -> AccessMap | None:
         """Where a load or store accesses memory; None for other instructions, and where none is taken."""
         return reached(self._judged(case).evaluation, instruction)
 

@@ -23,7 +23,7 @@ from cts.model import (
     Store,
     VectorAtomicAdd,
     VectorReduceSumAccumulate,
-    dynamics,
+    case_dynamic_operands,
     outputs_of,
     pointers_of,
     tables_of,
@@ -44,7 +44,7 @@ def swept(sweep: Sweep) -> Swept:
     check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
     if not judged_together(sweep.template) or not len(sweep):
         return _one_by_one(sweep)
-    ways = _ways(sweep)
+    ways = _control_flow_groups(sweep)
     parts = [(numbers, _of_one_way(sweep.chosen(numbers))) for numbers in ways]
     return parts[0][1] if len(parts) == 1 else _merged(sweep, parts)
 
@@ -60,11 +60,13 @@ def judged_together(case: Case) -> bool:
     return not any(isinstance(i, VectorReduceSumAccumulate | VectorAtomicAdd) for i in case.program)
 
 
-def _ways(sweep: Sweep) -> list[I64]:
+def _control_flow_groups(sweep: Sweep) -> list[I64]:
     """The numbers of the sets that agree in all operands that decide which instructions are executed."""
     program = sweep.template.program
     flow = {n for n, instruction in enumerate(program) if isinstance(instruction, ControlInstruction)}
-    return _alike(sweep.sets[:, [column for column, (n, _, _) in enumerate(dynamics(sweep.template)) if n in flow]])
+    return _alike(
+        sweep.sets[:, [column for column, (n, _, _) in enumerate(case_dynamic_operands(sweep.template)) if n in flow]]
+    )
 
 
 def _alike(words: Words) -> list[I64]:

@@ -167,14 +167,17 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"cts {cts.__version__}")
+        from cts.revision import commit
+
+        typer.echo(" ".join(filter(None, (f"cts {cts.__version__}", (known := commit()) and f"(commit {known})"))))
         raise typer.Exit
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and its commit, and exit."),
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,4 @@
-"""What a Vulkan device says of itself, held against the sentences of the specifications about it."""
+"""Checks of a Vulkan device's answers to queries, against the requirements of the specifications."""
 
 from cts.device_queries.answers import Answers as Answers
 from cts.device_queries.answers import from_plain as from_plain

@@ -1,4 +1,4 @@
-"""What computing hardware and compilers get wrong, as models of whole results, each held against every element.
+"""What computing hardware and compilers get wrong, as models of whole results, each compared with every element.
 
 A model says what an instruction would give if, say, a tail of K were lost, an operand were rounded to a narrower type
 or a value were overwritten. It explains a failure where all wrong elements, and no right one, are as it says:

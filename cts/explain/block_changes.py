@@ -1,4 +1,4 @@
-"""Loops, conditions, switches and returns around an instruction, taken otherwise than they say."""
+"""Loops, conditions, switches and returns around an instruction, with control flow that they exclude."""
 
 from __future__ import annotations
 

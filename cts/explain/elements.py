@@ -24,7 +24,7 @@ from cts.model import (
     references,
     types_of,
 )
-from cts.oracle.expectation import Expectation, Freedom, Oracle, Reach, Reached, Trace
+from cts.oracle.expectation import AccessMap, Expectation, Freedom, Oracle, Reach, Trace
 
 ElementIndex = tuple[int, int, int]
 
@@ -60,7 +60,7 @@ _KEPT_OUT = {
 }
 
 
-def skipped_by_addressing(reached: Reached | None) -> tuple[Suspect, ...]:
+def skipped_by_addressing(reached: AccessMap | None) -> tuple[Suspect, ...]:
     """The facts that keep elements of a store from memory: broken where memory changed that no store may."""
     if reached is None:
         return ()
@@ -72,7 +72,7 @@ def skipped_by_addressing(reached: Reached | None) -> tuple[Suspect, ...]:
     )
 
 
-def worst_elements(result: Result, reached: Reached | None) -> list[ElementIndex]:
+def worst_elements(result: Result, reached: AccessMap | None) -> list[ElementIndex]:
     """The first wrong element, the one farthest off, and the first that is reached otherwise than these."""
     wrong = np.argwhere(result.wrong)
     if not len(wrong):
@@ -133,7 +133,7 @@ def describe_elements(
 
 
 def trace_of(
-    case: Case, oracle: Oracle, result: Result, reached: Reached | None, place: ElementIndex, *, depth: int | None
+    case: Case, oracle: Oracle, result: Result, reached: AccessMap | None, place: ElementIndex, *, depth: int | None
 ) -> Trace:
     """The steps behind an element: of a result, or of a byte that a store writes."""
     instance, row, col = place
@@ -164,7 +164,7 @@ def expected_text(result: Result, place: ElementIndex) -> str:
 
 
 def read_instead(
-    case: Case, expectation: Expectation, result: Result, reached: Reached | None, place: ElementIndex
+    case: Case, expectation: Expectation, result: Result, reached: AccessMap | None, place: ElementIndex
 ) -> str:
     """Which element has the actual value, if just one of what the instruction reads has it.
 

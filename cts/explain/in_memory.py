@@ -35,7 +35,7 @@ from cts.model import (
     types_of,
 )
 from cts.model.instructions import defined_ids
-from cts.oracle.expectation import Expectation, Oracle, Reach, Reached, Trace
+from cts.oracle.expectation import AccessMap, Expectation, Oracle, Reach, Trace
 from cts.verdict import Verdict
 
 
@@ -51,7 +51,7 @@ def in_memory(
         return _converted(search, trace)
     if index is None:
         index = _nearest(search, first, offset, STORES)
-        passed = _passed_over(search, first.buffer) if index is None else _other_arm(search, first.buffer, offset)
+        passed = _skipped_store(search, first.buffer) if index is None else _other_arm(search, first.buffer, offset)
         if passed is not None:
             block, store = passed
             search.notes.append(
@@ -153,7 +153,7 @@ def _nearest(search: Search, first: Differing, offset: int, kinds: tuple[type, .
     return min(distances)[1] if distances else None
 
 
-def _passed_over(search: Search, buffer: str) -> tuple[int, int] | None:
+def _skipped_store(search: Search, buffer: str) -> tuple[int, int] | None:
     """The block around the first store to a buffer that is not reached, and that store."""
     roots = {name: name for name in search.case.buffers}
     for n, instruction, opened in _in_blocks(search.case):
@@ -230,7 +230,7 @@ def _stored(
     return Result(index, str(name), component, wanted, np.where(in_memory, have, wanted), wrong)
 
 
-def untouched(case: Case, located: Located, reached: Reached | None) -> Any:
+def untouched(case: Case, located: Located, reached: AccessMap | None) -> Any:
     """Which elements of a located result still hold what was there before; None where that cannot be said."""
     result = located.result
     assert result is not None

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.explain.results import Mask, Result
-from cts.oracle.expectation import Reach, Reached
+from cts.oracle.expectation import AccessMap, Reach
 
 #: What characters mean, the one that shows in a part of several first.
 LEGEND = {
@@ -26,7 +26,7 @@ ROWS, COLS = 32, 64
 
 
 def picture(
-    result: Result, reached: Reached | None, untouched: Mask | None, instance: int
+    result: Result, reached: AccessMap | None, untouched: Mask | None, instance: int
 ) -> tuple[tuple[str, ...], tuple[int, int]]:
     """Lines of one instance, and how many rows and columns of elements a character stands for."""
     kinds = characters(result, reached, untouched)[instance]
@@ -41,7 +41,7 @@ def picture(
     return tuple(lines), (high, wide)
 
 
-def characters(result: Result, reached: Reached | None, untouched: Mask | None) -> npt.NDArray[np.str_]:
+def characters(result: Result, reached: AccessMap | None, untouched: Mask | None) -> npt.NDArray[np.str_]:
     """The character of every element, (instances, rows, cols)."""
     wrong = result.wrong
     symbols = np.where(wrong, "X", ".")

@@ -60,7 +60,7 @@ class Search:
         name = f"{result.name!r}, of program[{result.index}],"
         if result.block is not None:
             kind = type(self.case.program[result.block]).__name__
-            self.notes.append(f"{name} is come to, or not, otherwise than the {kind} of program[{result.block}] says")
+            self.notes.append(f"{name} ran although the {kind} at program[{result.block}] excludes it, or was skipped")
             return Located(result.block, model.INSTRUMENTED, result, tuple(self.notes))
         if result.after is not None:
             kind = type(self.case.program[result.after]).__name__

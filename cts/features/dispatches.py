@@ -26,7 +26,7 @@ from cts.model import (
     MatrixShape,
     Robustness,
 )
-from cts.model.case import SizeBy
+from cts.model.case import WorkgroupSizeMode
 
 
 def _side(side: str, name: str) -> Callable[[Any], Any]:
@@ -60,7 +60,9 @@ CASE = {
     "x": one_of(NUMBER, "extent of a workgroup in x, with subgroups of 32", lambda c: c.dispatch.local_size(32)[0]),
     "y": one_of(NUMBER, "extent of a workgroup in y", lambda c: c.dispatch.shape.y),
     "z": one_of(NUMBER, "extent of a workgroup in z", lambda c: c.dispatch.shape.z),
-    "size_by": one_of(WORD, "how the module gives the size", lambda c: c.dispatch.size_by.value, words_of(SizeBy)),
+    "size_by": one_of(
+        WORD, "how the module gives the size", lambda c: c.dispatch.size_by.value, words_of(WorkgroupSizeMode)
+    ),
     "times": one_of(NUMBER, "dispatches", lambda c: c.dispatch.times),
     "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(Robustness)),
     "float_controls": one_of(WORD, "what binds roundings", lambda c: c.float_controls.value, words_of(FloatControls)),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.features.language import Condition
-from cts.model import dynamics
+from cts.model import case_dynamic_operands
 from cts.model.sweep import Sweep
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -24,7 +24,7 @@ def of_sets(condition: Condition, sweep: Sweep, answers: Answers) -> Mask:
     """
     if condition.reads is None:
         return np.array([condition(sweep.case(i)) for i in range(len(sweep))], bool)
-    looked_at = [path.partition("[")[0] in condition.reads for _, path, _ in dynamics(sweep.template)]
+    looked_at = [path.partition("[")[0] in condition.reads for _, path, _ in case_dynamic_operands(sweep.template)]
     rows = sweep.sets[:, looked_at]
     first, alike = _alike(rows)
     known = answers.setdefault(condition.text, {})

@@ -364,7 +364,7 @@ def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
 
 
 def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
-    """An operand's values mod 2^32, those of the first and the last of many workgroups, invocations and the like.
+    """An operand's values mod 2^32. Of an axis with many indices (workgroups, invocations) only the first and last few.
 
     What grows by iterations has that of the first two: how many there are, the operand does not say.
     """

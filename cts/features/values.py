@@ -132,7 +132,9 @@ VALUE = {
         CONTENTS,
     ),
     "memory": several("Memory", "where its numbers are loaded from, if they are", _source),
-    "origin": several("Instruction", "the instruction that gives it, behind copies, bitcasts and the like", _origin),
+    "origin": several(
+        "Instruction", "the instruction that gives it, behind copies, bitcasts and similar instructions", _origin
+    ),
 }
 
 

@@ -124,7 +124,7 @@ class Attempt:
 
     @property
     def kind(self) -> tuple[Verdict, str]:
-        """What must stay the same when the case, or what a transform does, is made less: the code of a fault, too."""
+        """The verdict and the fault code, which must stay the same while the case or its transforms are reduced."""
         fault = None if self.outcome is None else self.outcome.fault
         return self.verdict, "" if fault is None else fault.code
 

@@ -1,1 +1,1 @@
-"""The function and the command that convert matrices of cooperative vectors, held against what Vulkan says of them."""
+"""Checks of the function and the command that convert matrices of cooperative vectors, against Vulkan's rules."""

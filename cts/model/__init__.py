@@ -3,7 +3,7 @@
 from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.atomics import ATOMIC_ADDS, AtomicScope, VectorAtomicAdd
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
-from cts.model.case import SCHEMA_VERSION, Case, Dispatch, Robustness, SizeBy, WorkgroupShape, initial_memory
+from cts.model.case import SCHEMA_VERSION, Case, Dispatch, Robustness, WorkgroupShape, WorkgroupSizeMode, initial_memory
 from cts.model.component import ComponentType, decode, encode
 from cts.model.control import (
     Branch,
@@ -28,7 +28,7 @@ from cts.model.control import (
     branches_of,
     exits_of,
 )
-from cts.model.delivery import component_of, dynamic_words, dynamics
+from cts.model.dynamic_operands import case_dynamic_operands, component_of, dynamic_words
 from cts.model.feature import MAINTENANCE_1, Feature
 from cts.model.float_modes import DENORMS, ROUNDINGS, FastMath, FastMathBits, FloatMode, FloatModes, FloatWidth
 from cts.model.functions import (
@@ -92,6 +92,7 @@ from cts.model.instructions import (
 )
 from cts.model.matrices import (
     Arithmetic,
+    CopyPath,
     MatrixArithmetic,
     MatrixConstant,
     MatrixCopy,
@@ -99,7 +100,6 @@ from cts.model.matrices import (
     MatrixNull,
     MatrixTimesScalar,
     MulAddOperand,
-    Through,
     mul_add_types,
 )
 from cts.model.matrix_callbacks import MatrixComponents, MatrixPerElement, MatrixReduce, ReduceMode, Walk
@@ -188,28 +188,28 @@ __all__ = [
     "AnyFunction", "AnyInstruction", "Arithmetic", "AtomicScope", "BlockEnd", "BlockField", "BlockStart", "Branch",
     "BranchStart", "Break", "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType",
     "Computation", "Constant", "Continue", "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide",
-    "Counter", "Data", "Decode", "DecodeVector", "Default", "Dispatch", "Else", "EndIf", "EndLoop", "EndSwitch", "Exit",
-    "Extra", "FastMath", "FastMathBits", "Feature", "FloatControls", "FloatMode", "FloatModes", "FloatWidth", "Helper",
-    "Helpers", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType", "Load", "Loop",
-    "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion", "MatrixConvert",
-    "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad", "MatrixLoadTensor",
-    "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore", "MatrixStoreTensor",
-    "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge", "MulAddOperand", "OpaqueMatrix",
-    "Operand", "Order", "Output", "Parameter", "PerElement", "Pointer", "PointerInstruction", "PointerSelect",
-    "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode", "Return", "Robustness", "Scalar",
-    "ScalarType", "Scope", "Setter", "SizeBy", "SpecBool", "SpecClampMode", "SpecInt", "SpecInterpretation",
-    "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store", "StridedInstruction", "Switch",
-    "SwitchMerge", "Table", "TensorInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
-    "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice", "TensorView",
-    "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride", "Through", "TrainingInstruction", "Use",
-    "VectorArithmetic", "VectorAtomicAdd", "VectorBitcast", "VectorConstant", "VectorConstruct", "VectorConversion",
-    "VectorConvert", "VectorExtract", "VectorInsert", "VectorInstruction", "VectorLoad", "VectorMatrixMul",
-    "VectorNull", "VectorOperation", "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "VectorShape",
-    "VectorStore", "VectorTimesScalar", "VectorType", "ViewInstruction", "ViewType", "Walk", "WorkgroupShape",
-    "base_of", "beside", "block_alignment", "block_offsets", "body_of", "branches_of", "buffers_of", "component_of",
-    "constant_of", "constness_of", "decode", "dumps_case", "dynamic_words", "dynamics", "encode", "exits_of",
-    "factors_of", "guard_pattern", "helpers_of", "initial_bits", "initial_memory", "integers_of", "interpretation_of",
-    "layout_of", "load_case", "loads_case", "memory_of", "modulus_of", "mul_add_types", "number_of", "outputs_of",
-    "parameters_of", "pointers_of", "references", "renamed", "resolve", "returns_of", "scalars_of", "tables_of",
-    "types_of", "with_helpers", "written",
+    "CopyPath", "Counter", "Data", "Decode", "DecodeVector", "Default", "Dispatch", "Else", "EndIf", "EndLoop",
+    "EndSwitch", "Exit", "Extra", "FastMath", "FastMathBits", "Feature", "FloatControls", "FloatMode", "FloatModes",
+    "FloatWidth", "Helper", "Helpers", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType",
+    "Load", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion",
+    "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad",
+    "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore",
+    "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge",
+    "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "Output", "Parameter", "PerElement", "Pointer",
+    "PointerInstruction", "PointerSelect", "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode",
+    "Return", "Robustness", "Scalar", "ScalarType", "Scope", "Setter", "SpecBool", "SpecClampMode", "SpecInt",
+    "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store",
+    "StridedInstruction", "Switch", "SwitchMerge", "Table", "TensorInstruction", "TensorLayout",
+    "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride",
+    "TensorLayoutSlice", "TensorView", "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride",
+    "TrainingInstruction", "Use", "VectorArithmetic", "VectorAtomicAdd", "VectorBitcast", "VectorConstant",
+    "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract", "VectorInsert", "VectorInstruction",
+    "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation", "VectorOuterProductAccumulate",
+    "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar", "VectorType", "ViewInstruction",
+    "ViewType", "Walk", "WorkgroupShape", "WorkgroupSizeMode", "base_of", "beside", "block_alignment", "block_offsets",
+    "body_of", "branches_of", "buffers_of", "case_dynamic_operands", "component_of", "constant_of", "constness_of",
+    "decode", "dumps_case", "dynamic_words", "encode", "exits_of", "factors_of", "guard_pattern", "helpers_of",
+    "initial_bits", "initial_memory", "integers_of", "interpretation_of", "layout_of", "load_case", "loads_case",
+    "memory_of", "modulus_of", "mul_add_types", "number_of", "outputs_of", "parameters_of", "pointers_of", "references",
+    "renamed", "resolve", "returns_of", "scalars_of", "tables_of", "types_of", "with_helpers", "written",
 ]  # fmt: skip

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cts.model.component import ComponentType
 from cts.model.feature import Feature
-from cts.model.instruction import Accumulation, Found
+from cts.model.instruction import Accumulation, TypingResult
 from cts.model.operand import Operand, SpecInt
 from cts.model.types import Problem
 from cts.model.vectors import VectorInstructionBase
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class AtomicScope(enum.Enum):
@@ -51,7 +51,7 @@ class VectorAtomicAdd(VectorInstructionBase, Accumulation, frozen=True):
     def features(self) -> frozenset[Feature]:
         return self.needs | ({Feature.DEVICE_SCOPE} if self.scope is AtomicScope.Device else frozenset())
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-040: atomic instructions take a pointer to a number of the type that they add."""
         shape, buffer = operands.vector(self.vector), operands.buffers.get(self.buffer)
         component = shape.component

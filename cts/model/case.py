@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 Count = Annotated[int, Meta(ge=1, le=1024)]
 
 
-class SizeBy(enum.Enum):
+class WorkgroupSizeMode(enum.Enum):
     """How a module gives the size of its workgroups (VK-027b, VK-044)."""
 
     #: The execution mode of literals.
@@ -40,12 +40,12 @@ class SizeBy(enum.Enum):
     @property
     def by_mode_of_ids(self) -> bool:
         """Whether the module has the execution mode LocalSizeId."""
-        return self in (SizeBy.LocalSizeId, SizeBy.SpecLocalSizeId)
+        return self in (WorkgroupSizeMode.LocalSizeId, WorkgroupSizeMode.SpecLocalSizeId)
 
     @property
     def specialized(self) -> bool:
         """Whether the size is given by specialization constants."""
-        return self in (SizeBy.SpecLocalSizeId, SizeBy.SpecWorkgroupSize)
+        return self in (WorkgroupSizeMode.SpecLocalSizeId, WorkgroupSizeMode.SpecWorkgroupSize)
 
 
 class Robustness(enum.Enum):
@@ -85,7 +85,7 @@ class Dispatch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     subgroup_size: Annotated[int, Meta(ge=1, le=128)] | None = None
     invocations: Annotated[int, Meta(ge=1, le=1024)] | None = None
     shape: WorkgroupShape = WorkgroupShape()
-    size_by: SizeBy = SizeBy.LocalSize
+    size_by: WorkgroupSizeMode = WorkgroupSizeMode.LocalSize
     times: Annotated[int, Meta(ge=1, le=4)] = 1
 
     def local_size(self, subgroup_size: int) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from cts.model.operand import Int32, Operand, Scope, StorageClass
 from cts.model.types import Problem
 
 if TYPE_CHECKING:
-    from cts.model.names import Names
+    from cts.model.names import TypeEnvironment
 
 
 class Carry(Part, frozen=True):
@@ -68,7 +68,7 @@ class Loop(BlockStart, frozen=True):
     def ending(self) -> EndLoop:
         return EndLoop(self.defines)
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         for n, carry in enumerate(self.carry):
             yield from names.refer(f"carry[{n}].init", carry.init, names.carried(carry.init))
             yield from names.define(carry.id, names.types.get(carry.init))
@@ -83,7 +83,7 @@ class EndLoop(BlockEnd, frozen=True):
     effects = ("KM-019", "TA-071")
     next: tuple[str, ...] = ()
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         loop = names.open[-1] if names.open else None
         if not isinstance(loop, Loop):
             yield Problem("", "EndLoop without a Loop to end", "one EndLoop for each Loop")
@@ -107,7 +107,7 @@ class Exit(Instruction, frozen=True):
     condition: Operand
     next: tuple[str, ...] = ()
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         kind = type(self).__name__
         loop = names.open[-1] if names.open else None
         if not isinstance(loop, Loop):
@@ -143,7 +143,7 @@ class Return(Instruction, frozen=True):
     effects = ("KM-019", "TA-071")
     condition: Operand
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         shared = [name for name, b in names.case.buffers.items() if b.storage is StorageClass.Workgroup]
         if shared:
             what = f"Return, and {shared[0]!r} is in Workgroup memory, which all of a workgroup copy at the end"
@@ -173,7 +173,7 @@ class If(BlockStart, frozen=True):
     def ending(self) -> EndIf:
         return EndIf()
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         names.earlier_branches.append([])
         names.enter(self)
         yield from ()
@@ -186,7 +186,7 @@ class Else(Instruction, frozen=True):
     facts = ("KM-011",)
     effects = ("KM-019", "TA-071")
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         if not names.open or not isinstance(names.open[-1], If):
             yield Problem("", "Else without an If", "Else between If and EndIf, once")
             return
@@ -207,7 +207,7 @@ class EndIf(BlockEnd, frozen=True):
     def defines(self) -> tuple[str, ...]:
         return tuple(m.id for m in self.merge)
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         opened = names.open[-1] if names.open else None
         if not isinstance(opened, (If, Else)):
             yield Problem("", "EndIf without an If to end", "one EndIf for each If")
@@ -238,7 +238,7 @@ class Switch(BlockStart, frozen=True):
     def ending(self) -> EndSwitch:
         return EndSwitch()
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         names.earlier_branches.append([])
         names.literals.append({})
         names.enter(self)
@@ -252,7 +252,7 @@ class BranchStart(Instruction, frozen=True):
     facts = ("KM-023",)
     effects = ("KM-019", "TA-071")
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         kind = type(self).__name__
         opened = names.open[-1] if names.open else None
         if not isinstance(opened, (Switch, Branch)):
@@ -273,7 +273,7 @@ class Branch(BranchStart, frozen=True):
 
     literals: tuple[Int32, ...]
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         if not self.literals:
             yield Problem("literals", "no literal", "at least one value of the selector")
         if names.open and isinstance(names.open[-1], (Switch, Branch)):
@@ -305,7 +305,7 @@ class EndSwitch(BlockEnd, frozen=True):
     def defines(self) -> tuple[str, ...]:
         return tuple(m.id for m in self.merge)
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         opened = names.open[-1] if names.open else None
         if not isinstance(opened, (Switch, BranchStart)):
             yield Problem("", "EndSwitch without a Switch to end", "one EndSwitch for each Switch")
@@ -358,7 +358,7 @@ class ControlBarrier(Instruction, frozen=True):
 
     scope: Scope = Scope.Workgroup
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         if self.scope is Scope.Subgroup and names.case.dispatch.invocations is not None:
             yield Problem("scope", "a barrier of the subgroup in a program of invocations", "scope Workgroup")
         if any(isinstance(block, (If, Else, Switch, BranchStart)) for block in names.open):

@@ -10,7 +10,7 @@ import msgspec
 
 from cts.model.case import Case
 from cts.model.component import ComponentType, encode
-from cts.model.delivery import component_of
+from cts.model.dynamic_operands import component_of
 from cts.model.instruction import Instruction
 from cts.model.operand import SpecNumber, number_of
 from cts.model.plain import plain

@@ -15,10 +15,10 @@ from cts.model.feature import Feature
 from cts.model.types import LayoutType, MatrixShape, MatrixType, PointerType, Problem, ScalarType, VectorType, ViewType
 
 if TYPE_CHECKING:
-    from cts.model.names import Names, Operands
+    from cts.model.names import TypeEnvironment, TypingContext
 
 #: The problems of an instruction and, last, the type of its result where it has one.
-Found: TypeAlias = Iterator[Problem | MatrixType | VectorType | ScalarType]
+TypingResult: TypeAlias = Iterator[Problem | MatrixType | VectorType | ScalarType]
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -84,7 +84,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         name: str | None = getattr(self, "id", None)
         return () if name is None else (name,)
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         """The problems of its references, types and operand counts; adds its result, if it has one, to the names.
 
         Here: an instruction that makes a matrix of matrices, whose type follows from theirs.
@@ -99,7 +99,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         if sound:
             yield from names.conclude(self)
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """The problems of the instruction where its references are sound, and the type of its result.
 
         Rules about values are `cts.reference.validity`'s.
@@ -115,7 +115,7 @@ class Setter(Instruction, frozen=True):
     id: str
     of: str
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         """TA-022: fields of several operands have one for each dimension."""
         source = names.types.get(self.of)
         yield from names.refer("of", self.of, self.sets)
@@ -180,7 +180,7 @@ class BlockStart(Instruction, frozen=True):
 
     @property
     def ending(self) -> BlockEnd:
-        """The end of such a block that brings no result out of it, or none but those that came in."""
+        """The end of such a block that carries no result out, or only the results that were carried in."""
         raise NotImplementedError
 
 

@@ -33,7 +33,7 @@ from cts.model.vector_products import VectorProductInstruction
 from cts.model.vectors import VectorCompositeInstruction
 
 if TYPE_CHECKING:
-    from cts.model.names import Names
+    from cts.model.names import TypeEnvironment
 
 
 class TensorLayout(Instruction, frozen=True):
@@ -54,7 +54,7 @@ class TensorLayout(Instruction, frozen=True):
         repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
         return (*super().exercised, *by_clamp, *(("TA-087",) if repeats else ()))
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         """TA-010."""
         dim, clamp = constant_of(self.dim), constant_of(self.clamp)
         assert isinstance(dim, int) and isinstance(clamp, ClampMode)
@@ -134,7 +134,7 @@ class TensorView(Instruction, frozen=True):
         by_permutation = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
         return (*super().exercised, *by_permutation, *(("TA-080",) if ordered else ()))
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         """TA-011."""
         dim, has = constant_of(self.dim), constant_of(self.has_dimensions)
         permutation = tuple(constant_of(p) for p in self.permutation)

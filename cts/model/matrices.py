@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from cts.model.component import ComponentType, encode
 from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
-from cts.model.instruction import Computation, Constant, Found, Instruction, Product
+from cts.model.instruction import Computation, Constant, Instruction, Product, TypingResult
 from cts.model.operand import ComponentValue, Scope, Use, number_of
 from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class MulAddOperand(enum.Enum):
@@ -48,7 +48,7 @@ _UNARY = (Arithmetic.SNegate, Arithmetic.FNegate)
 FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
 
 
-class Through(enum.Enum):
+class CopyPath(enum.Enum):
     """The ways of a matrix that change nothing: what a `MatrixCopy` passes it through."""
 
     CopyObject = "CopyObject"
@@ -85,7 +85,7 @@ class MatrixConstant(Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield from represents("value", self.type.component, self.value)
         yield self.type
 
@@ -98,7 +98,7 @@ class MatrixNull(Constant, frozen=True):
     id: str
     type: MatrixType
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield self.type
 
 
@@ -118,7 +118,7 @@ class MatrixMulAdd(Product, frozen=True):
     def addends(self) -> tuple[str, ...]:
         return (self.c,)
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """KM-014, VK-022."""
         a, b, c = operands.matrix(self.a), operands.matrix(self.b), operands.matrix(self.c)
         for field, shape, use in (("a", a, Use.A), ("b", b, Use.B), ("c", c, Use.Accumulator)):
@@ -175,7 +175,7 @@ class MatrixArithmetic(Computation, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """KM-017, NU-034."""
         a = operands.matrix(self.a)
         if (self.b is None) != (self.operation in _UNARY):
@@ -200,7 +200,7 @@ class MatrixTimesScalar(Computation, frozen=True):
     scalar: ComponentValue
     fast_math: FastMathBits | None = None
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.matrix(self.matrix)
         yield from _computes("matrix", source.component, source.component.is_float)
         yield from represents("scalar", source.component, self.scalar)
@@ -233,31 +233,31 @@ class MatrixCopy(Instruction, frozen=True):
     facts = ("KM-011",)
     id: str
     matrix: str
-    through: Through
+    through: CopyPath
     component: int = 0
 
     @property
     def spirv(self) -> str:
         return {
-            Through.CopyObject: "OpCopyObject",
-            Through.Function: "OpFunctionCall",
-            Through.Component: "OpCompositeInsert",
-            Through.CopyLogical: "OpCompositeExtract",
+            CopyPath.CopyObject: "OpCopyObject",
+            CopyPath.Function: "OpFunctionCall",
+            CopyPath.Component: "OpCompositeInsert",
+            CopyPath.CopyLogical: "OpCompositeExtract",
         }.get(self.through, "OpLoad")
 
     @property
     def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, *(("KM-015",) if self.through is Through.Component else ()))
+        return (*super().exercised, *(("KM-015",) if self.through is CopyPath.Component else ()))
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """KM-015: each invocation has the same number of components, at least so many that all have all elements."""
         matrix = operands.matrix(self.matrix)
-        of_subgroup = self.through is Through.Component and matrix.scope is Scope.Subgroup
+        of_subgroup = self.through is CopyPath.Component and matrix.scope is Scope.Subgroup
         least = sure_components(matrix.rows * matrix.cols) if of_subgroup else 1
         if not 0 <= self.component < least:
             shape = f"{matrix.rows}x{matrix.cols}"
             what = f"component {self.component}, where invocations may hold {least} of a {shape} matrix"
-            right = f"0 to {least - 1}" if self.through is Through.Component else "0, or `through: Component`"
+            right = f"0 to {least - 1}" if self.through is CopyPath.Component else "0, or `through: Component`"
             yield Problem("component", what, right, "KM-015")
         yield matrix.declared
 

@@ -9,13 +9,13 @@ from msgspec import structs
 
 from cts.model.feature import Feature
 from cts.model.functions import Combine, Component, PerElement, integers_of, pointers_of, scalars_of
-from cts.model.instruction import Computation, Found
+from cts.model.instruction import Computation, TypingResult
 from cts.model.matrices import represents
 from cts.model.operand import ComponentValue, Operand, SpecInt, StorageClass, Use, constant_of
 from cts.model.types import PointerType, Problem
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class ReduceMode(enum.Enum):
@@ -40,7 +40,7 @@ class MatrixReduce(Computation, frozen=True):
     rows: int | SpecInt | None = None
     cols: int | SpecInt | None = None
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CM-004, CM-020, CM-021."""
         source = operands.matrix(self.matrix)
         yield from operands.function("combine", self.combine, Combine, source.component)
@@ -103,7 +103,7 @@ class MatrixPerElement(Computation, frozen=True):
     pointers: tuple[str, ...] = ()
     integers: tuple[Operand, ...] = ()
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CM-030."""
         source = operands.matrix(self.matrix)
         yield from operands.function("function", self.function, PerElement, source.component)
@@ -129,7 +129,7 @@ class MatrixPerElement(Computation, frozen=True):
             yield from self._pointers(operands, function)
         yield source.declared
 
-    def _pointers(self, operands: Operands, function: PerElement) -> Found:
+    def _pointers(self, operands: TypingContext, function: PerElement) -> TypingResult:
         wanted = pointers_of(function)
         if len(wanted) != len(self.pointers):
             yield Problem("pointers", f"{len(self.pointers)} pointers", f"{len(wanted)}, as the function has", "CM-036")
@@ -179,7 +179,7 @@ class MatrixComponents(Computation, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("MX-004",) if self.coordinates else ()))
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.matrix(self.matrix)
         kind = PerElement if self.coordinates else Component
         yield from operands.function("function", self.function, kind, source.component)

@@ -11,12 +11,12 @@ from msgspec import structs
 from cts.model.component import ComponentType
 from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
-from cts.model.instruction import Found, Instruction
+from cts.model.instruction import Instruction, TypingResult
 from cts.model.operand import Use
 from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class Conversion(enum.Enum):
@@ -90,7 +90,7 @@ class MatrixConvert(Instruction, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """KM-018, CM-050, NU-033."""
         source = operands.matrix(self.matrix)
         from_float = self.operation in (Conversion.FConvert, Conversion.ConvertFToS, Conversion.ConvertFToU)
@@ -126,7 +126,7 @@ class MatrixBitcast(Instruction, frozen=True):
     matrix: str
     component: ComponentType
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.matrix(self.matrix)
         same = source.component.size == self.component.size and source.component is not self.component
         if source.component.is_float or self.component.is_float or not same:
@@ -154,7 +154,7 @@ class MatrixConvertUse(Instruction, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *_exercised(self.use, transpose=self.transpose))
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.matrix(self.matrix)
         yield from _used(source, self.use, transpose=self.transpose, rule="CM-051")
         yield _declared(source, source.component, self.use, transpose=self.transpose)
@@ -170,7 +170,7 @@ class MatrixTranspose(Instruction, frozen=True):
     id: str
     matrix: str
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.matrix(self.matrix)
         if source.use is not Use.Accumulator:
             yield Problem("matrix", f"a matrix of Use {source.use.value}", "an Accumulator", "CM-052")

@@ -12,7 +12,7 @@ from cts.model.operand import Operand, Order, StorageClass
 from cts.model.types import LayoutType, MatrixShape, MatrixType, PointerType, Problem
 
 if TYPE_CHECKING:
-    from cts.model.names import Names
+    from cts.model.names import TypeEnvironment
 
 
 class MatrixLoadTensor(Load, frozen=True):
@@ -49,13 +49,13 @@ class MatrixLoadTensor(Load, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, "TA-031" if self.view is None else "TA-033")
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         yield from names.refer("object", self.object, MatrixShape)
         yield from names.memory(self.buffer, self.layout, self.view)
         yield from self._decodes(names)
         yield from names.define(self.id, names.types.get(self.object))
 
-    def _decodes(self, names: Names) -> Iterator[Problem]:
+    def _decodes(self, names: TypeEnvironment) -> Iterator[Problem]:
         """DV-010, DV-011."""
         layout, shape = names.types.get(self.layout), names.types.get(self.object)
         kinds: tuple[tuple[str, str | None, type[Decode] | type[DecodeVector]], ...] = (
@@ -107,7 +107,7 @@ class MatrixStoreTensor(Store, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, "TA-031" if self.view is None else "TA-033")
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         yield from names.refer("matrix", self.matrix, MatrixShape)
         yield from names.memory(self.buffer, self.layout, self.view)
 
@@ -129,7 +129,7 @@ class MatrixLoad(Load, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         yield from names.memory(self.buffer)
         yield from names.define_matrix(self.id, self.type)
 
@@ -154,7 +154,7 @@ class MatrixStore(Store, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         yield from names.refer("matrix", self.matrix, MatrixShape)
         yield from names.memory(self.buffer)
 
@@ -171,7 +171,7 @@ class Pointer(Instruction, frozen=True):
     buffer: str
     offset: Operand = 0
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         if self.buffer in names.case.buffers:
             yield from names.define(self.id, PointerType(self.buffer))
         else:
@@ -190,7 +190,7 @@ class PointerSelect(Instruction, frozen=True):
     a: str
     b: str
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         yield from names.refer("a", self.a, PointerType)
         yield from names.refer("b", self.b, PointerType)
         a, b = names.types.get(self.a), names.types.get(self.b)

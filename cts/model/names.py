@@ -36,7 +36,7 @@ MAX_MATRIX_DIMENSION = 4096
 MAX_VECTOR_LENGTH = 4096
 
 
-class Operands:
+class TypingContext:
     """What a typing rule may ask about results by id, and about functions, opaque matrices and buffers of the case."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Operands:
             yield Problem(field, f"{name!r} is of type {function.type.value}", f"a function of type {component.value}")
 
 
-class Names:
+class TypeEnvironment:
     """The results before an instruction, each with its type, and where they are visible."""
 
     def __init__(self, case: Case) -> None:
@@ -114,7 +114,7 @@ class Names:
             noun = _NOUNS[kind]
             yield Problem(field, f"{name!r} is not a {noun}", f"the id of a {noun}")
         elif not (within and name in within) and not any(name in block for block in self._visible):
-            right = "an id of this block or one around it; Carry and Merge bring matrices out"
+            right = "an id of this block or one around it; Carry and Merge carry matrices out"
             yield Problem(field, f"{name!r} is not visible here: it is defined in another block", right)
 
     def alike(self, field: str, name: str, other: str, within: set[str] | None = None) -> Iterator[Problem]:
@@ -140,7 +140,7 @@ class Names:
 
     def conclude(self, instruction: Instruction) -> Iterator[Problem]:
         """Ask the typing rule of an instruction whose references are sound, and add the result it gives."""
-        operands = Operands(self.types, self.case.functions, self.case.opaque, self.case.buffers)
+        operands = TypingContext(self.types, self.case.functions, self.case.opaque, self.case.buffers)
         for outcome in instruction.typed(operands):
             match outcome:
                 case Problem():

@@ -15,7 +15,7 @@ from cts.model.float_modes import FastMathBits, default_problems, fast_math_prob
 from cts.model.functions import BodyBuffer, Decode, DecodeVector, Helper, block_offsets, body_of, outputs_of, tables_of
 from cts.model.instruction import Instruction, references
 from cts.model.instructions import MatrixInstruction
-from cts.model.names import Names, nearest
+from cts.model.names import TypeEnvironment, nearest
 from cts.model.opaque import OpaqueMatrix
 from cts.model.operand import Scalar, StorageClass, factors_of
 from cts.model.types import MatrixShape, PointerType, Problem, ResultType, VectorShape
@@ -57,7 +57,7 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     problems += _dispatch_problems(case)
     problems += float_mode_problems(case.float_modes, case.float_controls)
     problems += default_problems(case.fast_math, case.float_controls)
-    names = Names(case)
+    names = TypeEnvironment(case)
     for i, instruction in enumerate(case.program):
         own = [*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names)]
         own += _fast_math_problems(instruction, names)
@@ -224,7 +224,7 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             yield Problem(f"{path}.body", e.what, e.remedy)
 
 
-def _fast_math_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:
+def _fast_math_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
     """A decoration that says something else than the module does, or of an operation on integers."""
     bits: FastMathBits | None = getattr(instruction, "fast_math", None)
     if bits is None:
@@ -236,7 +236,7 @@ def _fast_math_problems(instruction: Instruction, names: Names) -> Iterator[Prob
         yield Problem("fast_math", f"fast math of {components[0].value}", "no `fast_math`", "NU-048")
 
 
-def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:
+def _place_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
     """An instruction of a Switch that is in none of its branches."""
     outside = bool(names.open) and isinstance(names.open[-1], Switch)
     if outside and not isinstance(instruction, (BranchStart, EndSwitch)):
@@ -244,7 +244,7 @@ def _place_problems(instruction: Instruction, names: Names) -> Iterator[Problem]
         yield Problem("", what, "a Branch or Default first: a Switch has instructions in its branches alone")
 
 
-def _table_problems(names: Names) -> Iterator[Problem]:
+def _table_problems(names: TypeEnvironment) -> Iterator[Problem]:
     """Buffers that callbacks read and write: of scalars of the type that is declared (CM-032, CM-035)."""
     case = names.case
     for function_name, function in case.functions.items():
@@ -262,7 +262,7 @@ def _table_problems(names: Names) -> Iterator[Problem]:
                     yield Problem(f"{path}.type", what, f"a buffer of scalars of type {one.type.value}", fact)
 
 
-def _factor_problems(instruction: Instruction, names: Names) -> Iterator[Problem]:
+def _factor_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
     """Operands that ask for the index of a loop which is not there."""
     loops = sum(isinstance(o, Loop) for o in names.open)
     alone = names.case.dispatch.invocations is not None

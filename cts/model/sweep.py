@@ -17,7 +17,7 @@ from cts.memory import GUARD_BYTES, guard_pattern
 from cts.model.buffer import Data, initial_bits
 from cts.model.case import Case
 from cts.model.component import Bits
-from cts.model.delivery import dynamics
+from cts.model.dynamic_operands import case_dynamic_operands
 from cts.model.instructions import AnyInstruction
 from cts.model.operand import Scalar, SpecNumber
 from cts.model.resolve import written
@@ -77,7 +77,8 @@ class Windows:
 class Sweep:
     """A template under n parameter sets.
 
-    `sets` are their words, (n, k) uint32, one for each operand of `cts.model.dynamics(template)`, in that order.
+    `sets` are their words, (n, k) uint32: one for each operand of `cts.model.case_dynamic_operands(template)`, in that
+    order.
     `data` gives buffers of the template other contents under each set, (n, bytes of the buffer) uint8. A buffer that
     the template writes, or that has such data, is divided into windows, one for each set; the others are shared.
     """
@@ -87,7 +88,7 @@ class Sweep:
     data: Mapping[str, Bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        asked = sum(1 for _ in dynamics(self.template))
+        asked = sum(1 for _ in case_dynamic_operands(self.template))
         if self.sets.ndim != 2 or self.sets.shape[1] != asked or self.sets.dtype != np.uint32:
             raise ValueError(f"sets are {self.sets.dtype}{self.sets.shape}; the template asks for uint32 (n, {asked})")
 
@@ -134,7 +135,7 @@ class Sweep:
         """One set as a case of its own, whose swept operands are delivered as `constness` says."""
         case = self.template
         program = list(case.program)
-        for (i, path, operand), word in zip(dynamics(case), self.sets[index].tolist(), strict=True):
+        for (i, path, operand), word in zip(case_dynamic_operands(case), self.sets[index].tolist(), strict=True):
             program[i] = _with(program[i], path, _delivered(operand, word, constness))
         buffers = dict(case.buffers)
         for name, rows in self.data.items():

@@ -10,14 +10,14 @@ from msgspec import structs
 
 from cts.model.component import ComponentType
 from cts.model.float_modes import FastMathBits
-from cts.model.instruction import Computation, Found
+from cts.model.instruction import Computation, TypingResult
 from cts.model.matrices import represents
 from cts.model.operand import ComponentValue
 from cts.model.types import Problem
 from cts.model.vectors import VectorInstructionBase
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class VectorOperation(enum.Enum):
@@ -116,7 +116,7 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     def spirv(self) -> str:
         return f"OpExtInst {self.operation.value}" if self.operation in EXTENDED else f"Op{self.operation.value}"
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-012."""
         a, count = operands.vector(self.a), operand_count(self.operation)
         given = [n for n in (self.a, self.b, self.c) if n is not None]
@@ -155,7 +155,7 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     value: ComponentValue | None = None
     fast_math: FastMathBits | None = None
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         component = operands.vector(self.vector).component
         yield from _computes("vector", component, True)
         if (self.scalar is None) == (self.value is None):
@@ -182,7 +182,7 @@ class VectorConvert(VectorInstructionBase, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-012."""
         source = operands.vector(self.vector)
         name = self.operation.value
@@ -216,7 +216,7 @@ class VectorBitcast(VectorInstructionBase, frozen=True):
     vector: str
     component: ComponentType
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         source = operands.vector(self.vector)
         if source.component.size != self.component.size or source.component is self.component:
             what = f"{source.component.value} as {self.component.value}"

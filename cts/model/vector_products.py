@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from cts.model.component import ComponentType
 from cts.model.feature import Feature
-from cts.model.instruction import Accumulation, Found, Product
+from cts.model.instruction import Accumulation, Product, TypingResult
 from cts.model.matrices import MulAddOperand
 from cts.model.operand import Operand, SpecBool, SpecInt, constant_of
 from cts.model.types import Problem, VectorType
 from cts.model.vectors import COOPERATIVE_VECTOR, VectorInstructionBase
 
 if TYPE_CHECKING:
-    from cts.model.names import Operands
+    from cts.model.names import TypingContext
 
 
 class Interpretation(enum.Enum):
@@ -134,7 +134,7 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
     def spirv(self) -> str:
         return f"OpCooperativeVectorMatrixMul{'Add' if self.bias is not None else ''}NV"
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-016, CV-018."""
         source, m, k = operands.vector(self.input), constant_of(self.m), constant_of(self.k)
         assert isinstance(m, int) and isinstance(k, int)
@@ -175,7 +175,7 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
         yield self.type
 
 
-def _is_opaque(field: str, name: str, layout: MatrixLayout, operands: Operands) -> Iterator[Problem]:
+def _is_opaque(field: str, name: str, layout: MatrixLayout, operands: TypingContext) -> Iterator[Problem]:
     """An optimal layout goes with an opaque matrix of that layout, others with a buffer."""
     matrix = operands.opaque.get(name)
     if layout.optimal and matrix is None:
@@ -205,7 +205,7 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     offset: Operand = 0
     stride: Operand = 0
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-020, CV-037."""
         a, b = operands.vector(self.a), operands.vector(self.b)
         if a.component is not b.component or a.component is not ComponentType.float16:
@@ -236,7 +236,7 @@ class VectorReduceSumAccumulate(VectorInstructionBase, Accumulation, frozen=True
     buffer: str
     offset: Operand = 0
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-037."""
         component = operands.vector(self.vector).component
         if not component.is_ieee:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.model.buffer import Buffer
 from cts.model.feature import Feature
-from cts.model.instruction import Constant, Found, Instruction, Load, Store
+from cts.model.instruction import Constant, Instruction, Load, Store, TypingResult
 from cts.model.matrices import represents
 from cts.model.operand import ComponentValue, Operand, SpecInt, StorageClass, constant_of
 from cts.model.types import Problem, ScalarType, VectorShape, VectorType
 
 if TYPE_CHECKING:
-    from cts.model.names import Names, Operands
+    from cts.model.names import TypeEnvironment, TypingContext
 
 
 #: What every vector instruction needs, and what one that trains does.
@@ -25,7 +25,7 @@ class VectorInstructionBase(Instruction, frozen=True):
 
     needs = COOPERATIVE_VECTOR
 
-    def check(self, names: Names) -> Iterator[Problem]:
+    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
         """What it refers to, then what follows from that."""
         problems = [*self._references(names)]
         yield from problems
@@ -41,7 +41,7 @@ class VectorInstructionBase(Instruction, frozen=True):
         if not problems:
             yield from names.conclude(self)
 
-    def _references(self, names: Names) -> Iterator[Problem]:
+    def _references(self, names: TypeEnvironment) -> Iterator[Problem]:
         for field in self.refers:
             value = getattr(self, field)
             for name in value if isinstance(value, tuple) else (value,):
@@ -84,7 +84,7 @@ class VectorConstant(VectorInstructionBase, Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-011, KM-021."""
         if (self.value is None) == (self.values is None):
             given = "nothing" if self.value is None else "value and values"
@@ -114,7 +114,7 @@ class VectorNull(VectorInstructionBase, Constant, frozen=True):
     id: str
     type: VectorType
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-011."""
         yield self.type
 
@@ -131,7 +131,7 @@ class VectorLoad(VectorInstructionBase, Load, frozen=True):
     buffer: str
     offset: Operand = 0
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield self.type
 
 
@@ -150,7 +150,7 @@ class VectorStore(VectorInstructionBase, Store, frozen=True):
     def stored(self) -> str:
         return self.vector
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield from ()
 
 
@@ -164,7 +164,7 @@ class VectorConstruct(VectorInstructionBase, frozen=True):
     type: VectorType
     parts: tuple[str, ...]
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         """CV-011."""
         length = 0
         for n, name in enumerate(self.parts):
@@ -196,7 +196,7 @@ class VectorExtract(VectorInstructionBase, frozen=True):
     vector: str
     index: Operand
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield ScalarType(operands.vector(self.vector).component)
 
 
@@ -214,7 +214,7 @@ class VectorInsert(VectorInstructionBase, frozen=True):
     scalar: str
     index: Operand
 
-    def typed(self, operands: Operands) -> Found:
+    def typed(self, operands: TypingContext) -> TypingResult:
         yield from operands.is_scalar("scalar", self.scalar, operands.vector(self.vector).component)
         yield operands.vector(self.vector).declared
 

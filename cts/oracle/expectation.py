@@ -205,7 +205,7 @@ class SeenTensor:
 
 
 @dataclass(frozen=True)
-class Reached:
+class AccessMap:
     """Where the elements of a load or store access memory, in the last iteration of loops around it.
 
     `byte` is the offset in the contents of `buffer`, int64, and `status` a `Reach`, uint8; both are
@@ -287,6 +287,6 @@ class Oracle(Protocol):
         """
         ...
 
-    def reached(self, case: Case, instruction: int) -> Reached | None:
+    def reached(self, case: Case, instruction: int) -> AccessMap | None:
         """Where a load or store accesses memory; None for other instructions, and where none is taken."""
         ...

@@ -14,13 +14,13 @@ from cts.oracle.trace import TraceStep
 from cts.pictures import memory as memories
 from cts.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, hues, names, short
 from cts.pictures.memory import NONE, Memory
-from cts.pictures.work import Work, distinct, matrix_grid, memory_data
+from cts.pictures.work import PictureInputs, distinct, matrix_grid, memory_data
 
 #: Trace steps that are looked at to find what elements are made of.
 MOST_STEPS = 4096
 
 
-def combined(work: Work) -> Scene:
+def combined(work: PictureInputs) -> Scene:
     """An instruction on matrices: which elements of the operands an element is made of."""
     name = work.result
     assert name is not None
@@ -39,7 +39,7 @@ def combined(work: Work) -> Scene:
     return work.scene(said, said, *grids, *results_of(work, expected, result_hue, wrong, source))
 
 
-def multiplied(work: Work, memory: Memory) -> Scene:
+def multiplied(work: PictureInputs, memory: Memory) -> Scene:
     """A product with a matrix in memory: which cell of memory each row of the matrix has."""
     reached, name = work.reached, work.result
     assert reached is not None and name is not None and memory.bits is not None
@@ -81,13 +81,13 @@ def multiplied(work: Work, memory: Memory) -> Scene:
     return work.scene(said, said, source, *operands, *results_of(work, expected, hues(columns, columns >= 0), wrong))
 
 
-def operands_of(work: Work) -> list[str]:
+def operands_of(work: PictureInputs) -> list[str]:
     """The matrices and vectors that the instruction takes."""
     named = dict.fromkeys(references(work.instruction))
     return [n for n in named if n in work.expectation.matrices and n != work.result]
 
 
-def operand_grid(work: Work, name: str, hue: Ints, focus: Mask | None) -> Grid:
+def operand_grid(work: PictureInputs, name: str, hue: Ints, focus: Mask | None) -> Grid:
     """An operand, with the elements that take part framed."""
     bits = work.bits(name)
     mark = None if focus is None else np.where(focus, Mark.FOCUS, Mark.NONE).astype(np.int64)
@@ -99,7 +99,7 @@ def operand_grid(work: Work, name: str, hue: Ints, focus: Mask | None) -> Grid:
     return matrix_grid(work, "operand", f"operand {name}", bits, hue, mark=mark, title_of=title_of, component=component)
 
 
-def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask, source: str | None = None) -> list[Grid]:
+def results_of(work: PictureInputs, expected: Any, hue: Ints, wrong: Mask, source: str | None = None) -> list[Grid]:
     """The result as it must be and, where a driver is looked at, as that has it.
 
     `source` is the only operand of what goes element by element, such as a conversion: titles have its values, too.
@@ -139,7 +139,7 @@ def results_of(work: Work, expected: Any, hue: Ints, wrong: Mask, source: str | 
 
 
 def _taking_part(
-    work: Work, operand: str, steps: tuple[TraceStep, ...], shape: tuple[int, ...], at: tuple[int, int]
+    work: PictureInputs, operand: str, steps: tuple[TraceStep, ...], shape: tuple[int, ...], at: tuple[int, int]
 ) -> Mask:
     """The elements of an operand that the steps of an element name; of equal shape and without names, the same one."""
     mask = np.zeros(work.bits(operand).shape, bool)
@@ -151,7 +151,7 @@ def _taking_part(
     return mask
 
 
-def _named(work: Work, operand: str, steps: tuple[TraceStep, ...]) -> list[tuple[int, int]]:
+def _named(work: PictureInputs, operand: str, steps: tuple[TraceStep, ...]) -> list[tuple[int, int]]:
     found = []
     rows, cols = work.bits(operand).shape
     for step in steps:
@@ -168,7 +168,7 @@ def _named(work: Work, operand: str, steps: tuple[TraceStep, ...]) -> list[tuple
     return found
 
 
-def _origins(work: Work, operands: list[str], shape: tuple[int, ...]) -> tuple[Ints, dict[str, Ints]]:
+def _origins(work: PictureInputs, operands: list[str], shape: tuple[int, ...]) -> tuple[Ints, dict[str, Ints]]:
     """Colours of the result's elements, and of the operands' elements which those are made of, by the trace.
 
     Elements that are made of the same ones have one colour. Of products, the result and what its rows are made of.

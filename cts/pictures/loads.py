@@ -10,13 +10,23 @@ from cts.pictures import memory as memories
 from cts.pictures.combined import multiplied
 from cts.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, Texture, hues, names, short
 from cts.pictures.memory import NONE, Memory
-from cts.pictures.work import Work, distinct, elements_of, how, listed, matrix_grid, memory_data, places_of, textures_of
+from cts.pictures.work import (
+    PictureInputs,
+    distinct,
+    elements_of,
+    how,
+    listed,
+    matrix_grid,
+    memory_data,
+    places_of,
+    textures_of,
+)
 
 #: How far the colours of neighbouring instances are from each other.
 INSTANCE_HUES = 5
 
 
-def loaded(work: Work) -> Scene | None:
+def loaded(work: PictureInputs) -> Scene | None:
     """A load: source memory, the matrix as it must be, and as the driver has it."""
     reached, name, observed = work.reached, work.result, work.observed
     assert reached is not None and name is not None
@@ -125,7 +135,7 @@ def loaded(work: Work) -> Scene | None:
     return work.scene(described, said, source, expected_grid, actual_grid)
 
 
-def decoded(work: Work) -> Scene:
+def decoded(work: PictureInputs) -> Scene:
     """A load with a decode function: which block each element is of, and where in the block it is."""
     reached, name = work.reached, work.result
     assert reached is not None and name is not None and reached.tensor is not None
@@ -237,7 +247,7 @@ def decoded(work: Work) -> Scene:
     return found
 
 
-def _stores_to(work: Work, number: int, buffer: str) -> bool:
+def _stores_to(work: PictureInputs, number: int, buffer: str) -> bool:
     stores = isinstance(work.case.program[number], Store)
     reached = work.oracle.reached(work.case, number) if stores else None
     return reached is not None and reached.buffer == buffer
@@ -254,7 +264,7 @@ def _missed(memory: Memory, location: Ints, wrong: Mask) -> Mask:
     return missed
 
 
-def _by_instance(work: Work, memory: Memory) -> Grid | None:
+def _by_instance(work: PictureInputs, memory: Memory) -> Grid | None:
     """Which instance each element of memory belongs to, where several go to different ones."""
     reached = work.reached
     assert reached is not None and work.result is not None

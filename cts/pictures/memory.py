@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cts.model import Buffer, Case, ComponentType, initial_bits
-from cts.oracle.expectation import Reach, Reached
+from cts.oracle.expectation import AccessMap, Reach
 from cts.pictures.grid import Ints, Mask
 
 #: The longest row of memory that is taken from strides, and the row where nothing says how long one is.
@@ -79,7 +79,7 @@ class Memory:
         return [",".join(map(str, row)) for row in leading.tolist()]
 
 
-def of_elements(case: Case, reached: Reached, component: ComponentType, instance: int) -> Memory | None:
+def of_elements(case: Case, reached: AccessMap, component: ComponentType, instance: int) -> Memory | None:
     """The buffer in elements of a component type; None where those do not fill it."""
     buffer = case.buffers[reached.buffer]
     if buffer.size % component.size:
@@ -103,7 +103,7 @@ def of_buffer(name: str, buffer: Buffer) -> Memory:
     return Memory(name, buffer.type, buffer.type.size, 0, count, cols, extents, band, initial_bits(buffer).reshape(-1))
 
 
-def of_blocks(case: Case, reached: Reached, component: ComponentType, instance: int) -> Memory:
+def of_blocks(case: Case, reached: AccessMap, component: ComponentType, instance: int) -> Memory:
     """The buffer in the blocks that a decode function takes, from the pointer on, in the tensor's rows of blocks."""
     tensor = reached.tensor
     assert tensor is not None
@@ -118,7 +118,7 @@ def of_blocks(case: Case, reached: Reached, component: ComponentType, instance: 
     return Memory(reached.buffer, component, tensor.size, pointer, count, cols, extents)
 
 
-def padding(memory: Memory, reached: Reached, instance: int) -> Mask:
+def padding(memory: Memory, reached: AccessMap, instance: int) -> Mask:
     """Which locations lie within the extent of a tensor, and are of no element of it, (count,)."""
     tensor = reached.tensor
     nothing = np.zeros(memory.count, bool)
@@ -167,7 +167,7 @@ def _shape(buffer: Buffer) -> tuple[int, ...]:
     return (*buffer.shape[:-1], buffer.shape[-1] * buffer.components)
 
 
-def _pitches(reached: Reached, component: ComponentType, instance: int, count: int) -> tuple[int, int]:
+def _pitches(reached: AccessMap, component: ComponentType, instance: int, count: int) -> tuple[int, int]:
     """The elements of a row and the rows of a panel, from strides."""
     tensor, band = reached.tensor, 0
     pitch = 0

@@ -12,18 +12,18 @@ from cts.pictures.grid import Limits, Scene
 from cts.pictures.loads import decoded, loaded
 from cts.pictures.observed import Observed
 from cts.pictures.stores import remembered, stored
-from cts.pictures.work import Work
+from cts.pictures.work import PictureInputs
 
 
 def drawable(case: Case, oracle: Oracle) -> list[int]:
     """The instructions of a program that a picture can be drawn of, in its order."""
     expectation = oracle.expect(case)
-    return [n for n in range(len(case.program)) if Work(case, oracle, expectation, n).result is not None]
+    return [n for n in range(len(case.program)) if PictureInputs(case, oracle, expectation, n).result is not None]
 
 
 def scene(case: Case, oracle: Oracle, observed: Observed, limits: Limits, *, driver: bool) -> Scene | None:
     """The picture of program[`observed.index`]; with `driver`, what that did beside it. None where nothing is drawn."""
-    work = Work(case, oracle, oracle.expect(case), observed.index, observed, limits, driver)
+    work = PictureInputs(case, oracle, oracle.expect(case), observed.index, observed, limits, driver)
     if work.result is None:
         return remembered(work) if driver else None
     if work.reached is None:

@@ -14,10 +14,10 @@ from cts.oracle.expectation import Reach
 from cts.pictures import memory as memories
 from cts.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, Texture, hues, names, short
 from cts.pictures.memory import NONE, Memory
-from cts.pictures.work import Work, distinct, how, listed, matrix_grid, memory_data, places_of, textures_of
+from cts.pictures.work import PictureInputs, distinct, how, listed, matrix_grid, memory_data, places_of, textures_of
 
 
-def stored(work: Work) -> Scene:
+def stored(work: PictureInputs) -> Scene:
     """A store: the matrix, and destination memory as it must be and as the driver left it."""
     reached, name = work.reached, work.result
     assert reached is not None and name is not None
@@ -121,7 +121,7 @@ def stored(work: Work) -> Scene:
     return shown
 
 
-def remembered(work: Work) -> Scene | None:
+def remembered(work: PictureInputs) -> Scene | None:
     """Memory as it must be and as the driver left it, where no matrix tells more; beside what an instruction adds."""
     if not work.observed.memory:
         return None
@@ -165,7 +165,7 @@ def remembered(work: Work) -> Scene | None:
     return work.scene(said, f"{said}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)
 
 
-def _in_memory(work: Work, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
+def _in_memory(work: PictureInputs, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
     """The actual elements of memory and which are wrong, as far as they are known."""
     actual = allowed.copy()
     wrong: Mask = np.zeros(memory.count, bool)

@@ -13,6 +13,10 @@ from cts.pictures.names import MARK_NAMES, MEANINGS, TEXTURE_NAMES
 #: The height of a cell, the advance of a character of 12 pixels, and the least width of a cell, in pixels.
 HIGH, ADVANCE, LEAST = 22, 7.3, 24
 
+#: The most that a character of a title (600 14 px) and of a note (12 px) takes on average, in pixels, in the widest fonts
+#: that a system has for its interface: titles are then whole wherever the picture is looked at.
+TITLE_ADVANCE, NOTE_ADVANCE = 9.6, 7.6
+
 #: Between bands of rows and where some are left out, above the first row of cells, and between panels.
 BAND, HEAD, GAP = 10, 42, 28
 
@@ -100,7 +104,7 @@ def standalone(scene: Scene, limits: Limits) -> str:
         y += 20
         lines.append(f'<text class="o" x="0" y="{y:g}">{escape(note)}</text>')
         wide = max(wide, 6.6 * len(note))
-    wide = max(wide, 8.4 * len(scene.title))
+    wide = max(wide, TITLE_ADVANCE * len(scene.title))
     margin = 16
     box = f"{-margin} {-margin} {wide + 2 * margin:g} {y + 12 + 2 * margin:g}"
     size = f'width="{wide + 2 * margin:g}" height="{y + 12 + 2 * margin:g}"'
@@ -133,7 +137,7 @@ class _Panel:
         self.x = self._lefts()
         bottom = (float(self.y[-1]) if len(self.y) else HEAD) + HIGH
         right = self._x(len(self.cols) - 1) + self.cell if len(self.cols) else self.left
-        self.width = max(right + 2, 8.4 * len(grid.title), 6.6 * len(self.note))
+        self.width = max(right + 2, TITLE_ADVANCE * len(grid.title), NOTE_ADVANCE * len(self.note))
         self.height = bottom + (22 if self.note else 4)
 
     def _tops(self) -> Ints:

@@ -23,7 +23,7 @@ from cts.model import (
     references,
     types_of,
 )
-from cts.oracle.expectation import Expectation, Oracle, Reach, Reached
+from cts.oracle.expectation import AccessMap, Expectation, Oracle, Reach
 from cts.oracle.trace import TraceStep
 from cts.pictures.grid import NO_HUE, Grid, Ints, Limits, Mask, Scene, Texture, names, short
 from cts.pictures.memory import NONE, Memory
@@ -42,7 +42,7 @@ LONGEST_TITLE = 12
 
 
 @dataclass(eq=False)
-class Work:
+class PictureInputs:
     """One instruction, and what is known of it."""
 
     case: Case
@@ -108,7 +108,7 @@ class Work:
         return self.observed.instance
 
     @cached_property
-    def reached(self) -> Reached | None:
+    def reached(self) -> AccessMap | None:
         return None if self.index is None else self.oracle.reached(self.case, self.index)
 
     def steps(self, row: int, col: int) -> tuple[TraceStep, ...]:
@@ -150,7 +150,7 @@ class Work:
 
 
 def matrix_grid(
-    work: Work,
+    work: PictureInputs,
     key: str,
     title: str,
     bits: Any,
@@ -190,7 +190,7 @@ def matrix_grid(
     )
 
 
-def textures_of(work: Work) -> Ints:
+def textures_of(work: PictureInputs) -> Ints:
     """What becomes of each element of the instance."""
     reached = work.reached
     assert reached is not None

@@ -79,7 +79,7 @@ class Optimiser:
         return Optimiser(self.path, tuple(parts))
 
     def expanded(self) -> Optimiser:
-        """With the passes that -O and the like stand for, by the program's help."""
+        """With -O and other flags for lists of passes replaced by their passes, as the program's help lists them."""
         lists = optimiser_passes.passes(self.path).lists
         flags = [one for flag in self.flags for one in lists.get(flag, (flag,))]
         return self.with_parts(flags)

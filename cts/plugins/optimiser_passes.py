@@ -100,7 +100,7 @@ def options_of(text: str) -> dict[str, str]:
 
 
 def passes_of(text: str) -> Passes:
-    """The passes in the text of a help, those included that -O and the like only name."""
+    """The passes in the text of a help, including those that are only listed under -O and similar flags."""
     lists = {
         name: tuple(f"--{one}" for one in _LISTED.findall(below))
         for name, _, below in _OPTION.findall(text)

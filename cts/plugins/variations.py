@@ -32,7 +32,7 @@ def varied(specs: Iterable[str], variations: Iterable[str]) -> Specs:
     for kind in ("subgroup-sizes", "stages"):
         if kind in asked:
             found = _KINDS[kind](found, asked[kind])
-    drawn = {kind: asked[kind] for kind in ("forms", "optimised") if kind in asked}
+    drawn: dict[str, str] = {kind: asked[kind] for kind in ("forms", "optimised") if kind in asked}
     return _drawn(found, drawn) if drawn else found
 
 

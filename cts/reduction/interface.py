@@ -4,7 +4,7 @@ A pass proposes smaller versions of a case: its candidates. It does not know wha
 reducer gives candidates to the interestingness function, takes the first that is still interesting, and asks
 for the candidates of that one. The rules for a pass:
 
-1. One idea. The module has the pass's name: a verb and what it makes less. Its docstring is one sentence that
+1. One idea. The module has the pass's name: a verb and what it reduces. Its docstring is one sentence that
    says what the candidates are; `docs/reduction.md` has a row with it.
 2. Pure and deterministic. Candidates depend on the case alone, and come in the same order each time: no random
    numbers, no clock, no iteration over sets that are not sorted, no state from one call to the next.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cts.running.tally import Tally
+from cts.specs import public
 
 #: A number, or sizes such as 16x32, but not the digits of a name such as float16 or VK-021.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:x\d+)*(?!\w)")
@@ -50,7 +51,7 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
         if not lines:
             continue
         drivers = dict.fromkeys(driver for driver, _ in counts)
-        on = next(iter(drivers)) if len(drivers) == 1 else f"{len(drivers)} drivers"
+        on = public(next(iter(drivers))) if len(drivers) == 1 else f"{len(drivers)} drivers"
         few = lines if len(lines) < LINES else lines[: LINES - 2]
         cut = len(few) < len(lines) or any(" more like it" in text for _, text in few)
         yield f"{kind} on {on}: {reasons.total():,} case{'s' if reasons.total() != 1 else ''}{where if cut else ''}"
@@ -60,7 +61,7 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
             yield f"{sum(count for count, _ in left):>7,}  for {len(left)} more reasons"
     for driver, (ran, matching) in tally.watched.items():
         if matching:
-            yield f"blind: {100 * matching / ran:.1f} % of the generated cases on {driver} match what is known to fail"
+            yield f"blind: {100 * matching / ran:.1f} % of the generated cases on {public(driver)} match what is known to fail"
 
 
 def _alike(reasons: Counter[str]) -> list[tuple[int, str]]:

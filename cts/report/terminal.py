@@ -21,6 +21,7 @@ from cts.report.failure import failure, fault_text
 from cts.report.reasons import summed_up
 from cts.running.covered import AreaCovered, Covered
 from cts.running.tally import Tally
+from cts.specs import labels
 from cts.verdict import Verdict
 
 #: Failures shown in full; the summary and the saved files have all of them.
@@ -304,12 +305,13 @@ def summary(tally: Tally) -> Table:
     table.add_column("judged", justify="right")
     table.add_column("unsupported", justify="right")
     table.add_column("verdicts")
+    named = labels(driver for driver, _, _ in tally.rows)
     for (driver, area, generated), row in tally.rows.items():
         words = verdict_texts(row, generated=generated)
         shown = ", ".join(f"[{_COLOURS.get(verdict, 'bold red')}]{text}[/]" for verdict, text in words)
         kind = "generated" if generated else "corpus"
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
-        table.add_row(escape(driver), escape(area), kind, judged, str(row.unsupported), shown)
+        table.add_row(escape(named[driver]), escape(area), kind, judged, str(row.unsupported), shown)
     return table
 
 

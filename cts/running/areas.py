@@ -20,7 +20,7 @@ from cts.running.planning import Chunk
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_fault
-from cts.running.survey import Exploration, Explored, Found, Survey
+from cts.running.survey import AreaOutcome, AreaResult, AreaTally, ReportedFinding
 from cts.running.tasks import Answer, Examples, Reduction, Task
 from cts.verdict import Verdict
 
@@ -44,8 +44,8 @@ class _Group:
     specs: tuple[str, ...]
     drivers: tuple[OpenDriver, ...]
     draws: Draws | None
-    survey: Survey
-    nothing: Exploration | None = None
+    tally: AreaTally
+    nothing: AreaOutcome | None = None
 
 
 class AreaRun:
@@ -85,31 +85,31 @@ class AreaRun:
     def examples(self, chunk: Chunk) -> Examples | None:
         """The examples of a chunk, for the drivers on which the area goes on; None where there is none."""
         group = self._of_stream(chunk.stream)
-        if not group.survey.goes_on:
+        if not group.tally.goes_on:
             return None
         numbers = range(chunk.start, chunk.start + chunk.length)
-        return Examples(self.area, group.specs, numbers, tuple(group.survey.alive))
+        return Examples(self.area, group.specs, numbers, tuple(group.tally.alive))
 
     def goes_on(self, stream: str) -> bool:
         """Whether examples of a stream are still asked for."""
-        return self._of_stream(stream).survey.goes_on
+        return self._of_stream(stream).tally.goes_on
 
     def for_last(self) -> Examples | None:
         """The next example that a quarantine leaves for last, None where there is none."""
         for group in self._groups:
-            while group.survey.goes_on and (number := group.survey.next_of_last()) is not None:
-                alive = tuple(group.survey.alive)
+            while group.tally.goes_on and (number := group.tally.next_of_last()) is not None:
+                alive = tuple(group.tally.alive)
                 return Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
         return None
 
     @property
     def has_last(self) -> bool:
         """Whether a quarantine leaves some examples for last."""
-        return any(group.survey.has_last and group.survey.goes_on for group in self._groups)
+        return any(group.tally.has_last and group.tally.goes_on for group in self._groups)
 
     def wants(self, task: Task) -> bool:
         """Whether anything is still asked of a task."""
-        return not isinstance(task, Examples) or self._of_specs(task.group).survey.wants(task.specs)
+        return not isinstance(task, Examples) or self._of_specs(task.group).tally.wants(task.specs)
 
     def stream_of(self, judged: ExamplesJudged) -> str:
         """The stream of what was judged."""
@@ -126,7 +126,7 @@ class AreaRun:
                 self._emit(event)
         if isinstance(task, Reduction):
             if answer.found is not None:
-                group.survey.results[task.spec].reduced[task.kept.cause] = answer.found
+                group.tally.results[task.spec].reduced[task.kept.cause] = answer.found
             return
         for judged in answer.judged:
             self.count(msgspec.structs.replace(judged, at=round(self._clock(), 3)))
@@ -134,7 +134,7 @@ class AreaRun:
     def count(self, judged: ExamplesJudged) -> None:
         """Count examples that were judged."""
         self.taken = True
-        for one in self._of_driver(judged.driver).survey.add(judged):
+        for one in self._of_driver(judged.driver).tally.add(judged):
             for event in self._held.pop((one.driver, one.start), ()):
                 self._emit(event)
             self._emit(one)
@@ -142,41 +142,41 @@ class AreaRun:
     def restore(self, result: Result) -> None:
         """Take over what an interrupted run has found out of a cause."""
         if result.finding is not None and result.cause:
-            found = Found(result.verdict, result.detail, result.finding, result.runs, result.known)
-            self._of_driver(result.driver).survey.results[result.driver].reduced[result.cause] = found
+            found = ReportedFinding(result.verdict, result.detail, result.finding, result.runs, result.known)
+            self._of_driver(result.driver).tally.results[result.driver].reduced[result.cause] = found
 
-    def explored(self) -> Iterator[tuple[str, Explored]]:
+    def explored(self) -> Iterator[tuple[str, AreaResult]]:
         """What was added up so far, by the spec of a driver."""
         for group in self._groups:
-            yield from group.survey.results.items()
+            yield from group.tally.results.items()
 
     def reduction(self, spec: str, cause: str, seconds: float) -> Reduction:
         """The task that makes the shortest case of a cause smaller."""
         group = self._of_driver(spec)
-        return Reduction(self.area, group.specs, spec, group.survey.results[spec].shortest(cause), seconds)
+        return Reduction(self.area, group.specs, spec, group.tally.results[spec].shortest(cause), seconds)
 
     def leave(self, why: str, left: int) -> None:
         """Note that nothing more is begun, and how many examples of a budget that concerns."""
         for group in self._groups:
-            group.survey.late, group.survey.left = why, left
+            group.tally.late, group.tally.left = why, left
 
     def ran(self) -> Ran:
         """The results, and faults made smaller. Those whose kind is known are not reported again."""
         results: dict[str, list[Result]] = {}
         faults: dict[str, tuple[str, Faulty]] = {}
         for group in self._groups:
-            exploration = group.nothing
-            if exploration is None:
+            outcome = group.nothing
+            if outcome is None:
                 assert group.draws is not None
-                exploration = group.survey.exploration(group.draws, self._oracle, {*self._known, *faults})
-            for kind, faulty in exploration.faults.items():
+                outcome = group.tally.outcome(group.draws, self._oracle, {*self._known, *faults})
+            for kind, faulty in outcome.faults.items():
                 if kind in faults:
                     faults[kind][1].count += faulty.count
                 elif kind not in self._known:
                     faults[kind] = (group.specs[0], faulty)
             for spec in group.specs:
                 by_cause = self._policy.keep > 0
-                results[spec] = of_area(self.area, spec, exploration.results[spec], by_cause=by_cause)
+                results[spec] = of_area(self.area, spec, outcome.results[spec], by_cause=by_cause)
         told_faults = {
             kind: of_fault(self.area, faulty, self._check_command(spec, faulty.number))
             for kind, (spec, faulty) in faults.items()
@@ -203,11 +203,11 @@ class AreaRun:
     def _group(self, number: int, capabilities: Capabilities, drivers: Sequence[OpenDriver]) -> _Group:
         specs = tuple(d.spec for d in drivers)
         stream = f"{self.area} {number}" if number else self.area
-        survey = Survey(specs, self._profile, self._policy, self._emit, self.area)
+        tally = AreaTally(specs, self._profile, self._policy, self._emit, self.area)
         try:
             source = registry.area(self.area)(capabilities)
             draws = Draws(source, self._profile.seed, avoided(drivers, self._profile))
-            return _Group(stream, specs, tuple(drivers), draws, survey)
+            return _Group(stream, specs, tuple(drivers), draws, tally)
         except CtsError:
             raise
         except NothingToGenerate as e:
@@ -215,14 +215,14 @@ class AreaRun:
         except Exception as e:  # noqa: BLE001 - the generator's own bug: the other areas still run
             fault = Fault.raised("generator-failed", f"{self.area} cannot be generated", e)
             nothing = _nothing(specs, Verdict.NOT_RUN, "the generator fails", fault)
-        return _Group(stream, specs, tuple(drivers), None, survey, nothing)
+        return _Group(stream, specs, tuple(drivers), None, tally, nothing)
 
 
-def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> Exploration:
+def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> AreaOutcome:
     """What becomes of an area without any example."""
     lacks = [detail] if verdict is Verdict.UNSUPPORTED else []
-    results = {spec: Explored(verdict=verdict, detail=detail, lacks=Counter(lacks)) for spec in specs}
-    return Exploration(results, {f.kind: Faulty(f, None, 1) for f in faults})
+    results = {spec: AreaResult(verdict=verdict, detail=detail, lacks=Counter(lacks)) for spec in specs}
+    return AreaOutcome(results, {f.kind: Faulty(f, None, 1) for f in faults})
 
 
 def _by_capabilities(drivers: Iterable[OpenDriver]) -> list[tuple[Capabilities, list[OpenDriver]]]:

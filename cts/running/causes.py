@@ -15,7 +15,7 @@ from cts.judging.events import Cause, Emit, Result, Shrinking
 from cts.judging.finding import finding
 from cts.judging.judge import OpenDriver, excluded_from_shrinking
 from cts.judging.reruns import rerun_findings
-from cts.model import Case, dynamics
+from cts.model import Case, case_dynamic_operands
 from cts.model.plain import plain
 from cts.model.sweep import AREA, Sweep, sweep_name
 from cts.oracle.expectation import Oracle
@@ -93,7 +93,7 @@ class Causes:
         alike: dict[str, list[_Found]] = {}
         for verdict, one in found:
             alike.setdefault(f"{verdict} {one.known or _signature(one.failing.case)}", []).append(one)
-        return [self._told(place, some) for place, some in enumerate(alike.values(), 1)]
+        return [self._cause_and_result(place, some) for place, some in enumerate(alike.values(), 1)]
 
     def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_Found]:
         """The regions of one verdict: those of each rule of a baseline, and of what none of its rules is about."""
@@ -152,7 +152,7 @@ class Causes:
             attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
             return _Found(region, failing.case, replace(failing, attempt=attempt), smallest, {}, self._driver, known)
         constness: dict[str, str] = {}
-        if any(dynamics(failing.case)):
+        if any(case_dynamic_operands(failing.case)):
             for kind in _CONSTNESS:
                 constness[kind] = self._judged(self._case(int(self._numbers[place]), kind)).attempt.verdict.value
         whole, driver = failing.case, self._driver
@@ -174,7 +174,7 @@ class Causes:
             detail = e.detail or failing.attempt.detail
             return replace(failing, attempt=replace(failing.attempt, verdict=e.verdict, detail=detail))
 
-    def _told(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
+    def _cause_and_result(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
         """What is said of regions with one cause: each of them, and the first one's case."""
         alike.sort(key=lambda one: -len(one.region.sets))
         first, count = alike[0], sum(len(one.region.sets) for one in alike)

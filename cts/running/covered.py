@@ -1,4 +1,4 @@
-"""What generated cases have covered so far, folded from the events of a run, and what more of them would bring."""
+"""The coverage of generated cases so far, from the events of a run, and how often further ones add to it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Covered:
 
     @property
     def worth(self) -> str:
-        """What more of the same would bring, in a sentence."""
+        """How often further generated cases would cover something new, in a sentence."""
         if not self.judged:
             return "no generated case was judged yet"
         situation, structure = chance(self.situations, self.judged), chance(self.structures, self.judged)

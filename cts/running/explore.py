@@ -37,7 +37,7 @@ from cts.running.operand_sets import Given, judge_given, parameter_sets
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.shrinking import NotReduced, Shrinker
-from cts.running.survey import Found
+from cts.running.survey import ReportedFinding
 from cts.sweeps.judging import have_verdict, wrong
 from cts.verdict import Verdict
 
@@ -231,12 +231,12 @@ class Explorer:
             self._given = number, drawn
         return self._given[1]
 
-    def reduced(self, spec: str, kept: Kept, seconds: float) -> Found:
+    def reduced(self, spec: str, kept: Kept, seconds: float) -> ReportedFinding:
         """A kept case, made smaller and run again; as it is where shrinking avoids it, or it does not fail again."""
         driver = next(d for d in self._drivers if d.spec == spec)
         whole = kept.finding.case
         if kept.verdict is Verdict.FLAKY or not kept.finding.shrunk:
-            return Found.of(kept)
+            return ReportedFinding.of(kept)
         self._emit(Shrinking(spec, self._area))
         if kept.finding.driver:
             driver = self._narrowed_again(driver, whole)
@@ -244,7 +244,7 @@ class Explorer:
         try:
             failing = shrinker.shrunk(self._draws, kept.number, whole, kept.verdict)
         except NotReduced as e:
-            return Found.of(kept, e.verdict, e.detail)
+            return ReportedFinding.of(kept, e.verdict, e.detail)
         expectation = failing.expectation
         attempt = rerun_findings(
             driver, failing.case, expectation, failing.attempt, self._reruns, self._time_is_up
@@ -259,7 +259,7 @@ class Explorer:
         )
         rule = known(driver, case, attempt)
         runs = {verdict.value: n for verdict, n in attempt.runs.items()}
-        return Found(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")
+        return ReportedFinding(attempt.verdict, attempt.detail, shown, runs, rule.text if rule is not None else "")
 
     def _narrowed_again(self, driver: OpenDriver, case: Case) -> OpenDriver:
         """The driver with the fewest transforms that show the failure: another process may have found it."""

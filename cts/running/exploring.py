@@ -15,7 +15,7 @@ from cts.running.areas import AreaRun, Ran
 from cts.running.planning import Planner
 from cts.running.policy import FIRST_FINDING, Policy, chunk_size
 from cts.running.profiles import Profile
-from cts.running.survey import Explored
+from cts.running.survey import AreaResult
 from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
 
 #: Causes whose cases are made smaller when all is judged.
@@ -153,7 +153,7 @@ class Exploration:
                         settled.add(key)
         return [(shortest[key][1], *key) for key, _ in counts.most_common(REDUCED) if key not in settled]
 
-    def _is_settled(self, run: AreaRun, spec: str, cause: str, explored: Explored) -> bool:
+    def _is_settled(self, run: AreaRun, spec: str, cause: str, explored: AreaResult) -> bool:
         return cause in explored.reduced or (run.area, spec, cause) in self._reducing
 
     def _seconds(self) -> float:

@@ -19,14 +19,14 @@ from cts.model import (
     PointerType,
     StorageClass,
     buffers_of,
+    case_dynamic_operands,
     dynamic_words,
-    dynamics,
     initial_bits,
     types_of,
     written,
 )
 from cts.model.component import Bits, encode
-from cts.model.delivery import component_of
+from cts.model.dynamic_operands import component_of
 from cts.model.operand import Scalar
 from cts.model.sweep import Bytes, Sweep, Words, window_strides
 from cts.oracle.expectation import Oracle
@@ -102,7 +102,7 @@ def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given |
     if late or case.opaque or case.conversions or case.robustness is not None:
         return None
     buffers = _loaded(case)
-    if not buffers and not any(dynamics(case)):
+    if not buffers and not any(case_dynamic_operands(case)):
         return None
     dice = random.Random(f"sets {draws.seed} {number}")
     own, most = dynamic_words(case), min(ROUNDS * count, MOST_BYTES // sum(window_strides(case, buffers)))
@@ -124,7 +124,7 @@ def _words(source: Source[Case], first: Recorded, case: Case, count: int, dice: 
     drawn = list(_redrawn(source, first, structure_of(case), dice))
     tried = [*drawn, *_mixed([dynamic_words(case), *drawn], case, dice, count)]
     loops = {i for i, instruction in enumerate(case.program) if isinstance(instruction, Loop)}
-    counts = [place for place, (i, path, _) in enumerate(dynamics(case)) if i in loops and path == "count"]
+    counts = [place for place, (i, path, _) in enumerate(case_dynamic_operands(case)) if i in loops and path == "count"]
     return [words for words in tried if (words[counts] <= ITERATIONS).all()][:count]
 
 
@@ -170,7 +170,7 @@ def _mixed(known: Sequence[Words], case: Case, dice: random.Random, count: int) 
     # Of components the small values that are tried, of integers none.
     small = [
         None if isinstance(operand, Scalar) else encode(component_of(case, index, path), SMALL).astype(np.uint32)
-        for index, path, operand in dynamics(case)
+        for index, path, operand in case_dynamic_operands(case)
     ]
     mixed = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Which examples are next: areas take turns, or those more often that still bring something new."""
+"""Which examples are next: areas take turns, or areas that still yield new situations come more often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cts.judging.events import ExamplesJudged
 #: Chunks that are planned together.
 ROUND = 64
 
-#: The part of a round that all areas share alike, whatever they bring.
+#: The part of a round that all areas share equally, regardless of novelty.
 ALIKE = 0.25
 
 #: By novelty, a round is planned from what all rounds so many before it brought. The chunks of so many rounds are

@@ -14,7 +14,7 @@ class Policy:
 
     With `keep` all examples are judged, and of each suspected cause so many of the shortest cases are kept. `budget`
     examples are drawn of all areas together; 0: as many of each area as the profile says. `by_novelty` gives more of
-    them to areas that still bring something new. A process
+    them to areas that still yield new situations. A process
     gets `chunk` examples at a time; 0: as many as fit their number and that of the processes.
     """
 

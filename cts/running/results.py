@@ -18,7 +18,7 @@ from cts.oracle.expectation import Oracle
 from cts.printable import shortened
 from cts.running.corpus import Entry
 from cts.running.drawing import Faulty
-from cts.running.survey import Explored
+from cts.running.survey import AreaResult
 from cts.verdict import Verdict
 
 
@@ -47,7 +47,7 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
     )
 
 
-def of_area(area: str, spec: str, explored: Explored, *, by_cause: bool) -> list[Result]:
+def of_area(area: str, spec: str, explored: AreaResult, *, by_cause: bool) -> list[Result]:
     """The results of the generated cases of an area on one driver: one, or one for each suspected cause.
 
     The first has the counts. A result of a cause is named after it: two runs have the same names.

@@ -256,7 +256,7 @@ class _Run:
         for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
             assert isinstance(task, Cases)
             for event in answer.events:
-                self._told(event)
+                self._emit_event(event)
             for_last += [task.entries[place] for place in answer.for_last]
             del left[id(task)]
             if self.stopped == STOPPED:
@@ -373,7 +373,13 @@ class _Run:
         if plan.jobs == 1 and not plan.devices and not plan.scheduler:
             return nullcontext(
                 TaskRunner(
-                    drivers, registry.oracle(), plan.profile, plan.policy, self._told, plan.reruns, self.time_is_up
+                    drivers,
+                    registry.oracle(),
+                    plan.profile,
+                    plan.policy,
+                    self._emit_event,
+                    plan.reruns,
+                    self.time_is_up,
                 )
             )
         states = {driver.spec: driver.resumed for driver in drivers}
@@ -390,7 +396,7 @@ class _Run:
         """How long the run has taken so far, before an interruption, too."""
         return self.plan.resumed.seconds + time.perf_counter() - self.started
 
-    def _told(self, event: Event) -> None:
+    def _emit_event(self, event: Event) -> None:
         if isinstance(event, Result):
             self._add([event])
         else:

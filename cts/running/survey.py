@@ -20,7 +20,7 @@ from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Found:
+class ReportedFinding:
     """A finding or an error of a driver as it is reported: made smaller, and run again.
 
     What a quarantine leaves for last, or what the run dies with, is not made smaller. `runs` counts verdicts, and
@@ -34,14 +34,16 @@ class Found:
     known: str
 
     @classmethod
-    def of(cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None) -> Found:
+    def of(
+        cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None
+    ) -> ReportedFinding:
         """A kept case as it is, or what became of it when it ran again."""
         known = rule.text if rule is not None else ""
         return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
 
 
 @dataclass(eq=False)
-class Explored:
+class AreaResult:
     """What became of one area on one driver.
 
     `examples` counts distinct cases that were judged, and `repeated` those that were like an earlier one. `not_run`
@@ -62,7 +64,7 @@ class Explored:
     known: Counter[str] = field(default_factory=Counter)
     failing: dict[str, set[bytes]] = field(default_factory=dict)
     kept: dict[str, dict[str, Kept]] = field(default_factory=dict)
-    reduced: dict[str, Found] = field(default_factory=dict)
+    reduced: dict[str, ReportedFinding] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
     detail: str = ""
     _hashes: set[bytes] = field(default_factory=set)
@@ -95,9 +97,9 @@ class Explored:
         """The shortest case of a cause."""
         return min(self.kept[cause].values(), key=lambda kept: (kept.size, kept.finding.case.content_hash))
 
-    def found(self, cause: str) -> Found:
+    def found(self, cause: str) -> ReportedFinding:
         """What a case of a cause became, or the shortest as it is."""
-        return self.reduced.get(cause) or Found.of(self.shortest(cause))
+        return self.reduced.get(cause) or ReportedFinding.of(self.shortest(cause))
 
     @property
     def causes(self) -> list[str]:
@@ -106,14 +108,14 @@ class Explored:
 
 
 @dataclass(eq=False)
-class Exploration:
+class AreaOutcome:
     """What became of an area: by driver spec, and what is wrong with its examples, by kind."""
 
-    results: dict[str, Explored]
+    results: dict[str, AreaResult]
     faults: dict[str, Faulty]
 
 
-class Survey:
+class AreaTally:
     """What becomes of the examples of an area on several drivers.
 
     `alive` are the specs of the drivers on which the area goes on: all of them, or those without a finding. Of these
@@ -123,7 +125,7 @@ class Survey:
     def __init__(
         self, specs: Sequence[str], profile: Profile, policy: Policy, emit: Emit = ignore, area: str = ""
     ) -> None:
-        self.results = {spec: Explored() for spec in specs}
+        self.results = {spec: AreaResult() for spec in specs}
         self.alive = list(self.results)
         #: Why no more examples are begun, where that is for lack of time, and how many are not.
         self.late, self.left = "", 0
@@ -193,7 +195,7 @@ class Survey:
         if judged.kept and not self._policy.keep:
             self.alive.remove(spec)
 
-    def exploration(self, draws: Draws, oracle: Oracle, known: Set[str] = frozenset()) -> Exploration:
+    def outcome(self, draws: Draws, oracle: Oracle, known: Set[str] = frozenset()) -> AreaOutcome:
         """All of it, with the faults made smaller; those whose kind is `known` are only counted."""
         if set(self._faults.by_kind) - known:
             self._emit(Shrinking("", self._area))
@@ -203,9 +205,9 @@ class Survey:
                 self._leave_out(explored)
             if not explored.failing and not explored.examples:
                 explored.verdict, explored.detail = self._nothing_ran(explored)
-        return Exploration(self.results, self._faults.by_kind)
+        return AreaOutcome(self.results, self._faults.by_kind)
 
-    def _leave_out(self, explored: Explored) -> None:
+    def _leave_out(self, explored: AreaResult) -> None:
         """Count what was not begun."""
         left = self.left if self._policy.budget else self._profile.max_examples - explored.covered
         if self._too_many and left > 0:
@@ -214,7 +216,7 @@ class Survey:
         elif self.late and (left > 0 or self._for_last or not explored.covered):
             explored.not_run[self.late] += max(left, 0) + len(self._for_last)
 
-    def _nothing_ran(self, explored: Explored) -> tuple[Verdict, str]:
+    def _nothing_ran(self, explored: AreaResult) -> tuple[Verdict, str]:
         if self._faults.total:
             return Verdict.NOT_RUN, "the generator has faults, and no case for this driver beside them"
         if explored.not_run:
@@ -224,5 +226,5 @@ class Survey:
         if explored.elsewhere:
             return Verdict.NOT_RUN, f"all {explored.elsewhere} generated cases are of other shards"
         if self._policy.budget and not explored.covered:
-            return Verdict.NOT_RUN, "no example was drawn: others had more to bring"
+            return Verdict.NOT_RUN, "no example was drawn: other areas promised more new situations"
         return Verdict.ERROR, "the area generated no case for this driver"

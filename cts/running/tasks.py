@@ -25,7 +25,7 @@ from cts.running.explore import Explorer
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.results import not_run
-from cts.running.survey import Found
+from cts.running.survey import ReportedFinding
 from cts.sweeps.judging import Judged, State, States, judge_sets, together
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 
@@ -95,7 +95,7 @@ class Answer:
     """
 
     judged: list[ExamplesJudged] = field(default_factory=list)
-    found: Found | None = None
+    found: ReportedFinding | None = None
     sets: dict[str, Judged] = field(default_factory=dict)
     causes: list[tuple[Cause, Result]] = field(default_factory=list)
     for_last: list[int] = field(default_factory=list)

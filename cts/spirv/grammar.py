@@ -35,7 +35,7 @@ class Operand(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """An operand that an enumerant brings along, right after the enumerant's operand."""
+    """An operand that an enumerant adds, right after the enumerant's own operand."""
 
     kind: str
     name: str = ""

@@ -6,6 +6,7 @@ A file of results keeps columns without the runs that they come from; some, such
 from __future__ import annotations
 
 import enum
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from cts.errors import BadInput, did_you_mean
 from cts.input_files import Kind, decoded, is_file, read_bytes, require_format
 from cts.located import Origin, convert
 from cts.shipped import shipped
+from cts.specs import public
 from cts.store.diff import Difference
 from cts.store.folder import REMEDY
 from cts.store.run import Run
@@ -29,8 +31,9 @@ FORMAT = 1
 
 FILE = Kind("results", "a file that `cts compare --json` wrote")
 
-#: Options of drivers that say where a driver runs, not what it is: files of results are published without them.
-_PLACES = ("worker", "patience", "process")
+
+#: A version in what a driver reports of itself.
+_VERSION = re.compile(r"\d+(?:\.\d+)+[-\w]*")
 
 
 class Status(enum.Enum):
@@ -63,6 +66,11 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True):
         return self.device or self.driver
 
     @property
+    def subject(self) -> tuple[str, str]:
+        """What has a history: the driver and the device, whatever its version."""
+        return self.driver, _VERSION.sub("", self.device)
+
+    @property
     def counts(self) -> Counter[Status]:
         """How many cases came to what."""
         return Counter(status for name in self.verdicts if (status := self.status(name)) is not None)
@@ -88,7 +96,7 @@ class Row:
     """A case, or what was generated of an area.
 
     `verdicts` and `statuses` are by column, None if the run has no such case. `since` are the columns with which a
-    failure appeared: the driver's run before, or the first, had none. `until` are those in which it passes after it
+    failure appeared: the run before on the same driver and kind of device, or the first, had none. `until` are those in which it passes after it
     had failed. `known` is the latest reason of a baseline.
     """
 
@@ -120,8 +128,8 @@ class Comparison:
 
     @property
     def latest(self) -> tuple[Column, ...]:
-        """The last column of each driver."""
-        return tuple({c.driver: c for c in self.columns}.values())
+        """The last column of each driver on each kind of device."""
+        return tuple({c.subject: c for c in self.columns}.values())
 
     def of_driver(self, driver: str) -> Comparison:
         """The columns of one driver, by its spec or by what it reports. Raises BadInput if there are none."""
@@ -154,7 +162,7 @@ def columns_of(run: Run) -> list[Column]:
 
 def compare(columns: Iterable[Column]) -> Comparison:
     """Columns side by side, whatever their order."""
-    ordered = tuple(sorted(columns, key=lambda c: (c.driver, c.started, c.run)))
+    ordered = tuple(sorted(columns, key=lambda c: (*c.subject, c.started, c.run)))
     names = sorted({name for column in ordered for name in column.verdicts})
     return Comparison(ordered, tuple(_row(name, ordered) for name in names))
 
@@ -162,17 +170,17 @@ def compare(columns: Iterable[Column]) -> Comparison:
 def _row(name: str, columns: Sequence[Column]) -> Row:
     verdicts = tuple(column.verdicts.get(name) for column in columns)
     since, until = [], []
-    failed: dict[str, bool] = {}
+    failed: dict[tuple[str, str], bool] = {}
     for number, (column, verdict) in enumerate(zip(columns, verdicts, strict=True)):
-        before = failed.get(column.driver, False)
+        before = failed.get(column.subject, False)
         if _fails(verdict):
             if not before:
                 since.append(number)
-            failed[column.driver] = True
+            failed[column.subject] = True
         elif verdict is Verdict.PASS:
             if before:
                 until.append(number)
-            failed[column.driver] = False
+            failed[column.subject] = False
     reason = next((c.known[name] for c in reversed(columns) if name in c.known), "")
     return Row(name, verdicts, tuple(c.status(name) for c in columns), reason, tuple(since), tuple(until))
 
@@ -183,30 +191,18 @@ def _fails(verdict: Verdict | None) -> bool:
 
 def document(columns: Iterable[Column], differences: Iterable[Difference] = ()) -> dict[str, object]:
     """What a file of results has: the columns, without folders and machines; of two runs also what has changed."""
-    public = [replace(c, driver=_public(c.driver), run="") for c in columns]
+    published = [replace(c, driver=public(c.driver), run="") for c in columns]
     changes = [
         {
             "change": d.change.value,
             "name": d.result.name,
-            "driver": _public(d.result.driver),
+            "driver": public(d.result.driver),
             "before": d.before.verdict.value if d.before is not None else None,
             "after": d.after.verdict.value if d.after is not None else None,
         }
         for d in differences
     ]
-    return {"format": FORMAT, "columns": public, **({"changes": changes} if changes else {})}
-
-
-def _public(spec: str) -> str:
-    """A driver's spec without the options that say where it runs.
-
-    >>> _public("vulkan:timeout=120,worker=ssh lab python3|spirv-opt:-O")
-    'vulkan:timeout=120|spirv-opt:-O'
-    """
-    plain, *transforms = spec.split("|")
-    name, _, options = plain.partition(":")
-    kept = [o for o in options.split(",") if o and o.partition("=")[0] not in _PLACES]
-    return "|".join([f"{name}:{','.join(kept)}" if kept else name, *transforms])
+    return {"format": FORMAT, "columns": published, **({"changes": changes} if changes else {})}
 
 
 def read(path: Path) -> tuple[Column, ...]:

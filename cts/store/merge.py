@@ -25,7 +25,7 @@ from cts.known.baseline import Baseline
 from cts.model.sweep import AREA
 from cts.running.results import of_area
 from cts.running.shard import parse
-from cts.running.survey import Explored, Found
+from cts.running.survey import AreaResult, ReportedFinding
 from cts.running.sweeping import packed, unpacked
 from cts.running.tally import Tally
 from cts.store.manifest import Manifest
@@ -150,11 +150,11 @@ def _of_files(runs: Sequence[Run]) -> Iterator[Result]:
 
 def _by_cause(runs: Sequence[Run], examples: Iterable[ExamplesJudged], manifest: Manifest) -> Iterator[Event]:
     """The results of a run that goes on after findings: they follow from all examples."""
-    explored: dict[tuple[str, str], Explored] = {}
+    explored: dict[tuple[str, str], AreaResult] = {}
     for judged in examples:
-        yield explored.setdefault((judged.driver, judged.area), Explored()).add(judged, manifest.keep)
+        yield explored.setdefault((judged.driver, judged.area), AreaResult()).add(judged, manifest.keep)
     reduced = {
-        (r.driver, r.cause, (r.finding.found or r.finding.case).content_hash): Found(
+        (r.driver, r.cause, (r.finding.found or r.finding.case).content_hash): ReportedFinding(
             r.verdict, r.detail, r.finding, r.runs, r.known
         )
         for run in runs
@@ -178,7 +178,7 @@ def _by_cause(runs: Sequence[Run], examples: Iterable[ExamplesJudged], manifest:
     yield from (r for key, r in nothing.items() if key not in explored)
 
 
-def _nothing(explored: Explored, result: Result | None) -> tuple[Verdict, str]:
+def _nothing(explored: AreaResult, result: Result | None) -> tuple[Verdict, str]:
     if explored.unsupported:
         return Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases"
     return (result.verdict, result.detail) if result is not None else (Verdict.NOT_RUN, "nothing was judged")

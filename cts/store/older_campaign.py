@@ -17,7 +17,7 @@ from cts.known.baseline import generated_name
 from cts.known.quarantine import Rule
 from cts.model import Case, loads_case
 from cts.running.results import of_area
-from cts.running.survey import Explored, Found
+from cts.running.survey import AreaResult, ReportedFinding
 from cts.running.tally import tally_of
 from cts.store import lines
 from cts.store.manifest import FORMAT, Manifest
@@ -146,17 +146,17 @@ def _answers(folder: Path) -> Iterator[tuple[float, dict[str, Any]]]:
 
 
 def _events(answers: list[tuple[float, dict[str, Any]]], spec: str) -> Iterator[Event]:
-    explored: dict[str, Explored] = {}
-    reduced: dict[str, Found] = {}
+    explored: dict[str, AreaResult] = {}
+    reduced: dict[str, ReportedFinding] = {}
     for at, answer in answers:
         if answer.get("type") == "report":
             judged = _judged(msgspec.convert(answer, _Report), at, spec)
-            explored.setdefault(judged.area, Explored()).add(judged, KEPT)
+            explored.setdefault(judged.area, AreaResult()).add(judged, KEPT)
             yield judged
         elif answer.get("type") == "reduced" and answer.get("case"):
             verdict = Verdict(str(answer["note"]).partition(" ")[0])
             cause = answer["task"]["cause"]
-            reduced[cause] = Found(verdict, "", Finding(loads_case(answer["case"])), {}, "")
+            reduced[cause] = ReportedFinding(verdict, "", Finding(loads_case(answer["case"])), {}, "")
     for cause, found in reduced.items():
         of_cause = [one for one in explored.values() if cause in one.kept]
         if of_cause:

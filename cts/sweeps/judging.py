@@ -299,11 +299,11 @@ class _Judge:
             for half in _halves(block):
                 self._again(half)
             if outcome.status in _NOT_BY_SIZE and (self.result.states[block.places] == State.PASS).all():
-                self._take_together(block, outcome.status)
+                self._confirm_batch_failure(block, outcome.status)
         else:
             self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.remarks)
 
-    def _take_together(self, block: _Block, status: Status) -> None:
+    def _confirm_batch_failure(self, block: _Block, status: Status) -> None:
         """Sets of which each half ended well: what they did together counts if they do it once more."""
         _, outcome = self._run(block)
         if outcome.status is status:

@@ -23,9 +23,9 @@ from msgspec import Meta, Struct
 from cts.errors import BadInput
 from cts.input_files import Kind, utf8_text
 from cts.located import Origin, convert, locate
-from cts.model import Case, Scalar, dynamic_words, dynamics
+from cts.model import Case, Scalar, case_dynamic_operands, dynamic_words
 from cts.model.component import ComponentType, encode
-from cts.model.delivery import component_of
+from cts.model.dynamic_operands import component_of
 from cts.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
 from cts.model.yaml import case_of
 from cts.plain_yaml import MAX_FILE_BYTES, parse
@@ -310,7 +310,7 @@ class _Reader:
 
     def _words(self, case: Case, name: str, axis: Axis, run_time: dict[str, int]) -> Words:
         """The values of a run-time axis as words."""
-        operands = list(dynamics(case))
+        operands = list(case_dynamic_operands(case))
         index, place, operand = operands[run_time[axis.at[0]]]
         component = None if isinstance(operand, Scalar) else component_of(case, index, place)
         if (name, component) not in self.words:
@@ -335,7 +335,7 @@ def _as_words(items: tuple[Any, ...], component: ComponentType | None) -> Words:
 
 def _run_time(case: Case) -> dict[str, int]:
     """The columns of a set's words, by the paths of the operands that take them."""
-    return {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(dynamics(case))}
+    return {f"program[{i}].{place}": column for column, (i, place, _) in enumerate(case_dynamic_operands(case))}
 
 
 def _name(every: Contents) -> str:

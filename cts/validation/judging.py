@@ -58,14 +58,14 @@ def _judge(rule: Rule, tool: Tool) -> Judgement:
 def _told_of(rule: Rule | ShaderRule, twin: Answer, broken: Answer | None) -> Judgement:
     """What comes of both answers."""
     if twin.kind is not Kind.ACCEPTED or broken is None:
-        return Judgement(rule, _VERDICTS[twin.kind], f"the valid twin: {_told(twin)}", twin)
+        return Judgement(rule, _VERDICTS[twin.kind], f"the valid twin: {_answer_text(twin)}", twin)
     if broken.kind is Kind.REJECTED:
         other = bool(rule.message) and not re.search(rule.message, broken.text)
         reason = f"rejected{' for another reason' if other else ''}: {_line(broken.text)}"
         return Judgement(rule, Verdict.PASS, reason, twin, broken, other)
     if broken.kind is Kind.ACCEPTED:
         return Judgement(rule, Verdict.FAIL, "accepted though forbidden", twin, broken)
-    return Judgement(rule, _VERDICTS[broken.kind], _told(broken), twin, broken)
+    return Judgement(rule, _VERDICTS[broken.kind], _answer_text(broken), twin, broken)
 
 
 def judge_shaders(rules: Sequence[ShaderRule], tool: Glslang) -> Iterator[Judgement]:
@@ -85,7 +85,7 @@ _VERDICTS = {
 }
 
 
-def _told(answer: Answer) -> str:
+def _answer_text(answer: Answer) -> str:
     return f"{answer.kind.value}: {_line(answer.text)}" if answer.text else answer.kind.value
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import control as flow
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.model import (
     Branch,
     BranchStart,
@@ -84,7 +84,7 @@ class Flow(Generic[V]):
         self,
         program: Sequence[Instruction],
         instances: Instances,
-        operands: Operands,
+        operands: InstanceOperands,
         steps: Steps[V],
         bug: int,
     ) -> None:

@@ -23,7 +23,7 @@ def _place(value: ComponentValue) -> int | None:
     return int(str(value.dynamic), 16) if isinstance(value, SpecNumber) and value.dynamic is not None else None
 
 
-class Operands:
+class InstanceOperands:
     """Evaluates the operands of a program, instruction by instruction, in program order.
 
     Where the parameter sets have words, a run-time operand says which of them it is.

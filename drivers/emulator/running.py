@@ -11,13 +11,13 @@ from cts.drivers.emulator.instances import Instances, Sets, instances_of, member
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.machine import VectorMachine
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import Conversions, allocate
 from cts.drivers.emulator.workgroups import launched
-from cts.model import Case, dynamics
+from cts.model import Case, case_dynamic_operands
 from cts.model.sweep import Sweep
 
 #: Instances that run together in a sweep: so many that the time between kernels does not count, and so few that what
@@ -55,7 +55,7 @@ def numbered(case: Case) -> Case:
 
     An operand finds its word by that, even where the template has one object in several places.
     """
-    operands = sum(1 for _ in dynamics(case))
+    operands = sum(1 for _ in case_dynamic_operands(case))
     return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0)
 
 
@@ -85,7 +85,7 @@ def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> 
 
 def _machine(case: Case, sets: Sets, spaces: Memory, instances: Instances, options: Options) -> Machine | VectorMachine:
     """A machine for one dispatch."""
-    operands = Operands(case, instances, sets, options.bug)
+    operands = InstanceOperands(case, instances, sets, options.bug)
     if case.dispatch.invocations is None:
         return Machine(case, spaces.spaces, instances, operands, options)
     return VectorMachine(case, spaces, instances, operands, options)

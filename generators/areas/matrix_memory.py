@@ -17,7 +17,7 @@ from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
-from cts.model import Case, ComponentType, MatrixConstant, MatrixNull, Through
+from cts.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
 
 #: How many steps a program has between its first load and its stores.
 STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
@@ -119,7 +119,7 @@ def _draw_copies(choices: Choices, places: RegionAllocator, matrix: Matrix) -> M
 
     What a device leaves of the first shows in the second.
     """
-    through = choices.pick(tuple(Through))
+    through = choices.pick(tuple(CopyPath))
     if choices.chance(4):
         places.store(choices, draw_copy(choices, places.kernel, places.load(choices), through))
     return draw_copy(choices, places.kernel, matrix, through)

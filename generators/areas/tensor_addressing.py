@@ -17,7 +17,7 @@ from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.transfers import Transfers
 from cts.model import Case, ComponentType, MatrixType
 
-#: How many matrices a case brings from somewhere to somewhere else. Counts come before what they count, and what they
+#: How many matrices a case transfers. Counts come before what they count, and what they
 #: count is a group: so the shrinker can drop any of it.
 TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
 SINKS = (1,) * 11 + (2,)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
-from cts.model import AnyInstruction, Dispatch, Scalar, SizeBy, Store, WorkgroupShape
+from cts.model import AnyInstruction, Dispatch, Scalar, Store, WorkgroupShape, WorkgroupSizeMode
 
 #: The extents in y and z that every Vulkan device has.
 _MAX_Y, _MAX_Z = 128, 64
@@ -27,11 +27,15 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
     shapes = list(_shapes(dispatch.subgroups if dispatch.invocations is None else dispatch.invocations))
     if shaped and shapes:
         dispatch = structs.replace(dispatch, shape=shapes[which % len(shapes)])
-    size_by = {7: SizeBy.LocalSizeId, 8: SizeBy.SpecLocalSizeId, 9: SizeBy.SpecWorkgroupSize}.get(by)
+    size_by = {
+        7: WorkgroupSizeMode.LocalSizeId,
+        8: WorkgroupSizeMode.SpecLocalSizeId,
+        9: WorkgroupSizeMode.SpecWorkgroupSize,
+    }.get(by)
     if size_by is None:
         return dispatch
     if size_by.by_mode_of_ids and Feature.MAINTENANCE_4 not in capabilities.features:
-        size_by = SizeBy.SpecWorkgroupSize
+        size_by = WorkgroupSizeMode.SpecWorkgroupSize
     return structs.replace(dispatch, size_by=size_by)
 
 

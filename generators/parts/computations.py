@@ -25,6 +25,7 @@ from cts.model import (
     Arithmetic,
     Component,
     ComponentType,
+    CopyPath,
     Feature,
     MatrixArithmetic,
     MatrixComponents,
@@ -33,7 +34,6 @@ from cts.model import (
     MatrixTimesScalar,
     PerElement,
     Scope,
-    Through,
     Walk,
 )
 from cts.model.component import Number
@@ -190,11 +190,11 @@ def _coordinate_bodies(a: Matrix) -> list[tuple[str, Known]]:
     return [(body, known) for body, known in bodies if within(a.component, known)]
 
 
-def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: Through | None = None) -> Matrix:
+def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: CopyPath | None = None) -> Matrix:
     """A matrix that is the same after a way, this one or any, through what holds or passes matrices (KM-011)."""
-    through, which = through or choices.pick(tuple(Through)), choices.between(0, 7)
+    through, which = through or choices.pick(tuple(CopyPath)), choices.between(0, 7)
     name = kernel.name("m")
-    if through is Through.Component and which and kernel.scope is Scope.Subgroup:
+    if through is CopyPath.Component and which and kernel.scope is Scope.Subgroup:
         last = sure_components(a.rows * a.cols) - 1
         kernel.program.emit(
             MatrixCopy(id=name, matrix=a.id, through=through, component=last if which > 5 else which % (last + 1))

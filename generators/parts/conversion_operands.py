@@ -20,6 +20,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits
 from cts.model import (
     ComponentType,
     Conversion,
+    CopyPath,
     Feature,
     MatrixBitcast,
     MatrixConvert,
@@ -27,7 +28,6 @@ from cts.model import (
     MatrixCopy,
     MatrixTranspose,
     MatrixType,
-    Through,
     Use,
     decode,
 )
@@ -245,7 +245,7 @@ def _for_integer(target: ComponentType) -> tuple[float, ...]:
 
 def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
     name = kernel.name("m")
-    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=Through.CopyObject))
+    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=CopyPath.CopyObject))
     return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
 
 

@@ -171,7 +171,7 @@ def interpreted(capabilities: Capabilities) -> list[ComponentType]:
 
 
 def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Contents) -> None:
-    """A conversion before the dispatch that brings contents of the matrix's own type to an opaque matrix."""
+    """A conversion before the dispatch that fills an opaque matrix with contents of its own type."""
     matrix = kernel.opaque[name]
     component = choices.pick(sources_of(kernel.capabilities, matrix.component))
     if any(isinstance(n, str) for n in contents.data.cycle or ()):

@@ -60,7 +60,7 @@ def draw_operation(
 ) -> Vector:
     """An operation on `a` and perhaps vectors of its type: `others`, loaded ones, constants, or `a` itself."""
     operation = choices.pick(_operations(a.component, ieee=kernel.ieee))
-    operands = Operands(choices, kernel, a, exact=exact, others=others)
+    operands = VectorOperands(choices, kernel, a, exact=exact, others=others)
     for candidate in (operation, _O.FNegate):
         known = _RULES[candidate](operands)
         if known is not None:
@@ -75,7 +75,7 @@ def _operations(component: ComponentType, *, ieee: bool) -> Sequence[VectorOpera
     return _INTEGER[:-1] if component.is_signed else _INTEGER
 
 
-class Operands:
+class VectorOperands:
     """The operands of one operation, as its rule asks for them; the first is `a`."""
 
     def __init__(
@@ -160,10 +160,10 @@ def represents(component: ComponentType, value: Number) -> bool:
     return value == int(value) and least <= value <= greatest
 
 
-Rule = Callable[[Operands], Known | None]
+Rule = Callable[[VectorOperands], Known | None]
 
 
-def _checked(o: Operands, known: Known) -> Known | None:
+def _checked(o: VectorOperands, known: Known) -> Known | None:
     """The result's range; None where a float comes near its type's limits."""
     return known if holds(o.component, known) else None
 
@@ -172,18 +172,18 @@ def _binary(rule: Callable[[ComponentType, Known, Known], Known]) -> Rule:
     return lambda o: _checked(o, rule(o.component, o.a, o.any()))
 
 
-def _bits(o: Operands) -> Known:
+def _bits(o: VectorOperands) -> Known:
     o.any(other=True)
     return anything(o.component)
 
 
-def _shift(o: Operands) -> Known:
+def _shift(o: VectorOperands) -> Known:
     """By fewer bits than the components have: more is undefined (NU-004)."""
     o.load_operand(consecutive(0, 8 * o.component.size))
     return anything(o.component)
 
 
-def _divide(o: Operands) -> Known:
+def _divide(o: VectorOperands) -> Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
     if o.component.is_signed and o.choices.chance(5):
         period = o.choices.pick((5, 3, 61, 7, 31))
@@ -194,7 +194,7 @@ def _divide(o: Operands) -> Known:
     return anything(o.component)
 
 
-def _float_divide(o: Operands) -> Known | None:
+def _float_divide(o: VectorOperands) -> Known | None:
     o.wanted(Wanted(size=1 << 7, sign=o.choices.pick(("positive", "negative"))))
     largest = 4 * o.a.size
     return _checked(o, Known(-largest, largest, None))
@@ -203,7 +203,7 @@ def _float_divide(o: Operands) -> Known | None:
 def _clamp(*, signed: bool) -> Rule:
     """Between numbers of which the first is not the larger one, as the operation reads them."""
 
-    def rule(o: Operands) -> Known:
+    def rule(o: VectorOperands) -> Known:
         negative = signed and (o.component.is_float or o.component.is_signed)
         low = o.numbers((-3, -100, -1, 0, -7) if negative else (0, 1, 2))
         high = o.numbers((3, 100, 5, 64, 31))
@@ -219,45 +219,45 @@ def _finer(*known: Known) -> int | None:
     return None if None in grains else min(g for g in grains if g is not None)
 
 
-def _extreme(o: Operands) -> Known:
+def _extreme(o: VectorOperands) -> Known:
     return o.a.union(o.any(other=True))
 
 
-def _step(o: Operands) -> Known:
+def _step(o: VectorOperands) -> Known:
     known = o.a.union(o.any())
     return Known(0, 1) if known.bounded else UNBOUNDED
 
 
-def _fma(o: Operands) -> Known | None:
+def _fma(o: VectorOperands) -> Known | None:
     product = multiplied(o.component, o.a, o.any())
     if not holds(o.component, product):
         return None
     return _checked(o, added(o.component, product, o.any()))
 
 
-def _exp(o: Operands) -> Known:
+def _exp(o: VectorOperands) -> Known:
     _portable_exp(o)
     return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
 
 
-def _tanh(o: Operands) -> Known:
+def _tanh(o: VectorOperands) -> Known:
     _portable_exp(o)
     return Known(-1, 1, None)
 
 
-def _portable_exp(o: Operands) -> None:
+def _portable_exp(o: VectorOperands) -> None:
     most = EXPONENTS[o.component]
     if o.a.size > most:
         o.instead(Wanted(size=most))
 
 
-def _log(o: Operands) -> Known:
+def _log(o: VectorOperands) -> Known:
     if o.a.low <= 0:
         o.instead(Wanted(size=1 << 11, sign="positive", exact=o.exact))
     return Known(-100, 100, None)
 
 
-def _atan(o: Operands) -> Known:
+def _atan(o: VectorOperands) -> Known:
     if not o.a.bounded:
         o.instead(Wanted(exact=o.exact))
     return Known(-1.75, 1.75, None)

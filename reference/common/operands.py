@@ -20,8 +20,8 @@ from cts.model import (
     Dispatch,
     Operand,
     SpecNumber,
+    case_dynamic_operands,
     dynamic_words,
-    dynamics,
     encode,
     factors_of,
     modulus_of,
@@ -34,17 +34,17 @@ from cts.reference.numeric.value import Value
 _MASK = 0xFFFFFFFF
 
 
-class Operands:
+class ParameterSetOperands:
     """Reads the operands of a case's instructions under a batch of parameter sets."""
 
     def __init__(self, case: Case, parameter_sets: U32 | None = None) -> None:
-        """`parameter_sets` is (sets, dynamics); None: one set, the case's own."""
+        """`parameter_sets` is (sets, run-time operands); None: one set, the case's own."""
         self._sets = dynamic_words(case)[None] if parameter_sets is None else parameter_sets
-        self._column = {(i, path): column for column, (i, path, _) in enumerate(dynamics(case))}
+        self._column = {(i, path): column for column, (i, path, _) in enumerate(case_dynamic_operands(case))}
         self._dispatch = case.dispatch
         self._grid: U32 | None = None
 
-    def chosen(self, which: npt.NDArray[np.intp]) -> Operands:
+    def chosen(self, which: npt.NDArray[np.intp]) -> ParameterSetOperands:
         """The same under some sets, by their numbers."""
         same = copy(self)
         same._sets = self._sets[which]

@@ -37,7 +37,7 @@ from cts.model import (
     VectorOperation,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
-    dynamics,
+    case_dynamic_operands,
     references,
 )
 from cts.oracle.expectation import Violation
@@ -65,9 +65,9 @@ from cts.reference.vectors.opaque import convert
 def execute(case: Case, parameter_sets: U32) -> Execution:
     """Execute a case, which must have no violations, once per parameter set.
 
-    `parameter_sets` is (sets, n), uint32: a word per operand of `cts.model.dynamics(case)`, in that order.
+    `parameter_sets` is (sets, n), uint32: a word per operand of `cts.model.case_dynamic_operands(case)`, in that order.
     """
-    asked = sum(1 for _ in dynamics(case))
+    asked = sum(1 for _ in case_dynamic_operands(case))
     if parameter_sets.ndim != 2 or parameter_sets.shape[1] != asked:
         raise ValueError(f"parameter sets have shape {parameter_sets.shape}; the case asks for (sets, {asked})")
     return run(evaluate(case, np.asarray(parameter_sets, np.uint32)), len(parameter_sets))

@@ -72,7 +72,7 @@ from cts.reference.addressing.accesses import (
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.common.operands import Operands, lanes_of
+from cts.reference.common.operands import ParameterSetOperands, lanes_of
 from cts.reference.execution.unroll import Taken, unroll
 from cts.reference.matrices.callback_memory import outputs, whole, windows
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
@@ -143,7 +143,7 @@ class Evaluation:
 
     case: Case
     types: dict[str, ResultType]
-    operands: Operands
+    operands: ParameterSetOperands
     layouts: dict[str, TensorLayoutState] = field(default_factory=dict)
     views: dict[str, TensorViewState] = field(default_factory=dict)
     pointers: dict[str, I64] = field(default_factory=dict)
@@ -207,13 +207,13 @@ class Evaluation:
 
 
 def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
-    """Evaluate a well-formed case; `parameter_sets` is (sets, dynamics), None: the case's own.
+    """Evaluate a well-formed case; `parameter_sets` is (sets, run-time operands), None: the case's own.
 
     Raises BadInput for a case too large to be judged.
     """
     types = types_of(case)
     check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
-    evaluation = Evaluation(case, types, Operands(case, parameter_sets))
+    evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets))
     elements = 0
     for taken in unroll(case, evaluation.operands):
         step = _step(evaluation, taken)
@@ -233,7 +233,7 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
 def tensor_instructions(case: Case, parameter_sets: U32 | None) -> Iterator[TensorOperands]:
     """Every tensor load and store of a well-formed case each time it is taken, without where its elements are."""
     types = types_of(case)
-    evaluation = Evaluation(case, types, Operands(case, parameter_sets))
+    evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets))
     for taken in unroll(case, evaluation.operands):
         instruction = case.program[taken.index]
         if isinstance(instruction, TensorInstruction):

@@ -29,7 +29,7 @@ from cts.model import (
     Switch,
     branches_of,
 )
-from cts.reference.common.operands import Operands
+from cts.reference.common.operands import ParameterSetOperands
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
 #: The most iterations of all loops together, each iteration of an inner loop counted.
@@ -64,7 +64,7 @@ class Taken:
         return replace(self, active=active, branch=branch)
 
 
-def unroll(case: Case, operands: Operands) -> Iterator[Taken]:
+def unroll(case: Case, operands: ParameterSetOperands) -> Iterator[Taken]:
     """Every step that some subgroup takes, in order, of one dispatch after the other.
 
     Raises BadInput for a program of too many.
@@ -74,14 +74,14 @@ def unroll(case: Case, operands: Operands) -> Iterator[Taken]:
             yield taken if dispatch == 0 else replace(taken, dispatch=dispatch)
 
 
-def _dispatched(case: Case, operands: Operands) -> Iterator[Taken]:
+def _dispatched(case: Case, operands: ParameterSetOperands) -> Iterator[Taken]:
     if not any(isinstance(i, ControlInstruction) for i in case.program):
         return (Taken(i) for i in range(len(case.program)))
     return _Unrolling(case, operands).block(0, len(case.program), (), None)
 
 
 class _Unrolling:
-    def __init__(self, case: Case, operands: Operands) -> None:
+    def __init__(self, case: Case, operands: ParameterSetOperands) -> None:
         self.program = case.program
         self.operands = operands
         self.iterations = self.steps = 0

@@ -28,7 +28,9 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     gamma_(K+1) times that sum. With `ieee`, infinities and NaNs among the operands go through (NU-023).
     """
     assert a.component is not None and b.component is not None and c.component is not None
-    ((a_lo, a_hi), a_wild), ((b_lo, b_hi), b_wild), ((c_lo, c_hi), c_wild) = (operand(v) for v in (a, b, c))
+    ((a_lo, a_hi), a_unbounded), ((b_lo, b_hi), b_unbounded), ((c_lo, c_hi), c_unbounded) = (
+        operand(v) for v in (a, b, c)
+    )
     a_mid, a_radius = _middle(a_lo, a_hi)
     b_mid, b_radius = _middle(b_lo, b_hi)
     size_a, size_b = np.maximum(np.abs(a_lo), np.abs(a_hi)), np.maximum(np.abs(b_lo), np.abs(b_hi))
@@ -40,9 +42,9 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     precision = fmt.precision
     if a.component.is_float8 or b.component.is_float8:
         precision = min(precision, FLOAT8_PRECISION)
-    special = _any(a_wild, -1)[..., :, None] | _any(b_wild, -2)[..., None, :] | c_wild
+    special = _any(a_unbounded, -1)[..., :, None] | _any(b_unbounded, -2)[..., None, :] | c_unbounded
     overflows = magnitude > fmt.greatest
-    wild = special | overflows
+    unbounded = special | overflows
     if a_radius is not None:
         low, high = low - a_radius @ size_b, high + a_radius @ size_b
     if b_radius is not None:
@@ -53,13 +55,13 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
         exact = fits(magnitude, np.minimum(quantum, _quantum(c)), fmt, precision)
     if exact.all():
         point = a_radius is None and b_radius is None and c_lo is c_hi
-        product = rounded(component, (low, low if point else high), wild, merged(a, b, c))
+        product = rounded(component, (low, low if point else high), unbounded, merged(a, b, c))
         return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
     count = a.shape[-1] + 1
     low, high = around((low, high), magnitude, count, precision, fmt, exact)
     name = f"{component.value}" if precision == fmt.precision else f"{precision} bits"
     reason = Policy(f"order and precision are free (NU-010), gamma_{count} at {name}")
-    product = rounded(component, (low, high), wild, (*merged(a, b, c), reason))
+    product = rounded(component, (low, high), unbounded, (*merged(a, b, c), reason))
     return _with_specials(product, (a, b, c), overflows) if ieee and special.any() else product
 
 

@@ -174,10 +174,10 @@ def _sum(terms: Value, ieee: bool) -> Value:
     component = terms.component
     assert component is not None
     fmt, count = component.format, terms.shape[-1] - 1
-    (low, high), wild = operand(terms)
+    (low, high), unbounded = operand(terms)
     magnitude = np.maximum(np.abs(low), np.abs(high)).sum(axis=-1)
     overflows = magnitude > fmt.greatest
-    unknown = wild.any(axis=-1) | overflows
+    unknown = unbounded.any(axis=-1) | overflows
     quantum = np.where(low == high, lowest_bit(low), 0.0).min(axis=-1)
     exact = fits(magnitude, quantum, fmt, fmt.precision)
     total = (low.sum(axis=-1), high.sum(axis=-1))
@@ -187,7 +187,7 @@ def _sum(terms: Value, ieee: bool) -> Value:
         bounds = around(total, magnitude, count, fmt.precision, fmt, exact)
         reason = Policy(f"the order of combining is free (CM-023), gamma_{count} at {component.value}")
         summed = rounded(component, bounds, unknown, (*terms.reasons, reason))
-    if not ieee or not wild.any():
+    if not ieee or not unbounded.any():
         return summed
     certain, possible = (sums.gathered(k) for k in sums.kinds(terms))
     return sums.resolved(summed, certain, possible, overflows)
@@ -198,7 +198,7 @@ def _product(terms: Value) -> Value:
     component = terms.component
     assert component is not None
     fmt, count = component.format, terms.shape[-1] - 1
-    (low, high), wild = operand(terms)
+    (low, high), unbounded = operand(terms)
     point = low == high
     quantum = lowest_bit(low)
     odd = np.where(point & (low != 0), np.abs(low) / quantum, 1.0).prod(axis=-1)
@@ -208,7 +208,7 @@ def _product(terms: Value) -> Value:
     within = (largest < np.log2(fmt.greatest)) & (smallest > np.log2(fmt.least))
     product = np.where(point, low, 1.0).prod(axis=-1)
     exact = (odd <= 2.0**fmt.precision) & point.all(axis=-1) & within
-    unknown = wild.any(axis=-1) | ~within | ~point.all(axis=-1)
+    unknown = unbounded.any(axis=-1) | ~within | ~point.all(axis=-1)
     unit = count * fmt.unit
     growth = unit / (1 - unit) if unit < 0.5 else np.inf
     slack = np.multiply(np.abs(product), growth, out=np.zeros(product.shape), where=~(exact | unknown))
@@ -255,7 +255,7 @@ def _tried(terms: Value, reduction: Reduction) -> Value:
         combined = hull(combined, other, (), reduction.floats.ieee)
     if component.is_float and reduction.floats.ieee:
         # Orders that were not tried may lose a NaN, overflow, or give the other zero.
-        combined = loosened(combined, terms.wild.any(axis=-1) | combined.wild, combined.reasons)
+        combined = loosened(combined, terms.unbounded.any(axis=-1) | combined.unbounded, combined.reasons)
         low, high = combined.core
         zero = (low <= 0) & (high >= 0)
         flags = np.where(zero, combined.flags | np.uint8(FREE | Freedom.EITHER_ZERO), combined.flags)

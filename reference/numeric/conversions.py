@@ -78,9 +78,9 @@ def float_to_float(
     if source.is_float8 and target is ComponentType.float16 and value.free is None:
         # Every float8 number is a float16 one, and denormals are kept (NU-015).
         exact = real(source, value.bits)
-        wild = value.wild
-        bits = np.where(wild, 0, exact).astype(np.float16).view(np.uint16)
-        flags = wild * np.uint8(FREE | Freedom.ANY)
+        unbounded = value.unbounded
+        bits = np.where(unbounded, 0, exact).astype(np.float16).view(np.uint16)
+        flags = unbounded * np.uint8(FREE | Freedom.ANY)
         if not ieee:
             flags = np.where(exact == 0, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
         if modes.get(target, OPEN).denormals == "flushed":
@@ -89,13 +89,13 @@ def float_to_float(
             flags = np.where(tiny, np.uint8(FREE | Freedom.EITHER_ZERO), flags)
         result = with_freedom(target, bits, flags, (exact, exact), ("NaN and the sign of zero are not kept (NU-013)",))
     else:
-        bounds, zero, wild = parts(value, of_operand)
+        bounds, zero, unbounded = parts(value, of_operand)
         if source.is_float8 and target is ComponentType.float16 and zero is not None:
             zero = value.flags & Freedom.EITHER_ZERO != 0
         if source.is_float8 and target is ComponentType.float16 and mode.denormals == "flushed":
             # As above: either.
             mode = replace(mode, denormals=None)
-        result = _to_float(target, bounds, wild, saturate, value.reasons, zero, keeps, mode)
+        result = _to_float(target, bounds, unbounded, saturate, value.reasons, zero, keeps, mode)
         if ieee:
             step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)
             if step is not None and target.is_float8:
@@ -105,7 +105,7 @@ def float_to_float(
             result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
-    if keeps and wild.any():
+    if keeps and unbounded.any():
         # Of an operand only what its own type's mode says is a zero beside it.
         seen = replace(mode, denormals=of_operand.denormals)
         recomputed = specials.recomputed(result, _converted(target, saturate), (value,), mode=seen)
@@ -119,7 +119,7 @@ def float_to_float(
 def _converted_history(h: History, result: Value) -> History:
     """The history of a value whose conversion may be rounded or not, as `result` says."""
     low, high = result.interval
-    known = np.where(result.wild, 0.0, np.maximum(np.abs(low), np.abs(high)))
+    known = np.where(result.unbounded, 0.0, np.maximum(np.abs(low), np.abs(high)))
     low, high = np.where(h.unknown, np.nan, low), np.where(h.unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
     return replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None)
@@ -136,19 +136,19 @@ def integer_to_float(
     source = value.component
     assert source is not None
     low, high = value.interval
-    wild = value.flags & Freedom.ANY != 0
+    unbounded = value.flags & Freedom.ANY != 0
     bounds = low, low if value.free is None else high
     mode = modes.get(target, OPEN) if ieee else OPEN
-    result = _to_float(target, bounds, wild, saturate, value.reasons, None, ieee, mode)
+    result = _to_float(target, bounds, unbounded, saturate, value.reasons, None, ieee, mode)
     return _bound(result, source, None) if ieee else result
 
 
 def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value:
     """OpConvertFToS, OpConvertFToU: towards zero; NaN and what is out of range are undefined (NU-016)."""
-    (low, high), wild = operand(value)
+    (low, high), unbounded = operand(value)
     low, high = np.trunc(low), np.trunc(high)
     info = np.iinfo(target.dtype)
-    outside = wild | (low < info.min) | (high > info.max)
+    outside = unbounded | (low < info.min) | (high > info.max)
     what = f"a NaN, or a number that {target.value} does not hold, becomes {target.value}"
     watch.report("NU-016", outside, what, f"numbers from {info.min} to {info.max}")
     low, high = (np.clip(bound, info.min, info.max) for bound in (low, high))
@@ -214,7 +214,7 @@ def _bound(result: Value, source: ComponentType, step: F64 | None) -> Value:
 def _to_float(
     target: ComponentType,
     bounds: Interval,
-    wild: Mask,
+    unbounded: Mask,
     saturate: bool,
     reasons: tuple[str, ...],
     zero: Mask | None,
@@ -224,11 +224,11 @@ def _to_float(
     fmt = target.format
     why = (*reasons, _NEIGHBOURS)
     if not target.is_float8:
-        return rounded(target, bounds, wild, why, zero, ieee, mode)
+        return rounded(target, bounds, unbounded, why, zero, ieee, mode)
     low, high = bounds
     clipped = np.clip(low, -fmt.greatest, fmt.greatest)
     inside = (clipped, clipped if low is high else np.clip(high, -fmt.greatest, fmt.greatest))
-    result = rounded(target, inside, wild, why, zero, ieee)
+    result = rounded(target, inside, unbounded, why, zero, ieee)
     if saturate:
         return result
     over = (high > fmt.greatest) | (low < -fmt.greatest)
@@ -237,7 +237,7 @@ def _to_float(
     beyond = fmt.beyond
     positive, negative = low >= beyond, high <= -beyond
     result = where(over, anything(target, result.shape, (*why, "around the greatest finite number (AM-29)")), result)
-    result = where((positive | negative) & ~wild, _overflowed(target, negative), result)
+    result = where((positive | negative) & ~unbounded, _overflowed(target, negative), result)
     return result if zero is None else or_zero(result, zero)
 
 

@@ -265,8 +265,8 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
         flags = np.where(nan & (flags != 0), flags | np.uint8(Freedom.NAN), flags)
     else:
         # A NaN in an interval would make it meaningless.
-        wild = a.wild | b.wild
-        flags = np.where(wild & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
+        unbounded = a.unbounded | b.unbounded
+        flags = np.where(unbounded & (flags != 0), np.uint8(FREE | Freedom.ANY), flags)
     if not flags.any():
         return a
     # Of a NaN and a number, the number.

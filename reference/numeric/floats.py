@@ -107,17 +107,17 @@ class Floats:
         """OpFDiv: 2.5 ULP for divisors of moderate size, anything else beyond."""
         component = component_of(a)
         ieee = self.ieee or self.mode(component).specials
-        (x, zero, x_wild), (y, y_wild) = self._parts(a), operand(b)
-        y_wild = y_wild | self._unknown(b)
+        (x, zero, x_unbounded), (y, y_unbounded) = self._parts(a), operand(b)
+        y_unbounded = y_unbounded | self._unknown(b)
         least, most = np.minimum(np.abs(y[0]), np.abs(y[1])), np.maximum(np.abs(y[0]), np.abs(y[1]))
         bound = 2.0 ** _DIVISORS[component]
-        wild = x_wild | y_wild | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
-        divisor = replaced(y, wild, 1.0)
+        unbounded = x_unbounded | y_unbounded | (y[0] * y[1] <= 0) | (least < 1 / bound) | (most > bound)
+        divisor = replaced(y, unbounded, 1.0)
         reasons = (*merged(a, b), f"OpFDiv is accurate to {DIVISION_ULP} ULP (NU-011)")
         if self.loose and (a.history is not None or b.history is not None):
             # The quotient of a sum may be that of each term, which errs by so much of the term.
-            known = self._quotient(a, b, spanned(x, zero), divisor, wild)
-            unknown = wild | known.overflows(component.format)
+            known = self._quotient(a, b, spanned(x, zero), divisor, unbounded)
+            unknown = unbounded | known.overflows(component.format)
             result = rounded(component, known.bounds(component), unknown, (*reasons, _REARRANGED))
             return replace(result, history=Deferred(lambda: known))
         quotient = intervals.div(x, divisor)
@@ -127,7 +127,7 @@ class Floats:
         signed = x[0] / divisor[0]
         low = np.where(none, signed, quotient[0] - error_low)
         high = np.where(none, signed, quotient[1] + error_high)
-        result = rounded(component, (low, high), wild, reasons, zero, ieee, within=True)
+        result = rounded(component, (low, high), unbounded, reasons, zero, ieee, within=True)
         if not self.loose:
             result = self.flushed(binding(result))
             if not ieee:
@@ -136,17 +136,17 @@ class Floats:
             point = (ends[0] == ends[1]) | np.isnan(ends[0])
             recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
-            return self.flushed(loosened(recomputed, wild & ~point & ~np.isnan(x[0]), result.reasons))
-        return replace(result, history=Deferred(lambda: self._quotient(a, b, spanned(x, zero), divisor, wild)))
+            return self.flushed(loosened(recomputed, unbounded & ~point & ~np.isnan(x[0]), result.reasons))
+        return replace(result, history=Deferred(lambda: self._quotient(a, b, spanned(x, zero), divisor, unbounded)))
 
-    def _quotient(self, a: Value, b: Value, dividend: Interval, divisor: Interval, wild: Mask) -> History:
+    def _quotient(self, a: Value, b: Value, dividend: Interval, divisor: Interval, unbounded: Mask) -> History:
         """The history of a quotient, whose value is that of any dividend and divisor that are allowed."""
         fmt = component_of(a).format
-        first, second = _history(a, wild), _history(b, wild)
-        first = combined([first], lambda arrays: np.broadcast_to(arrays[0], wild.shape))
+        first, second = _history(a, unbounded), _history(b, unbounded)
+        first = combined([first], lambda arrays: np.broadcast_to(arrays[0], unbounded.shape))
         whole = replaced_bounds(first, dividend if a.history is None else (first.lo, first.hi))
         result = divided(whole, second, divisor)
-        span = underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(wild))
+        span = underflowed((result.lo, result.hi), fmt, DIVISION_ULP + 1, np.ones_like(unbounded))
         return replace(result, lo=span[0], hi=span[1])
 
     def neg(self, a: Value) -> Value:
@@ -195,22 +195,22 @@ class Floats:
     def exp(self, a: Value) -> Value:
         """GLSL.std.450 Exp, by its ULP bound; what follows treats it as a fresh value."""
         component = component_of(a)
-        (low, high), wild = operand(a)
+        (low, high), unbounded = operand(a)
         with np.errstate(over="ignore"):
             bottom, top = exact_at(low, 0.0, 1.0, np.exp)[0], exact_at(high, 0.0, 1.0, np.exp)[1]
         bottom, top = (np.minimum(v, 2 * component.format.greatest) for v in (bottom, top))
         bound = _EXP_ULP[component]
         down, up = error_bounds(component, (bottom, top), bound + 2 * np.maximum(np.abs(low), np.abs(high)))
         reasons = (*a.reasons, f"exp is accurate to {bound:g} + 2|x| ULP (NU-011)")
-        result = rounded(component, (bottom - down, top + up), wild, reasons, None, self.ieee, within=True)
+        result = rounded(component, (bottom - down, top + up), unbounded, reasons, None, self.ieee, within=True)
         return self.flushed(specials.recomputed(result, _exp_of_infinity, (a,)) if self.ieee else result)
 
     def compare(self, operation: str, a: Value, b: Value) -> Value:
         """A condition: unknown where the operands' intervals do not decide it."""
         mode = self.mode(component_of(a))
-        (x, x_wild), (y, y_wild) = operand(a, mode), operand(b, mode)
-        if not (self.ieee or mode.specials) or not (x_wild.any() or y_wild.any()):
-            return decided(operation, x, y, x_wild | y_wild, merged(a, b))
+        (x, x_unbounded), (y, y_unbounded) = operand(a, mode), operand(b, mode)
+        if not (self.ieee or mode.specials) or not (x_unbounded.any() or y_unbounded.any()):
+            return decided(operation, x, y, x_unbounded | y_unbounded, merged(a, b))
         (x, x_nan, x_any), (y, y_nan, y_any) = _ordered(a, x), _ordered(b, y)
         condition = decided(operation, x, y, x_any | y_any, merged(a, b))
         # All comparisons are ordered, but that for inequality.
@@ -232,8 +232,8 @@ class Floats:
         component = component_of(a)
         mode = self.mode(component)
         ieee = self.ieee or mode.specials
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
-        wild = x_wild | y_wild
+        (x, x_zero, x_unbounded), (y, y_zero, y_unbounded) = self._parts(a, mode), self._parts(b, mode)
+        unbounded = x_unbounded | y_unbounded
         if not ieee:
             x_zero, y_zero = apart(x, x_zero), apart(y, y_zero)
         if not self.loose:
@@ -248,24 +248,24 @@ class Floats:
                 loose = np.isnan(step) | (bounds[0] < -greatest) | (bounds[1] > greatest)
                 step = np.where(loose | ~beside_free((a, b), x_zero, y_zero), 0.0, step)
             reasons = (*merged(a, b), NEIGHBOURS)
-            result = binding(rounded(component, bounds, wild, reasons, zero, ieee, mode), step)
-            return specials.recomputed(result, special, (a, b), mode=mode) if ieee and wild.any() else result
+            result = binding(rounded(component, bounds, unbounded, reasons, zero, ieee, mode), step)
+            return specials.recomputed(result, special, (a, b), mode=mode) if ieee and unbounded.any() else result
         fmt = component.format
-        history = Deferred(lambda: traced(_history(a, x_wild), _history(b, y_wild)))
+        history = Deferred(lambda: traced(_history(a, x_unbounded), _history(b, y_unbounded)))
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
             bounds, zero = each_choice(exact, (x, x_zero), (y, y_zero))
-            result = rounded(component, bounds, wild, (*merged(a, b), NEIGHBOURS), zero)
+            result = rounded(component, bounds, unbounded, (*merged(a, b), NEIGHBOURS), zero)
         else:
             reasons = (*merged(a, b), _REARRANGED)
             known = history.known
-            result = rounded(component, known.bounds(component), wild | known.overflows(fmt), reasons)
+            result = rounded(component, known.bounds(component), unbounded | known.overflows(fmt), reasons)
         return replace(result, history=history.then(lambda h: _rounded_history(h, fmt)))
 
     def _parts(self, value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
-        """An operand by `parts`; wild is also what rearrangement makes unknown."""
-        bounds, zero, wild = parts(value, mode)
-        return bounds, zero, wild | self._unknown(value)
+        """An operand by `parts`; elements that rearrangement makes unknown count as unbounded."""
+        bounds, zero, unbounded = parts(value, mode)
+        return bounds, zero, unbounded | self._unknown(value)
 
     def _unknown(self, value: Value) -> Mask:
         """Where a value that is bound may be anything once it is rearranged with what uses it."""
@@ -277,11 +277,15 @@ class Floats:
         """What is moved with another sign."""
         mode = self.mode(component_of(a)).unrounded
         ieee = self.ieee or (mode.specials and keeps_specials)
-        bounds, may_be_zero, wild = self._parts(a, mode)
-        result = rounded(component_of(a), move(bounds), wild, a.reasons, may_be_zero, ieee, mode)
+        bounds, may_be_zero, unbounded = self._parts(a, mode)
+        result = rounded(component_of(a), move(bounds), unbounded, a.reasons, may_be_zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
-            return specials.recomputed(result, specials.moved(move), (a,), mode=mode) if ieee and wild.any() else result
+            return (
+                specials.recomputed(result, specials.moved(move), (a,), mode=mode)
+                if ieee and unbounded.any()
+                else result
+            )
         if a.history is None:
             return result
         if move is intervals.negate:
@@ -290,22 +294,22 @@ class Floats:
 
     def _chosen(self, choose: Callable[[Interval, Interval], Interval], a: Value, b: Value, number_wins: bool) -> Value:
         mode = self.mode(component_of(a)).unrounded
-        (x, x_zero, x_wild), (y, y_zero, y_wild) = self._parts(a, mode), self._parts(b, mode)
-        wild = x_wild | y_wild
+        (x, x_zero, x_unbounded), (y, y_zero, y_unbounded) = self._parts(a, mode), self._parts(b, mode)
+        unbounded = x_unbounded | y_unbounded
         if not self.ieee:
             x_zero, y_zero = apart(x, x_zero), apart(y, y_zero)
         bounds, zero = each_choice(choose, (x, x_zero), (y, y_zero))
         bounds = with_equal_zeros(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
-        result = rounded(component_of(a), bounds, wild, merged(a, b), zero, self.ieee, mode)
+        result = rounded(component_of(a), bounds, unbounded, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
             special = specials.chosen(choose, number_wins)
-            return specials.recomputed(result, special, (a, b), mode=mode) if self.ieee and wild.any() else result
+            return specials.recomputed(result, special, (a, b), mode=mode) if self.ieee and unbounded.any() else result
         if a.history is None and b.history is None:
             return result
 
         def chosen() -> History:
-            first, second = _history(a, x_wild), _history(b, y_wild)
+            first, second = _history(a, x_unbounded), _history(b, y_unbounded)
             return either(first, second, choose((first.lo, first.hi), (second.lo, second.hi)))
 
         return replace(result, history=Deferred(chosen))
@@ -370,15 +374,15 @@ def decided(operation: str, x: Interval, y: Interval, unknown: Mask, reasons: tu
     return with_freedom(None, bits, flags, (number, number), reasons)
 
 
-def _history(value: Value, wild: Mask) -> History:
+def _history(value: Value, unbounded: Mask) -> History:
     known = history_of(value)
     tiny = denormal((known.lo, known.hi), component_of(value).format.least)
     if tiny.any():
         low, high = spanned((known.lo, known.hi), tiny)
         known = replace(known, lo=low, hi=high)
-    if wild.any():
-        nothing = loaded((np.zeros(wild.shape),) * 2, np.full(wild.shape, np.inf))
-        known = replace(combined([nothing, known], lambda arrays: np.where(wild, *arrays)), addends=None)
+    if unbounded.any():
+        nothing = loaded((np.zeros(unbounded.shape),) * 2, np.full(unbounded.shape, np.inf))
+        known = replace(combined([nothing, known], lambda arrays: np.where(unbounded, *arrays)), addends=None)
     return known
 
 

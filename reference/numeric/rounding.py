@@ -34,26 +34,28 @@ _FLUSHED_SURELY = "denormal results are flushed (NU-043)"
 
 
 def operand(value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask]:
-    """The numbers that an operation may see of a float operand; and which elements are wild (as 0).
+    """The numbers that an operation may see of a float operand, and its unbounded elements (0 in the bounds).
 
     Zero is among them where the operand is, or may be, a denormal that may be flushed.
     """
-    bounds, zero, wild = parts(value, mode)
-    return spanned(bounds, zero), wild
+    bounds, zero, unbounded = parts(value, mode)
+    return spanned(bounds, zero), unbounded
 
 
 def parts(value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]:
-    """A float operand as `Value.core` has it, where else it may be a zero (None: nowhere), and what is wild (as 0)."""
+    """A float operand as `Value.core` has it, and two masks: elements that may also be a zero (None: none), and
+    unbounded elements (0 in the bounds).
+    """
     low, high = value.core
-    # `Value.wild` would look up the numbers once more.
-    wild = ~np.isfinite(low) if value.free is None else value.wild
+    # `Value.unbounded` would look up the numbers once more.
+    unbounded = ~np.isfinite(low) if value.free is None else value.unbounded
     bounds = low, low if value.free is None else high
-    if wild.any():
-        bounds = replaced(bounds, wild, 0.0)
+    if unbounded.any():
+        bounds = replaced(bounds, unbounded, 0.0)
     zero = may_flush(bounds, component_of(value), mode)
     if value.free is not None:
-        zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~wild)
-    return bounds, zero if zero.any() else None, wild
+        zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~unbounded)
+    return bounds, zero if zero.any() else None, unbounded
 
 
 def spanned(bounds: Interval, zero: Mask | None) -> Interval:
@@ -90,14 +92,14 @@ def replaced(bounds: Interval, mask: Mask, by: float) -> Interval:
 def rounded(
     component: ComponentType,
     exact: Interval,
-    wild: Mask,
+    unbounded: Mask,
     reasons: tuple[str, ...],
     zero: Mask | None = None,
     ieee: bool = False,
     mode: Mode = OPEN,
     within: bool = False,
 ) -> Value:
-    """Results that are correctly rounded, whose exact values lie in an interval; `wild` ones may be anything.
+    """Results that are correctly rounded, whose exact values lie in an interval; `unbounded` ones may be anything.
 
     With `within` nothing is rounded: results are the numbers of the type in the interval, which has some.
 
@@ -120,7 +122,7 @@ def rounded(
             bits, high = nearest(component, low), low
     tiny = may_flush(exact, component, mode)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
-    unknown = wild if ieee else wild | beyond
+    unknown = unbounded if ieee else unbounded | beyond
     infinite = ieee and beyond.any()
     if lo is not hi:
         with np.errstate(invalid="ignore"):

@@ -41,7 +41,7 @@ def recomputed(
     some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
     unknown = np.zeros(result.shape, bool)
     for v in operands:
-        some = some | v.wild
+        some = some | v.unbounded
         if v.free is not None:
             unknown |= v.free.flags & Freedom.ANY != 0
     indices = np.nonzero(some & ~unknown)

@@ -26,8 +26,8 @@ _ATAN_ULP = {ComponentType.float16: 5.0, ComponentType.float32: 4096.0}
 def log(a: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Log, of what is positive; of anything else only with `ieee` (NU-022)."""
     component = component_of(a)
-    (low, high), wild = operand(a)
-    outside = wild | (low <= 0)
+    (low, high), unbounded = operand(a)
+    outside = unbounded | (low <= 0)
     low, high = (np.where(outside, 1.0, bound) for bound in (low, high))
     bottom, top = intervals.below(np.log(low)), intervals.above(np.log(high))
     near = (high >= 0.5) & (low <= 2.0)
@@ -52,20 +52,20 @@ def _special_log(x: F64) -> list[Interval]:
 def tanh(a: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Tanh, as accurate as sinh/cosh by two calls of exp; not portable where exp overflows."""
     component = component_of(a)
-    (low, high), wild = operand(a)
+    (low, high), unbounded = operand(a)
     fmt, most = component.format, np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):
-        wild = wild | (np.exp(most) > fmt.greatest / 2)
+        unbounded = unbounded | (np.exp(most) > fmt.greatest / 2)
     # Both terms err by so many ULP, at most a unit each. Errors r relative to the terms move their
     # difference by r cosh and their sum as much; these round once each, the quotient by 2.5 ULP.
-    relative = (_EXP_ULP[component] + 2 * np.where(wild, 0.0, most)) * fmt.unit
+    relative = (_EXP_ULP[component] + 2 * np.where(unbounded, 0.0, most)) * fmt.unit
     usable = relative < 0.5
     relative = np.where(usable, relative, 0.0)
     bound = np.where(usable, (2 * relative + 4.5 * fmt.unit) / (1 - relative), 2.0)
     bounds = np.tanh(low) - bound, np.tanh(high) + bound
     name = "tanh is as accurate as (e^x - e^-x) / (e^x + e^-x) (NU-011)"
-    result = rounded(component, bounds, wild, (*a.reasons, name), None, ieee)
-    return specials.recomputed(result, _special_tanh, (a,)) if ieee and wild.any() else result
+    result = rounded(component, bounds, unbounded, (*a.reasons, name), None, ieee)
+    return specials.recomputed(result, _special_tanh, (a,)) if ieee and unbounded.any() else result
 
 
 def _special_tanh(x: F64) -> list[Interval]:
@@ -76,25 +76,25 @@ def _special_tanh(x: F64) -> list[Interval]:
 def atan(a: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Atan; nothing says what that of infinity is."""
     component = component_of(a)
-    (low, high), wild = operand(a)
+    (low, high), unbounded = operand(a)
     bottom, top = exact_at(low, 0.0, 0.0, np.arctan)[0], exact_at(high, 0.0, 0.0, np.arctan)[1]
     error = _ATAN_ULP[component]
     down, up = error_bounds(component, (bottom, top), error)
     name = f"atan is accurate to {error:g} ULP (NU-011)"
-    return rounded(component, (bottom - down, top + up), wild, (*a.reasons, name), None, ieee, within=True)
+    return rounded(component, (bottom - down, top + up), unbounded, (*a.reasons, name), None, ieee, within=True)
 
 
 def step(edge: Value, x: Value, ieee: bool = False) -> Value:
     """GLSL.std.450 Step: 0 where x < edge, else 1."""
     component = component_of(x)
-    (edges, edge_wild), (values, wild) = operand(edge), operand(x)
-    less = decided("lt", values, edges, edge_wild | wild, ())
+    (edges, edge_unbounded), (values, unbounded) = operand(edge), operand(x)
+    less = decided("lt", values, edges, edge_unbounded | unbounded, ())
     low = np.where((less.bits == 0) & (less.flags == 0), 1.0, 0.0)
     high = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
     bounds: Interval = (low, low) if np.array_equal(low, high) else (low, high)
-    wild = edge_wild | wild
-    result = rounded(component, bounds, wild, merged(edge, x), None, ieee)
-    return specials.recomputed(result, _special_step, (edge, x)) if ieee and wild.any() else result
+    unbounded = edge_unbounded | unbounded
+    result = rounded(component, bounds, unbounded, merged(edge, x), None, ieee)
+    return specials.recomputed(result, _special_step, (edge, x)) if ieee and unbounded.any() else result
 
 
 def _special_step(edge: F64, x: F64) -> list[Interval]:

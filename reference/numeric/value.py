@@ -98,7 +98,7 @@ class Value:
         return () if self.free is None else self.free.reasons
 
     @property
-    def wild(self) -> Mask:
+    def unbounded(self) -> Mask:
         """Elements of which nothing is known, and those that may be NaN or infinite."""
         lo, hi = self.core
         unknown = ~(np.isfinite(lo) & np.isfinite(hi))
@@ -286,7 +286,7 @@ def history_of(value: Value) -> History:
 
 def rearranged(relaxed: Value) -> History:
     """What an operation gives when it may be rearranged, as the history of a value that is bound otherwise (NU-049)."""
-    history, unknown = history_of(relaxed), relaxed.wild
+    history, unknown = history_of(relaxed), relaxed.unbounded
     if not unknown.any():
         return history
     return replace(history, lo=np.where(unknown, np.nan, history.lo), hi=np.where(unknown, np.nan, history.hi))

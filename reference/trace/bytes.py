@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.model import ClampMode, MatrixPerElement, Store
-from cts.oracle.expectation import Reach, Reached, SeenTensor, Trace
+from cts.oracle.expectation import AccessMap, Reach, SeenTensor, Trace
 from cts.oracle.trace import ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
@@ -75,7 +75,7 @@ def trace_element(
     return Trace(evaluation.steps[number].index, element.instance, element.row, element.col, steps)
 
 
-def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
+def reached(evaluation: Evaluation, instruction: int) -> AccessMap | None:
     """Where a load or store accesses memory, in the last step that takes it."""
     taken = [s for s in evaluation.steps if s.index == instruction and s.access is not None]
     access = taken[-1].access if taken else None
@@ -90,7 +90,7 @@ def reached(evaluation: Evaluation, instruction: int) -> Reached | None:
     pitch = None
     if access.stride is not None:
         pitch = np.broadcast_to(access.stride[0], shape[:1]) * evaluation.case.buffers[access.buffer].element_size
-    return Reached(access.buffer, byte, kinds[status], _tensor(access, shape), pitch)
+    return AccessMap(access.buffer, byte, kinds[status], _tensor(access, shape), pitch)
 
 
 def _tensor(access: Access, shape: tuple[int, int, int]) -> SeenTensor | None:

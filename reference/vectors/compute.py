@@ -163,7 +163,7 @@ def _shifted(name: str, read: ComponentType, base: Value, by: Value, watch: Watc
     width = 8 * read.size
     count = integers.reinterpreted(by, conversions.sized(read, False))
     _, most = count.interval
-    outside = np.broadcast_to((most >= width) | count.wild, np.broadcast_shapes(base.shape, by.shape))
+    outside = np.broadcast_to((most >= width) | count.unbounded, np.broadcast_shapes(base.shape, by.shape))
     watch.report("NU-004", outside, f"a shift by {width} bits or more", f"0 to {width - 1}")
     count = Value(read, np.minimum(count.bits, width - 1).astype(read.bits_dtype), count.free)
     shifted = integers.binary(name, integers.reinterpreted(base, read), count, Watch())

@@ -15,7 +15,7 @@ from cts.reference.numeric.value import FREE, Value, anything, with_freedom
 from cts.reference.vectors.products import nearest_of
 from cts.reference.vectors.training import Accumulation
 
-#: Formats whose denormals a conversion may flush (NU-013; those of float8 are kept, NU-015).
+#: Why bytes between the rows or columns of a converted matrix may hold anything.
 _BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
 _NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
 
@@ -117,15 +117,15 @@ def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
     if target.is_float8 and (outside & known).any():
         problem = f"a NaN or a number beyond {target.value}"
     nearest = nearest_of(value, target) if source.is_ieee else _widened(value, target)
-    return _loosened(nearest, outside | value.wild), problem
+    return _loosened(nearest, outside | value.unbounded), problem
 
 
 def _widened(value: Value, target: ComponentType) -> Value:
     """A float8 matrix as what it is, in a wider type."""
     low, high = value.core
-    wild = value.wild
-    bounds = (np.where(wild, 0.0, low), np.where(wild, 0.0, high))
-    exact = np.where(wild, 0.0, low).astype(target.dtype).view(target.bits_dtype)
+    unbounded = value.unbounded
+    bounds = (np.where(unbounded, 0.0, low), np.where(unbounded, 0.0, high))
+    exact = np.where(unbounded, 0.0, low).astype(target.dtype).view(target.bits_dtype)
     flags = np.where((bounds[0] <= 0) & (bounds[1] >= 0), np.uint8(FREE | Freedom.EITHER_ZERO), value.flags)
     return with_freedom(target, exact, flags, bounds, (*value.reasons, _NOT_KEPT))
 

@@ -86,13 +86,13 @@ def _narrowed(vector: Value, target: ComponentType, watch: Watch, ieee: bool) ->
 
 
 def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) -> Value:
-    """Floats rounded to nearest, ties to even or to `either_tie`; what is wild may be anything.
+    """Floats rounded to nearest, ties to even or to `either_tie`; unbounded ones may be anything.
 
     Denormals of the wider type may be flushed.
     """
-    wild, bounds = value.wild, value.core
+    unbounded, bounds = value.unbounded, value.core
     flags = value.flags
-    low, high = (np.where(wild, 0.0, bound) for bound in bounds)
+    low, high = (np.where(unbounded, 0.0, bound) for bound in bounds)
     tiny = denormal((low, high), _component(value).format.least)
     low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
     if either_tie:
@@ -101,11 +101,11 @@ def nearest_of(value: Value, target: ComponentType, either_tie: bool = False) ->
             for number, side, bits in ((low, below, low_bits), (high, above, high_bits))
         )
     low, high = real(target, low_bits), real(target, high_bits)
-    bits = nearest_even(target, np.where(wild, 0.0, real(_component(value), value.bits)))
+    bits = nearest_even(target, np.where(unbounded, 0.0, real(_component(value), value.bits)))
     flags = np.where(low != high, np.uint8(FREE), np.uint8(0)) | (flags & np.uint8(Freedom.EITHER_ZERO))
     flags = np.where(tiny | (low <= 0) & (high >= 0), flags | np.uint8(Freedom.EITHER_ZERO), flags)
     flags = np.where(flags != 0, flags | np.uint8(FREE), flags)
-    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
+    flags = np.where(unbounded, np.uint8(FREE | Freedom.ANY), flags).astype(np.uint8)
     # Of two neighbours, each is a multiple of the lesser lowest bit.
     step = np.where((high - low) <= ulp(target, high), np.minimum(lowest_bit(low), lowest_bit(high)), 0.0)
     zero = (EITHER_ZERO,) if (flags & Freedom.EITHER_ZERO).any() else ()
@@ -140,11 +140,11 @@ def _saturated_float(vector: Value, target: ComponentType, watch: Watch, ieee: b
     low, high = vector.interval
     nan = _nan(vector)
     watch.report("AM-30", nan, f"a NaN becomes {target.value}", "numbers")
-    wild, info = vector.wild, np.iinfo(target.dtype)
+    unbounded, info = vector.unbounded, np.iinfo(target.dtype)
     if ieee:
-        wild = np.isnan(low) | (vector.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0)
-    ends = [np.clip(np.rint(np.where(wild, 0.0, bound)), info.min, info.max) for bound in (low, high)]
-    return _integer(target, (ends[0], ends[1]), wild, vector.reasons)
+        unbounded = np.isnan(low) | (vector.flags & np.uint8(Freedom.ANY | Freedom.NAN) != 0)
+    ends = [np.clip(np.rint(np.where(unbounded, 0.0, bound)), info.min, info.max) for bound in (low, high)]
+    return _integer(target, (ends[0], ends[1]), unbounded, vector.reasons)
 
 
 def _saturated(vector: Value, target: ComponentType) -> Value:
@@ -155,13 +155,13 @@ def _saturated(vector: Value, target: ComponentType) -> Value:
     if vector.free is None:
         return saturated
     low, high = (np.clip(bound, info.min, info.max) for bound in vector.interval)
-    return _integer(target, (low, high), vector.wild, vector.reasons)
+    return _integer(target, (low, high), vector.unbounded, vector.reasons)
 
 
-def _integer(target: ComponentType, ends: tuple[F64, F64], wild: Mask, reasons: tuple[str, ...]) -> Value:
+def _integer(target: ComponentType, ends: tuple[F64, F64], unbounded: Mask, reasons: tuple[str, ...]) -> Value:
     low, high = ends
     flags = np.where(low != high, np.uint8(FREE), np.uint8(0))
-    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags)
+    flags = np.where(unbounded, np.uint8(FREE | Freedom.ANY), flags)
     return with_freedom(target, integers.truncated(target, low.astype(np.int64)), flags, ends, reasons)
 
 
@@ -169,18 +169,18 @@ def _from_integer(vector: Value, target: ComponentType, watch: Watch, ieee: bool
     """CV-032: to nearest even; beyond the greatest number anything, with `ieee` that or infinity (NU-020)."""
     if target.is_float8:
         _check_range(vector, target, watch)
-    wild, greatest = vector.wild, target.format.greatest
+    unbounded, greatest = vector.unbounded, target.format.greatest
     low, high = vector.interval
     beyond = (high > greatest) | (low < -greatest)
-    wild = wild | (beyond & (not ieee or target.is_float8))
-    low, high = (np.where(wild, 0.0, bound) for bound in (low, high))
+    unbounded = unbounded | (beyond & (not ieee or target.is_float8))
+    low, high = (np.where(unbounded, 0.0, bound) for bound in (low, high))
     low_bits, high_bits = nearest_even(target, low), nearest_even(target, high)
     ends = (
         np.where(low < -greatest, -np.inf, real(target, low_bits)),
         np.where(high > greatest, np.inf, real(target, high_bits)),
     )
     flags = np.where(ends[0] != ends[1], np.uint8(FREE), np.uint8(0))
-    flags = np.where(wild, np.uint8(FREE | Freedom.ANY), flags)
+    flags = np.where(unbounded, np.uint8(FREE | Freedom.ANY), flags)
     return with_freedom(target, low_bits, flags, ends, vector.reasons)
 
 
@@ -205,8 +205,8 @@ def _of_integers(matrix: Value, vector: Value, bias: Value, result: ComponentTyp
     wrapped = Value(result, integers.truncated(result, exact_products(a, b, types, False) + c))
     if vector.free is None and matrix.free is None:
         return wrapped
-    unknown = np.any(vector.wild, axis=-2, keepdims=True) | np.any(matrix.flags != 0, axis=-1, keepdims=True)
-    low, high = (np.where(vector.wild, 0.0, bound) for bound in vector.interval)
+    unknown = np.any(vector.unbounded, axis=-2, keepdims=True) | np.any(matrix.flags != 0, axis=-1, keepdims=True)
+    low, high = (np.where(vector.unbounded, 0.0, bound) for bound in vector.interval)
     up, down = np.maximum(a, 0).astype(np.float64), np.minimum(a, 0).astype(np.float64)
     least, most = up @ low + down @ high + c, up @ high + down @ low + c
     info, largest = np.iinfo(result.dtype), np.maximum(np.abs(low), np.abs(high))

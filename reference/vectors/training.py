@@ -76,7 +76,7 @@ class Accumulation:
         self.magnitude: F64 = np.zeros(shape)
         self.quantum: F64 = np.full(shape, np.inf)
         self.additions: I64 = np.zeros(shape, np.int64)
-        self.wild: Mask = np.zeros(shape, bool)
+        self.unbounded: Mask = np.zeros(shape, bool)
         self.reasons: tuple[str, ...] = ()
         #: The first terms of each element: bounds, and whether zero is beside them.
         self.first: tuple[F64, F64, Mask] = (
@@ -91,13 +91,13 @@ class Accumulation:
     def add(self, vector: Value, element: I64, active: Mask | None) -> None:
         """Add vectors (sets, invocations, 1, n) to elements, as many, where `active`, (sets, invocations)."""
         chosen, indices, shape = _places(vector, element, active, self.low.shape)
-        bounds, zero, wild = parts(vector)
+        bounds, zero, unbounded = parts(vector)
         zero = np.zeros((), bool) if zero is None else zero
         low, high = (np.broadcast_to(end, shape)[chosen] for end in bounds)
         at_zero = np.broadcast_to(zero, shape)[chosen]
         self._keep(indices, low, high, at_zero)
         low, high = spanned((low, high), at_zero)
-        self._scatter(indices, low, high, np.broadcast_to(wild, shape)[chosen])
+        self._scatter(indices, low, high, np.broadcast_to(unbounded, shape)[chosen])
         self.reasons = tuple(dict.fromkeys((*self.reasons, *vector.reasons)))
 
     def add_products(self, a: Value, b: Value, active: Mask) -> None:
@@ -114,11 +114,11 @@ class Accumulation:
     def finished(self, before: Value) -> tuple[Value, Mask]:
         """The elements afterwards and which of them gained anything, from what they were, (sets, count)."""
         fmt = self.component.format
-        (start, end), wild = operand(before)
+        (start, end), unbounded = operand(before)
         low, high = start + self.low, end + self.high
         magnitude = self.magnitude + np.maximum(np.abs(start), np.abs(end))
         quantum = np.minimum(self.quantum, np.where(start == end, lowest_bit(start), 0.0))
-        unknown = wild | self.wild | (magnitude > fmt.greatest)
+        unknown = unbounded | self.unbounded | (magnitude > fmt.greatest)
         exact = fits(magnitude, quantum, fmt, fmt.precision)
         gained = self.additions > 0
         few = gained & (self.additions <= _FEW) & ~exact & ~unknown
@@ -157,7 +157,7 @@ class Accumulation:
         for kept, terms in zip(self.first, (low, high, zero), strict=True):
             kept.reshape(_FEW, -1)[slot[some], ascending[some]] = terms[order][some]
 
-    def _scatter(self, indices: I64, low: F64, high: F64, wild: Mask) -> None:
+    def _scatter(self, indices: I64, low: F64, high: F64, unbounded: Mask) -> None:
         quantum = np.where(low == high, lowest_bit(low), 0.0)
         magnitude = np.maximum(np.abs(low), np.abs(high))
         np.add.at(self.low.reshape(-1), indices, low)
@@ -165,12 +165,12 @@ class Accumulation:
         np.add.at(self.magnitude.reshape(-1), indices, magnitude)
         np.add.at(self.additions.reshape(-1), indices, 1)
         np.minimum.at(self.quantum.reshape(-1), indices, quantum)
-        np.logical_or.at(self.wild.reshape(-1), indices, wild)
+        np.logical_or.at(self.unbounded.reshape(-1), indices, unbounded)
 
     def _add_dense(self, products: Value, active: Mask) -> None:
         """Add matrices (sets, some, M, N), each to all elements."""
-        bounds, zero, wild = parts(products)
-        (low, high), shape = bounds, (len(wild), -1)
+        bounds, zero, unbounded = parts(products)
+        (low, high), shape = bounds, (len(unbounded), -1)
         at_zero = np.broadcast_to(np.zeros((), bool) if zero is None else zero, low.shape)
         slot = self.additions.max(axis=1)[:, None, None, None] + np.cumsum(active, axis=1) - 1
         for k in range(_FEW):
@@ -185,7 +185,7 @@ class Accumulation:
         for total, terms in ((self.low, low), (self.high, high), (self.magnitude, magnitude)):
             total += np.where(active, terms, 0.0).sum(axis=1).reshape(shape)
         self.quantum = np.minimum(self.quantum, np.where(active, quantum, np.inf).min(axis=1).reshape(shape))
-        self.wild |= (wild & active).any(axis=1).reshape(shape)
+        self.unbounded |= (unbounded & active).any(axis=1).reshape(shape)
         self.additions += np.broadcast_to(active, low.shape).sum(axis=1).reshape(shape)
 
 
@@ -203,8 +203,8 @@ def _places(
 
 def _products(a: Value, b: Value) -> Value:
     """Products that may be rounded to float16, of which the exact ones are among the neighbours."""
-    (x, x_wild), (y, y_wild) = operand(a), operand(b)
-    return rounded(ComponentType.float16, intervals.mul(x, y), x_wild | y_wild, (_ROUNDED,))
+    (x, x_unbounded), (y, y_unbounded) = operand(a), operand(b)
+    return rounded(ComponentType.float16, intervals.mul(x, y), x_unbounded | y_unbounded, (_ROUNDED,))
 
 
 def _chunks(count: int, each: int) -> Iterator[slice]:

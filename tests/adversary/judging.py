@@ -132,7 +132,7 @@ def examine(seed: int, count: int, rewritings: int, most: int = MOST_OPERATIONS)
         report.rewritings += len(trees)
         wrong = ~allowed.admits(found) & judged
         if wrong.any():
-            report.refused.append(_told(seed, n, expression, setting, leaves, allowed, trees, found, wrong))
+            report.refused.append(_refusal(seed, n, expression, setting, leaves, allowed, trees, found, wrong))
         _measure(report, expression, setting, allowed, found, np.asarray(judged.all(axis=(0, 1))))
     return report
 
@@ -171,7 +171,7 @@ def _ordinals(type_: str, x: F64) -> F64:
     return np.where(bits & sign, -(bits & sign - 1), bits).astype(np.float64)
 
 
-def _told(
+def _refusal(
     seed: int, n: int, expression: Drawn, setting: Setting, leaves: list[F64], allowed: AllowedValues,
     trees: tuple[Node, ...], found: F64, wrong: Mask,
 ) -> str:  # fmt: skip

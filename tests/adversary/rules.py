@@ -94,7 +94,7 @@ def reciprocal(n: Node, rng: random.Random) -> Node | None:
 
 
 def fractions(n: Node, rng: random.Random) -> Node | None:
-    """Products and quotients of quotients: (a / b) * c as (a * c) / b, (a / b) / c as a / (b * c), and the like."""
+    """Products and quotients of quotients: (a / b) * c as (a * c) / b, (a / b) / c as a / (b * c), and similar ones."""
     if _is(n, "mul"):
         for side in range(2):
             if n.args[side].op == "div":

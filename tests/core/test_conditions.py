@@ -11,7 +11,7 @@ import pytest
 from cts import plain_yaml
 from cts.features import Condition, parse
 from cts.features.sets import of_sets
-from cts.model import Case, SpecNumber, dynamic_words, dynamics, loads_case
+from cts.model import Case, SpecNumber, case_dynamic_operands, dynamic_words, loads_case
 from cts.model.sweep import Sweep
 from cts.running import corpus
 
@@ -371,7 +371,9 @@ def test_conditions_of_sets_of_dimensions() -> None:
 def _check_sets(case: Case) -> None:
     """With one operand changed in each: where conditions say that they look, and where they say that they do not."""
     # Not every number is the bits of a component.
-    changed = [i for i, (_, _, operand) in enumerate(dynamics(case)) if not isinstance(operand, SpecNumber)]
+    changed = [
+        i for i, (_, _, operand) in enumerate(case_dynamic_operands(case)) if not isinstance(operand, SpecNumber)
+    ]
     sets = np.tile(dynamic_words(case), (len(changed) * len(NUMBERS) + 1, 1))
     for row, (i, number) in enumerate(product(changed, NUMBERS), 1):
         sets[row, i] = number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.stage_support import lacking
+from cts.stage_support import missing_in_stage
 from cts.stages import Stage
 from tests.case_builder import corpus_case
 
@@ -25,11 +25,11 @@ ADDING = ("vector_training.atomic.signed", "vector_training.outer.one", "vector_
 @pytest.mark.parametrize("stage", [*Stage])
 def test_what_adds_to_memory_needs_invocations_that_run_once(stage: Stage, name: str) -> None:
     assert stage.may_repeat == (stage not in ONCE)
-    why = [reason for reason in lacking(corpus_case(name), stage) if "ST-004" in reason]
+    why = [reason for reason in missing_in_stage(corpus_case(name), stage) if "ST-004" in reason]
     assert len(why) == stage.may_repeat
     assert all(reason.startswith("additions to memory in the stage") for reason in why)
 
 
 @pytest.mark.parametrize("stage", [*Stage])
 def test_what_only_stores_may_run_more_than_once(stage: Stage) -> None:
-    assert list(lacking(corpus_case("vector_multiply.flow.product_in_one_arm"), stage)) == []
+    assert list(missing_in_stage(corpus_case("vector_multiply.flow.product_in_one_arm"), stage)) == []

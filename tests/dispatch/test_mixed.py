@@ -63,7 +63,7 @@ def test_on_a_device(tmp_path: Path, unlisted: str) -> None:
                 status, outcome = DAMAGED, Outcome(Status.ERROR, detail=e.what)
             tried = unlisted == "try" and module.status == UNSUPPORTED and status != UNSUPPORTED
             if tried and not outcome.unlisted:
-                wrong.append(f"{module.name}: tried without a word: {outcome.detail}")
+                wrong.append(f"{module.name}: tried silently: {outcome.detail}")
             if not tried and status != module.status and not (status == 1 and module.status == RUNS):
                 wrong.append(f"{module.name}: {status}, not {module.status}: {outcome.detail}")
     finally:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from cts.model import AnyInstruction, Arithmetic, ComponentType, Conversion, FloatControls, MulAddOperand, Through
+from cts.model import AnyInstruction, Arithmetic, ComponentType, Conversion, CopyPath, FloatControls, MulAddOperand
 from cts.model.buffer import Data
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "writing-a-case.md").read_text(encoding="utf-8")
@@ -27,6 +27,6 @@ def test_every_component_type_and_source_of_data_is_named() -> None:
 
 def test_every_choice_of_an_instruction_is_named() -> None:
     text = " ".join(PAGE.split())
-    for kind in (MulAddOperand, Arithmetic, Conversion, Through, FloatControls):
+    for kind in (MulAddOperand, Arithmetic, Conversion, CopyPath, FloatControls):
         for choice in kind:
             assert choice.value in text, choice

@@ -40,7 +40,7 @@ from cts.model import (
     references,
 )
 from cts.model.component import ComponentDescriptor, FloatFormat
-from cts.model.delivery import component_of
+from cts.model.dynamic_operands import component_of
 from cts.model.vectors import VectorInstructionBase
 from cts.spirv.grammar import grammar
 

@@ -7,7 +7,7 @@ import pytest
 from cts.capabilities import Feature, everything, required_features
 from cts.errors import BadInput
 from cts.features.phrases import phrases
-from cts.model import Case, SizeBy, dumps_case, loads_case
+from cts.model import Case, WorkgroupSizeMode, dumps_case, loads_case
 from cts.reduction.candidates import with_members
 
 VECTORS = """\
@@ -56,8 +56,8 @@ def test_defaults_do_not_count() -> None:
     plain = case(MATRICES, "subgroups: 2")
     written = case(MATRICES, "subgroups: 2, shape: {y: 1}, size_by: LocalSize")
     assert written.content_hash == plain.content_hash
-    hashes = {case(MATRICES, f"subgroups: 2, size_by: {by.value}").content_hash for by in SizeBy}
-    assert len(hashes | {case(MATRICES, "subgroups: 2, shape: {z: 2}").content_hash}) == 1 + len(SizeBy)
+    hashes = {case(MATRICES, f"subgroups: 2, size_by: {by.value}").content_hash for by in WorkgroupSizeMode}
+    assert len(hashes | {case(MATRICES, "subgroups: 2, shape: {z: 2}").content_hash}) == 1 + len(WorkgroupSizeMode)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_bad_extents_and_names_are_refused(dispatch: str, place: str) -> None:
     assert place in str(e.value)
 
 
-@pytest.mark.parametrize("by", SizeBy)
-def test_local_size_id_needs_its_feature(by: SizeBy) -> None:
+@pytest.mark.parametrize("by", WorkgroupSizeMode)
+def test_local_size_id_needs_its_feature(by: WorkgroupSizeMode) -> None:
     sized = case(MATRICES, f"size_by: {by.value}")
     assert (Feature.MAINTENANCE_4 in required_features(sized)) == ("LocalSizeId" in by.value)
     assert everything().missing(sized) == []

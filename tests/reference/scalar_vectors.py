@@ -180,8 +180,8 @@ def multiplied(s: Subgroup, i: m.VectorMatrixMul) -> list[Number]:
             results.append(special_product(choices, t, (reading, read_as), factors, (bias_type, bias)))
             continue
         known = [term for term in terms if term is not None]
-        wild = len(known) < len(terms) or sum(map(abs, known)) > FORMATS[t].greatest
-        results.append(choices.anything(t) if wild else s.summed(t, known))
+        unbounded = len(known) < len(terms) or sum(map(abs, known)) > FORMATS[t].greatest
+        results.append(choices.anything(t) if unbounded else s.summed(t, known))
     return results
 
 

@@ -19,9 +19,9 @@ from cts.model import (
     SpecNumber,
     Store,
     ViewInstruction,
+    case_dynamic_operands,
     component_of,
     dynamic_words,
-    dynamics,
 )
 from cts.model.sweep import Sweep
 from cts.oracle.expectation import Allowed, Intervals, Swept
@@ -63,7 +63,7 @@ def perturbed(case: Case, count: int, seed: int) -> npt.NDArray[np.uint32]:
     # A component value is a bit pattern of its type.
     widths = [
         8 * component_of(case, i, path).size if isinstance(operand, SpecNumber) else 32
-        for i, path, operand in dynamics(case)
+        for i, path, operand in case_dynamic_operands(case)
     ]
     return (words & np.array([(1 << width) - 1 for width in widths], np.int64)).astype(np.uint32)
 

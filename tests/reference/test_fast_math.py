@@ -86,7 +86,7 @@ def test_a_bound_quotient_of_a_sum_that_is_not_bound_is_as_accurate_as_any(add: 
     case = loads_case(text.replace("value: 2048", "value: 48"))
     (interval,) = ORACLE.expect(case).buffers["d"].intervals
     ulps = interval.hi.astype(np.int64) - interval.lo.astype(np.int64)
-    # 48.5 / 48 and the like: 2.5 ULP on both sides.
+    # 48.5 / 48 and similar quotients: 2.5 ULP on both sides.
     assert (abs(ulps) <= 5).all()
 
 

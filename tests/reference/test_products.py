@@ -85,8 +85,8 @@ def test_overflow_and_specials_reach_their_row_and_column_only() -> None:
     a[1, 0] = np.inf
     with np.errstate(invalid="ignore"):
         found = multiplied_floats(matrix(T.float16, a), matrix(T.float16, b), matrix(T.float16, np.ones((3, 3))))
-    wild = found.flags[0, 0] & Freedom.ANY != 0
-    assert wild.tolist() == [[False] * 3, [True] * 3, [False] * 3]
+    unbounded = found.flags[0, 0] & Freedom.ANY != 0
+    assert unbounded.tolist() == [[False] * 3, [True] * 3, [False] * 3]
     large = matrix(T.float16, [[60000.0, -60000.0]])
     found = multiplied_floats(large, matrix(T.float16, [[1.0], [1.0]]), matrix(T.float16, [[0.0]]))
     assert found.flags.item() & Freedom.ANY

@@ -22,6 +22,7 @@ from cts.model import (
     Continue,
     ControlBarrier,
     Conversion,
+    CopyPath,
     Data,
     Decode,
     DecodeVector,
@@ -69,7 +70,6 @@ from cts.model import (
     TensorLayout,
     TensorLayoutSetBlockSize,
     TensorLayoutSetDimension,
-    Through,
     Use,
 )
 from cts.model.operand import Constness
@@ -112,8 +112,8 @@ def arithmetic(component: ComponentType, constness: Constness, *, spec: bool, co
         MatrixConstant("r", type_, number(constness, 2), replicated=True),
         MatrixNull("z", type_),
         MatrixComponents("c", "a", "f"),
-        *(MatrixCopy(t.value, "c", t) for t in Through),
-        *(MatrixCopy(f"{t.value}2", "r", t) for t in Through),
+        *(MatrixCopy(t.value, "c", t) for t in CopyPath),
+        *(MatrixCopy(f"{t.value}2", "r", t) for t in CopyPath),
     ]
     if component not in STORAGE_ONLY:
         program.append(MatrixTimesScalar("s", "a", number(constness, 5)))
@@ -238,10 +238,10 @@ def control_flow(component: ComponentType, storage: StorageClass, constness: Con
         If(v(1, wg_x=1)),
         MatrixComponents("f", "inner", "f"),
         If(v(0)),
-        MatrixCopy("g", "n", Through.CopyObject),
+        MatrixCopy("g", "n", CopyPath.CopyObject),
         EndIf((Merge("h", "g", "f"),)),
         Else(),
-        MatrixCopy("i", "other", Through.Variable),
+        MatrixCopy("i", "other", CopyPath.Variable),
         EndIf((Merge("j", "h", "i"),)),
         EndLoop(("y", "j", "z")),
         If(v(1)),
@@ -249,7 +249,7 @@ def control_flow(component: ComponentType, storage: StorageClass, constness: Con
         EndIf(),
         Switch(v(-2, wg_x=1)),
         Branch((-2, 0x80000001)),
-        MatrixCopy("k", "x", Through.CopyObject),
+        MatrixCopy("k", "x", CopyPath.CopyObject),
         Switch(v(0)),
         Default(),
         MatrixStore("k", "dst", v(8)),

@@ -21,8 +21,8 @@ from cts.model import (
     TensorLayout,
     TensorLayoutSetDimension,
     Use,
+    case_dynamic_operands,
     dynamic_words,
-    dynamics,
     guard_pattern,
     initial_memory,
     loads_case,
@@ -125,9 +125,9 @@ program: []
 
 
 def test_each_dynamic_operand_is_read_from_its_own_word() -> None:
-    """Words are numbered in the order of `dynamics`, wherever the operand goes in the instruction."""
+    """Words are numbered in the order of `case_dynamic_operands`, wherever the operand goes in the instruction."""
     case = every_instruction(constness="dynamic")
-    places = [(index, path) for index, path, _ in dynamics(case)]
+    places = [(index, path) for index, path, _ in case_dynamic_operands(case)]
     m = Module(lower(case, 32).words)
     (layout_slice,) = m.all("OpTensorLayoutSliceNV")
     words = [

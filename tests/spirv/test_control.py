@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from cts.capabilities import workgroup_bytes
-from cts.model import Case, ComponentType, MatrixCopy, StorageClass, Through, initial_memory, loads_case
+from cts.model import Case, ComponentType, CopyPath, MatrixCopy, StorageClass, initial_memory, loads_case
 from cts.model.operand import Constness
 from cts.spirv.decode import Decoded
 from cts.spirv.lower import PARAMETERS, lower, module_job
@@ -131,31 +131,31 @@ def test_a_condition_with_one_arm_or_two() -> None:
     assert condition.name == "OpINotEqual" and m.describe(condition.values[2]) == 0
 
 
-@pytest.mark.parametrize("through", Through)
-def test_ways_through_what_holds_matrices(through: Through) -> None:
+@pytest.mark.parametrize("through", CopyPath)
+def test_ways_through_what_holds_matrices(through: CopyPath) -> None:
     case = program(f"MatrixCopy, id: c, matrix: z, through: {through.value}")
     assert isinstance(case.program[1], MatrixCopy)
     m = module(case)
     names = [d.name for d in m.instructions if d.rule.group not in ("Type-Declaration", "Constant-Creation")]
     (result,) = (d for d in m.instructions if m.name(d) == "c")
     assert result.name == case.program[1].spirv
-    if through in (Through.Variable, Through.Array, Through.Struct):
+    if through in (CopyPath.Variable, CopyPath.Array, CopyPath.Struct):
         assert names.count("OpStore") == 1
         held = m.by_id[m.by_id[m.one_of("OpVariable", "Function").values[0]].values[1]]  # type: ignore[index]
-        holders = {Through.Array: "OpTypeArray", Through.Struct: "OpTypeStruct"}
+        holders = {CopyPath.Array: "OpTypeArray", CopyPath.Struct: "OpTypeStruct"}
         assert held.name == holders.get(through, "OpTypeCooperativeMatrixKHR")
-    if through is Through.Function:
+    if through is CopyPath.Function:
         main, identity = m.all("OpFunction")
         assert (m.name(main), m.name(identity)) == ("main", "identity")
         assert m.one("OpReturnValue").values[0] == m.one("OpFunctionParameter").result
-    if through is Through.CopyMemory:
+    if through is CopyPath.CopyMemory:
         (to, source), variables = m.one("OpCopyMemory").values[:2], m.all("OpVariable")
         assert {to, source} <= {v.result for v in variables} and to != source
-    if through is Through.CopyLogical:
+    if through is CopyPath.CopyLogical:
         copied, held = m.one("OpCopyLogical"), m.one("OpCompositeConstruct")
         assert m.by_id[copied.values[0]].values == m.by_id[held.values[0]].values  # type: ignore[index]
         assert copied.values[0] != held.values[0] and copied.values[1] == held.result
-    if through is Through.Component:
+    if through is CopyPath.Component:
         assert m.one("OpCompositeExtract").values[2] == m.one("OpCompositeInsert").values[3] == 0
 
 

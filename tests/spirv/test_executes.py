@@ -9,7 +9,7 @@ import pytest
 
 from cts.driver import Status
 from cts.judging.judge import job
-from cts.model import GUARD_BYTES, Case, StorageClass, Through, initial_bits, loads_case
+from cts.model import GUARD_BYTES, Case, CopyPath, StorageClass, initial_bits, loads_case
 from cts.plugins.registry import driver
 
 Values: TypeAlias = npt.NDArray[Any]
@@ -146,7 +146,7 @@ CHAINS: dict[str, tuple[Case, Expected]] = {
     "bits": (chain("MatrixBitcast, id: r, matrix: m, component: uint8", component="int8", out="uint8"), lambda s: s),
     "loop": (chain(*LOOP), looped),
 }
-for way in Through:
+for way in CopyPath:
     CHAINS[f"through {way.value}"] = (chain(f"MatrixCopy, id: r, matrix: m, through: {way.value}"), lambda s: s)
 for source, operation, target in (
     ("float32", "FConvert", "float16"),

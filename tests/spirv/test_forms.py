@@ -15,7 +15,7 @@ from cts.driver import Status
 from cts.errors import BadInput, HarnessTrouble
 from cts.judging.batch import judge_all
 from cts.model import Case, initial_memory
-from cts.model.case import SizeBy
+from cts.model.case import WorkgroupSizeMode
 from cts.plugins import registry
 from cts.plugins.form import UNKNOWN_CAPABILITY
 from cts.plugins.transform import TransformFailed, parse
@@ -129,8 +129,8 @@ def test_arrays_with_a_stride_are_not_those_of_variables() -> None:
     assert not any(validate(formed(layout.words(), ["variables"], seed)) for seed in range(30))
 
 
-@pytest.mark.parametrize("by", SizeBy)
-def test_the_size_of_a_workgroup_comes_before_matrices(by: SizeBy) -> None:
+@pytest.mark.parametrize("by", WorkgroupSizeMode)
+def test_the_size_of_a_workgroup_comes_before_matrices(by: WorkgroupSizeMode) -> None:
     """spirv-val wants to know it where it meets a matrix of that scope."""
     case = corpus_case("matrix_memory.dispatch.size_constant")
     module = lower(structs.replace(case, dispatch=structs.replace(case.dispatch, size_by=by)), 32).words

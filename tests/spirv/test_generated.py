@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cts.capabilities import everything
 from cts.choices import strategy
-from cts.model import Case, dynamics, initial_memory
+from cts.model import Case, case_dynamic_operands, initial_memory
 from cts.plugins.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
 
@@ -25,7 +25,7 @@ def test_generated_cases_validate(name: str) -> None:
 def validates(case: Case) -> None:
     memory = initial_memory(case)
     job = module_job(case, memory, 32)
-    parameters = {PARAMETERS} if any(dynamics(case)) else set()
+    parameters = {PARAMETERS} if any(case_dynamic_operands(case)) else set()
     assert job.buffers.keys() == memory.keys() | parameters
     bound = set(job.bindings.values()) | {a.of for a in job.push_addresses}
     converted = {place.of for c in job.conversions for place in (c.source, c.destination)}

@@ -417,7 +417,7 @@ def _trusts_alignments(patch: pytest.MonkeyPatch) -> None:
 
 
 def _passes_over_no_scopes(patch: pytest.MonkeyPatch) -> None:
-    """Of the memory operands of a tensor load only an alignment brings another operand along."""
+    """Of the memory operands of a tensor load only an alignment adds another operand."""
     patch.setattr(tensors, "_MEMORY_EXTRAS", {"Aligned"})
 
 

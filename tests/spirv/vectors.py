@@ -56,7 +56,7 @@ from cts.model import (
     VectorTimesScalar,
     VectorType,
 )
-from cts.model.names import Operands
+from cts.model.names import TypingContext
 from cts.model.operand import Constness
 from cts.model.types import Problem, VectorShape
 from cts.model.vector_arithmetic import operand_count
@@ -110,7 +110,7 @@ def composites(component: ComponentType, constness: Constness, *, spec: bool) ->
 def operations(component: ComponentType) -> list[VectorOperation]:
     """The operations on vectors of a component type."""
     shape = VectorShape(component, 8, vector(component))
-    vectors = Operands({"a": shape})
+    vectors = TypingContext({"a": shape})
 
     def suits(operation: VectorOperation) -> bool:
         return not any(isinstance(p, Problem) for p in operation_on(operation, "a", "a", "a").typed(vectors))

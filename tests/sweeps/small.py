@@ -108,9 +108,9 @@ def opened(driver: Sweeping) -> OpenDriver:
 
 
 def _words(job: Job) -> int:
-    from cts.model import dynamics
+    from cts.model import case_dynamic_operands
 
-    return sum(1 for _ in dynamics(job.case))
+    return sum(1 for _ in case_dynamic_operands(job.case))
 
 
 def _alone(job: Job) -> Sweep:

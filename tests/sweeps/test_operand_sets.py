@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cts.judging.events import Event, Result
-from cts.model import Case, Loop, MatrixLoadTensor, dynamic_words, dynamics, initial_bits, written
+from cts.model import Case, Loop, MatrixLoadTensor, case_dynamic_operands, dynamic_words, initial_bits, written
 from cts.plugins import registry
 from cts.running import runner
 from cts.running.drawing import Draws, Undrawn
@@ -48,7 +48,7 @@ def test_sets_change_nothing_but_words_and_the_order_of_what_is_loaded(area: str
     for number, case, given in with_sets(area, 30, 20):
         if given is None:
             late = any(buffer.begins_at for buffer in case.buffers.values())
-            assert late or case.opaque or case.conversions or case.robustness or not any(dynamics(case))
+            assert late or case.opaque or case.conversions or case.robustness or not any(case_dynamic_operands(case))
             continue
         assert not any(buffer.begins_at for buffer in case.buffers.values())
         assert len(given) <= ROUNDS * 20
@@ -95,7 +95,9 @@ def test_no_loop_is_made_long() -> None:
     found = 0
     for _, case, given in with_sets("matrix_programs", 79, 8):
         counts = [
-            n for n, (i, path, _) in enumerate(dynamics(case)) if isinstance(case.program[i], Loop) and path == "count"
+            n
+            for n, (i, path, _) in enumerate(case_dynamic_operands(case))
+            if isinstance(case.program[i], Loop) and path == "count"
         ]
         if given is not None and counts:
             found += 1

@@ -10,7 +10,7 @@ import pytest
 
 from cts.errors import BadInput
 from cts.judging.judge import job
-from cts.model import dynamic_words, dynamics, guard_pattern, load_case, written
+from cts.model import case_dynamic_operands, dynamic_words, guard_pattern, load_case, written
 from cts.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride
 from cts.plugins import registry
 from cts.running import corpus
@@ -23,7 +23,7 @@ SIZE = INTERPRETER.capabilities().subgroup_size
 CASES = [
     case
     for entry in corpus.entries()
-    if any(dynamics(case := load_case(entry.path)))
+    if any(case_dynamic_operands(case := load_case(entry.path)))
     and not case.opaque
     and not case.conversions
     # Templates with these are refused.
@@ -60,7 +60,7 @@ def test_each_set_has_the_template_s_words_back(case) -> None:  # type: ignore[n
     assert sweep.case(0).content_hash == case.content_hash
     kinds: tuple[Literal["literal"], Literal["spec"]] = ("literal", "spec")
     for kind in kinds:
-        assert not any(dynamics(sweep.case(0, kind)))
+        assert not any(case_dynamic_operands(sweep.case(0, kind)))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

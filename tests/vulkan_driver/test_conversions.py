@@ -189,7 +189,7 @@ def test_what_a_device_refuses(fake: FakeDevice, worker: SimpleNamespace) -> Non
 
 
 def test_a_matrix_must_fit_where_it_is_converted(fake: FakeDevice, worker: SimpleNamespace) -> None:
-    """VK-053b: a destination that is too small would be left as it is, without a word."""
+    """VK-053b: a destination that is too small would silently be left as it is."""
     there, back = run().conversions
     small = msgspec.structs.replace(back, destination=protocol.Place(1, FLOAT32, COLUMN_MAJOR, 128, 16))
     with pytest.raises(worker.convert.TooSmall, match=r"80 bytes in memory that has 16 for it \(VK-053b\)"):

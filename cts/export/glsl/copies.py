@@ -5,7 +5,7 @@ from __future__ import annotations
 from cts.export.glsl.callbacks import callback
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
-from cts.model import MatrixComponents, MatrixCopy, PerElement, Through, Walk
+from cts.model import CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
 
 
 @write_instruction.register
@@ -37,28 +37,28 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
 
 @write_instruction.register
 def matrix_copy(instruction: MatrixCopy, shader: Shader) -> None:
-    """One way for each member of `Through`."""
+    """One way for each member of `CopyPath`."""
     source, type_ = shader.results[instruction.matrix], shader.declared[instruction.matrix]
     match instruction.through:
-        case Through.CopyObject | Through.Variable | Through.CopyMemory | Through.CopyLogical:
-            if instruction.through is not Through.Variable:
+        case CopyPath.CopyObject | CopyPath.Variable | CopyPath.CopyMemory | CopyPath.CopyLogical:
+            if instruction.through is not CopyPath.Variable:
                 shader.note(f"Op{instruction.through.value} is an assignment here")
             shader.define(instruction.id, type_, source)
-        case Through.Function:
+        case CopyPath.Function:
             text = f"{type_.name} NAME(const in {type_.name} matrix) {{ return matrix; }}"
-            function = shader.function((Through.Function, type_.name), "identity", text)
+            function = shader.function((CopyPath.Function, type_.name), "identity", text)
             shader.define(instruction.id, type_, f"{function}({source})")
-        case Through.Component:
+        case CopyPath.Component:
             result = shader.define(instruction.id, type_, source)
             shader.line(f"{result}[{instruction.component}] = {source}[{instruction.component}];")
-        case Through.Array:
+        case CopyPath.Array:
             array = shader.names.fresh(f"array_of_{instruction.id}")
             shader.line(f"{type_.name} {array}[2];")
             shader.line(f"{array}[1] = {source};")
             shader.define(instruction.id, type_, f"{array}[1]")
-        case Through.Struct:
+        case CopyPath.Struct:
             holder = shader.function(
-                (Through.Struct, type_.name), "Holder", f"struct NAME {{ uint other; {type_.name} matrix; }};"
+                (CopyPath.Struct, type_.name), "Holder", f"struct NAME {{ uint other; {type_.name} matrix; }};"
             )
             struct = shader.names.fresh(f"holder_of_{instruction.id}")
             shader.line(f"{holder} {struct};")

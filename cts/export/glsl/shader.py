@@ -19,7 +19,7 @@ from cts.model import (
     SpecNumber,
     VectorShape,
     base_of,
-    dynamics,
+    case_dynamic_operands,
     encode,
     factors_of,
     modulus_of,
@@ -82,7 +82,7 @@ class Shader:
         self.at = 0
         self._depth = 1
         self._slots: dict[tuple[int | str, ...], SpecSlot] = {slot.path: slot for slot in lowered.spec_slots}
-        self._words = {(index, path): word for word, (index, path, _) in enumerate(dynamics(case))}
+        self._words = {(index, path): word for word, (index, path, _) in enumerate(case_dynamic_operands(case))}
 
     # Statements.
 

@@ -10,7 +10,7 @@ from cts.export.cannot import CannotExpress
 from cts.export.glsl import memory
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Shader
-from cts.model import Case, FloatControls, SizeBy
+from cts.model import Case, FloatControls, WorkgroupSizeMode
 from cts.spirv.grammar import grammar
 from cts.spirv.lower import lower
 
@@ -62,7 +62,7 @@ def _local_size(shader: Shader, extents: tuple[int, int, int]) -> str:
         parts = [f"local_size_{axis}_id = {n}" for axis, n in zip("xyz", shader.lowered.size_constants, strict=True)]
     else:
         parts = [f"local_size_{axis} = {n}" for axis, n in zip("xyz", extents, strict=True) if n > 1 or axis == "x"]
-    if by not in (SizeBy.LocalSize, SizeBy.SpecLocalSizeId):
+    if by not in (WorkgroupSizeMode.LocalSize, WorkgroupSizeMode.SpecLocalSizeId):
         shader.notes.append(f"the workgroup's size is not given by {by.value}")
     return f"layout({', '.join(parts)}) in;"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.model import Case, Dispatch, SizeBy, WorkgroupShape
+from cts.model import Case, Dispatch, WorkgroupShape, WorkgroupSizeMode
 from cts.reduction.candidates import smaller_numbers
 
 
@@ -16,9 +16,9 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _dispatches(dispatch: Dispatch) -> Iterator[Dispatch]:
-    yield structs.replace(dispatch, shape=WorkgroupShape(), size_by=SizeBy.LocalSize)
+    yield structs.replace(dispatch, shape=WorkgroupShape(), size_by=WorkgroupSizeMode.LocalSize)
     yield structs.replace(dispatch, shape=WorkgroupShape())
-    for by in (SizeBy.LocalSize, SizeBy.LocalSizeId):
+    for by in (WorkgroupSizeMode.LocalSize, WorkgroupSizeMode.LocalSizeId):
         yield structs.replace(dispatch, size_by=by)
     for field in ("y", "z"):
         for extent in filter(None, smaller_numbers(getattr(dispatch.shape, field))):

@@ -53,9 +53,11 @@ def page_of_comparison(comparison: Comparison, title: str = "Drivers compared") 
             "feature": list(_groups("feature", comparison, {n: f for n, (_, f) in described.items()}, _LEAST)),
         },
         "rows": comparison.rows,
-        "told": {row.name: _told(row, comparison.columns) for row in comparison.rows},
+        "told": {row.name: _since_and_until(row, comparison.columns) for row in comparison.rows},
         "differs": {row.name: len({s for s in row.statuses if s is not None}) > 1 for row in comparison.rows},
         "descriptions": {name: text for name, (text, _) in described.items()},
+        # What the search finds beside names and descriptions.
+        "instructions": {n: " ".join(sorted({p.split()[0] for p in f})) for n, (_, f) in described.items()},
         "reasons": reasons,
         "number": {text: n for n, text in enumerate(reasons, 1)},
         "links": [re.split(r"(https?://[^\s()]+|docs/[\w./-]+\.md(?:#[\w-]+)?)", text) for text in reasons],
@@ -90,14 +92,14 @@ def _groups(kind: str, comparison: Comparison, of: Mapping[str, Sequence[str]], 
             yield Group(kind, name, len(rows), tuple(counts))
 
 
-def _told(row: Row, columns: Sequence[Column]) -> str:
+def _since_and_until(row: Row, columns: Sequence[Column]) -> str:
     """With which column of several of a driver a failure appeared, and with which it went."""
-    several = Counter(c.driver for c in columns)
+    several = Counter(c.subject for c in columns)
     parts = [
         f"{word} {columns[n].title}, {columns[n].started[:10]}"
         for word, numbers in (("since", row.since), ("until", row.until))
         for n in numbers
-        if several[columns[n].driver] > 1
+        if several[columns[n].subject] > 1
     ]
     return "; ".join(parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cts.model import ComponentType, MatrixComponents, MatrixCopy, PerElement, Through, Walk
+from cts.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
 from cts.spirv.encode import Id
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering, Result
@@ -73,29 +73,29 @@ def _by_invocation(lowering: Lowering, length: Id, pass_through: Callable[[Id], 
 
 @lower_instruction.register
 def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
-    """One way for each member of `Through`."""
+    """One way for each member of `CopyPath`."""
     op, source = lowering.module.op, lowering.results[instruction.matrix]
     match instruction.through:
-        case Through.CopyObject:
+        case CopyPath.CopyObject:
             lowering.define(instruction.id, "OpCopyObject", source.type, source.id)
-        case Through.Function:
+        case CopyPath.Function:
             lowering.define(instruction.id, "OpFunctionCall", source.type, _identity(lowering, source), source.id)
-        case Through.Component:
+        case CopyPath.Component:
             component = scalar(lowering.module, lowering.matrix(instruction.matrix).declared.component)
             one = op("OpCompositeExtract", component, source.id, instruction.component)
             lowering.define(instruction.id, "OpCompositeInsert", source.type, one, source.id, instruction.component)
-        case Through.Variable:
+        case CopyPath.Variable:
             _through_memory(instruction, lowering, _variable(lowering, source.type))
-        case Through.Array:
+        case CopyPath.Array:
             _through_member(instruction, lowering, op("OpTypeArray", source.type, lowering.constant(2)))
-        case Through.Struct:
+        case CopyPath.Struct:
             _through_member(instruction, lowering, op("OpTypeStruct", lowering.uint, source.type))
-        case Through.CopyMemory:
+        case CopyPath.CopyMemory:
             first, second = (_variable(lowering, source.type) for _ in range(2))
             op("OpStore", first, source.id)
             op("OpCopyMemory", second, first)
             lowering.define(instruction.id, "OpLoad", source.type, second)
-        case Through.CopyLogical:
+        case CopyPath.CopyLogical:
             held = op("OpTypeStruct", lowering.uint, source.type)
             one = op("OpCompositeConstruct", held, lowering.constant(0), source.id)
             other = op("OpCopyLogical", _alike(lowering, held, source.type), one)
@@ -104,7 +104,7 @@ def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
 
 def _alike(lowering: Lowering, struct: Id, matrix: Id) -> Id:
     """A type of structures that logically matches the one with a matrix, and is not the same."""
-    key = (Through.CopyLogical, struct)
+    key = (CopyPath.CopyLogical, struct)
     if key not in lowering.types:
         lowering.types[key] = lowering.module.op("OpTypeStruct", lowering.uint, matrix, result=lowering.module.id())
     return lowering.types[key]
@@ -130,7 +130,7 @@ def _variable(lowering: Lowering, type_: Id) -> Id:
 
 def _identity(lowering: Lowering, source: Result) -> Id:
     """A function that takes a matrix and returns it, one for each type."""
-    key = (Through.Function, source.type)
+    key = (CopyPath.Function, source.type)
     if key not in lowering.types:
         op = lowering.module.op
         function = op("OpFunction", source.type, "None", op("OpTypeFunction", source.type, source.type))

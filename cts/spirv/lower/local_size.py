@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import SizeBy
+from cts.model import WorkgroupSizeMode
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import SPEC_DEFAULT
@@ -14,7 +14,7 @@ def declare(lowering: Lowering, main: Id) -> None:
     Written first: spirv-val wants the constants before the matrix types of Workgroup scope, which depend on them.
     """
     op, by = lowering.module.op, lowering.structure.workgroup.size_by
-    if by is SizeBy.LocalSize:
+    if by is WorkgroupSizeMode.LocalSize:
         op("OpExecutionMode", main, "LocalSize", *lowering.local_size)
         return
     constants = [_extent(lowering, extent, specialized=by.specialized) for extent in lowering.local_size]

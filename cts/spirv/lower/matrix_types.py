@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cts.model import Instruction, MatrixShape, MatrixType, Scope, Use, constant_of
-from cts.model.names import Operands
+from cts.model.names import TypingContext
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Matrix
 from cts.spirv.lower.type_constants import type_constant
@@ -27,7 +27,7 @@ def derived_type(lowering: Lowering, instruction: Instruction, source: Matrix) -
     instruction changes: these are constants of the instruction's own fields.
     """
     shapes = {instruction.matrix: _shape(source.declared)}  # type: ignore[attr-defined]
-    *_, declared = instruction.typed(Operands(shapes, lowering.functions))
+    *_, declared = instruction.typed(TypingContext(shapes, lowering.functions))
     assert isinstance(declared, MatrixType), f"{instruction.spirv} of a case that is not well-formed"
     if declared not in lowering.matrices:
         _declare(lowering, declared, {f: _constant(lowering, instruction, declared, source, f) for f in _CONSTANTS})

@@ -18,7 +18,7 @@ from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, 
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vm import NOT_STORED
 from cts.model import (
@@ -69,7 +69,7 @@ class Access:
     """Pointers, addresses and the data path of one run. `memory` is changed in place."""
 
     def __init__(
-        self, case: Case, memory: dict[str, Bytes], options: Options, instances: Instances, operands: Operands
+        self, case: Case, memory: dict[str, Bytes], options: Options, instances: Instances, operands: InstanceOperands
     ) -> None:
         self.case = case
         self.memory = memory

@@ -24,13 +24,14 @@ from cts.drivers.emulator.mutants import maintenance1 as ext
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
 from cts.model import (
     Case,
     Combine,
     Component,
     ComponentType,
+    CopyPath,
     Instruction,
     MatrixArithmetic,
     MatrixBitcast,
@@ -50,7 +51,6 @@ from cts.model import (
     PerElement,
     ReduceMode,
     Scope,
-    Through,
     Use,
     Walk,
     constant_of,
@@ -69,7 +69,7 @@ class Context:
     case: Case
     options: Options
     instances: Instances
-    operands: Operands
+    operands: InstanceOperands
     scalars: ScalarMachine
     matrices: dict[str, Matrix]
     access: Access
@@ -451,11 +451,11 @@ def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Con
 
 def _first_copy(i: MatrixCopy, context: Context) -> Matrix | None:
     """What a bug gives instead: of an array in a loop the first iteration's, of a call what the first one gave."""
-    if context.bug == m.COPY_ARRAY_FIRST_ITERATION and i.through is Through.Array:
+    if context.bug == m.COPY_ARRAY_FIRST_ITERATION and i.through is CopyPath.Array:
         iterations = context.instances.iterations
         return context.matrices.get(i.id) if iterations and iterations[-1] > 0 else None
-    if context.bug == m.COPY_FUNCTION_FIRST_ARGUMENT and i.through is Through.Function:
-        calls = (c for c in context.case.program if isinstance(c, MatrixCopy) and c.through is Through.Function)
+    if context.bug == m.COPY_FUNCTION_FIRST_ARGUMENT and i.through is CopyPath.Function:
+        calls = (c for c in context.case.program if isinstance(c, MatrixCopy) and c.through is CopyPath.Function)
         own, first = context.matrices[i.matrix], context.matrices.get(next(calls).matrix)
         alike = first is not None and first.registers.shape == own.registers.shape and first.use is own.use
         return first if alike and first is not None and first.component is own.component else None
@@ -470,16 +470,16 @@ def _copy(i: MatrixCopy, context: Context) -> Matrix:
     first = _first_copy(i, context)
     if first is not None:
         registers[:] = first.registers
-    elif context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is Through.Array:
+    elif context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is CopyPath.Array:
         registers[:] = 0
-    elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is Through.Function:
+    elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is CopyPath.Function:
         registers[:, :, -1] = 0
-    elif context.bug == m.COPY_MEMORY_FIRST_WORDS and i.through is Through.CopyMemory:
+    elif context.bug == m.COPY_MEMORY_FIRST_WORDS and i.through is CopyPath.CopyMemory:
         registers[:, :, (registers.shape[2] + 1) // 2 :] = 0
-    elif context.bug == m.COPY_LOGICAL_LOSES_MATRIX and i.through is Through.CopyLogical:
+    elif context.bug == m.COPY_LOGICAL_LOSES_MATRIX and i.through is CopyPath.CopyLogical:
         registers[:] = 0
-    elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is Through.Component:
+    elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is CopyPath.Component:
         registers[:, :, 1:2] = registers[:, :, :1]
-    elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is Through.Component and i.component:
+    elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is CopyPath.Component and i.component:
         registers[:, :, i.component] = registers[:, :, i.component - 1]
     return replace(matrix, registers=registers)

@@ -41,7 +41,7 @@ from cts.drivers.emulator.matrices.state import (
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import origins
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
 from cts.model import (
     Case,
@@ -76,7 +76,7 @@ class Machine:
     """The state of one run. `memory` is changed in place; `matrices` are filled as the program goes."""
 
     def __init__(
-        self, case: Case, memory: dict[str, Bytes], instances: Instances, operands: Operands, options: Options
+        self, case: Case, memory: dict[str, Bytes], instances: Instances, operands: InstanceOperands, options: Options
     ) -> None:
         self._case = case
         self._options = options

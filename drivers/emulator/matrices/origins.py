@@ -11,6 +11,7 @@ from cts.drivers.emulator.mutants import origins as bugs
 from cts.model import (
     Arithmetic,
     Case,
+    CopyPath,
     EndIf,
     Instruction,
     Loop,
@@ -23,7 +24,6 @@ from cts.model import (
     MatrixPerElement,
     MatrixTranspose,
     StorageClass,
-    Through,
 )
 
 
@@ -78,7 +78,7 @@ def _of(
             return matrices[maker.a].dense()
         case MatrixPerElement() if bug == bugs.PRODUCT_OF_PER_ELEMENT:
             return matrices[maker.matrix].dense()
-        case MatrixCopy(through=Through.Variable) if bug == bugs.PRODUCT_OF_COPIED:
+        case MatrixCopy(through=CopyPath.Variable) if bug == bugs.PRODUCT_OF_COPIED:
             return zeros
         case MatrixTranspose() if bug == bugs.PRODUCT_OF_TRANSPOSED:
             return np.ascontiguousarray(right[:, ::-1])

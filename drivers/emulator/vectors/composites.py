@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.vectors.registers import Active, Ints, Vector
 from cts.model import VectorConstant, VectorType, constant_of
 
@@ -22,7 +22,7 @@ def length_of(declared: VectorType) -> int:
     return length
 
 
-def constant(i: VectorConstant, operands: Operands, bug: int) -> Vector:
+def constant(i: VectorConstant, operands: InstanceOperands, bug: int) -> Vector:
     """The vector that a constant is in every invocation."""
     length, component = length_of(i.type), i.type.component
     given = i.values if i.value is None else [i.value] * length

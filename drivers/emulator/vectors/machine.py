@@ -12,14 +12,14 @@ from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, members_of
 from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
 from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.operands import Operands
+from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors import composites
 from cts.drivers.emulator.vectors.elements import Elements
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import optimal
-from cts.drivers.emulator.vectors.products import Multiplier, Where
+from cts.drivers.emulator.vectors.products import Multiplier, OperandAddresses
 from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, floats_of
 from cts.drivers.emulator.vectors.training import Accumulator
 from cts.model import (
@@ -59,7 +59,9 @@ CHUNK, WORD, ALIGNMENT = 16, 4, 32
 class VectorMachine:
     """The state of one run. `memory` is changed in place; `matrices` are the vectors and scalars so far."""
 
-    def __init__(self, case: Case, memory: Memory, instances: Instances, operands: Operands, options: Options) -> None:
+    def __init__(
+        self, case: Case, memory: Memory, instances: Instances, operands: InstanceOperands, options: Options
+    ) -> None:
         self._case = case
         self._memory = memory
         self._instances = instances
@@ -222,7 +224,7 @@ class VectorMachine:
             stride = lanes.of_lane(stride, 4, active)
         if i.bias is not None:
             bias_offset = self._memory.start(i.bias) + bias_offset
-        where = Where(self._memory.start(i.matrix) + offset, stride, bias_offset)
+        where = OperandAddresses(self._memory.start(i.matrix) + offset, stride, bias_offset)
         if bug == v.VECTOR_WATERFALL_ENDS_EARLY:
             active = active & self._among_first_two(where.matrix, active)
         product = Vector(i.type.component, self._multiplier.run(i, source, where, active))
@@ -294,7 +296,13 @@ class _Flow(control.Flow[Vector]):
     """Control flow that may differ between the invocations of a subgroup."""
 
     def __init__(
-        self, machine: VectorMachine, case: Case, instances: Instances, operands: Operands, lanes: Lanes, bug: int
+        self,
+        machine: VectorMachine,
+        case: Case,
+        instances: Instances,
+        operands: InstanceOperands,
+        lanes: Lanes,
+        bug: int,
     ) -> None:
         super().__init__(case.program, instances, operands, machine, bug)
         self._lanes = lanes

@@ -41,7 +41,7 @@ from cts.model import (
 
 @dataclass(frozen=True)
 class Shape:
-    """An M x K matrix as the instruction says; `high` x `wide` as it lies in memory."""
+    """An M x K matrix as the instruction gives it; `layout` and `transpose` say how memory holds it."""
 
     m: int
     k: int
@@ -54,7 +54,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Where:
+class OperandAddresses:
     """Byte addresses of each invocation's matrix and bias, and the matrix's stride in bytes: (invocations,) each."""
 
     matrix: Ints
@@ -79,7 +79,7 @@ class Multiplier:
         self._settings = settings
         self._bug = options.bug
 
-    def run(self, i: VectorMatrixMul, source: Vector, where: Where, active: Active) -> Registers:
+    def run(self, i: VectorMatrixMul, source: Vector, where: OperandAddresses, active: Active) -> Registers:
         """Bit patterns (invocations, M); zeros in invocations that are not active."""
         shape = shape_of(i)
         component = i.type.component
@@ -132,7 +132,7 @@ class Multiplier:
             sums = sums.clip(info.min, info.max)
         return wrapped_bits(sums, i.type.component)
 
-    def _groups(self, where: Where, active: Active) -> list[Ints]:
+    def _groups(self, where: OperandAddresses, active: Active) -> list[Ints]:
         """The active invocations, those with one matrix together."""
         chosen = np.flatnonzero(active)
         keys = np.stack([where.matrix[chosen], where.stride[chosen]])

@@ -61,7 +61,7 @@ class _Tensor:
         return addresses
 
 
-#: Bits of the memory operands that bring an extra operand along.
+#: Bits of the memory operands that add an extra operand.
 _MEMORY_EXTRAS = frozenset(
     {"Aligned", "MakePointerAvailable", "MakePointerVisible", "AliasScopeINTELMask", "NoAliasINTELMask"}
 )

@@ -17,7 +17,7 @@ from cts.model.resolve import types_of
 from cts.model.types import MatrixShape, VectorShape
 
 
-def dynamics(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
+def case_dynamic_operands(case: Case) -> Iterator[tuple[int, str, Scalar | SpecNumber]]:
     """Every operand read at run time, as (instruction index, field path, operand), in program order.
 
     This order is the order of a parameter set, of the parameter buffer in the lowered module and of
@@ -34,7 +34,7 @@ def dynamic_words(case: Case) -> npt.NDArray[np.uint32]:
     An integer operand is its value mod 2^32; a component value is its bit pattern, zero-extended.
     """
     words = []
-    for index, path, operand in dynamics(case):
+    for index, path, operand in case_dynamic_operands(case):
         assert operand.dynamic is not None
         if isinstance(operand, Scalar):
             words.append(operand.dynamic & 0xFFFFFFFF)
