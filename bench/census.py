@@ -59,8 +59,8 @@ def main() -> int:
     sources = Counter(path.relative_to(given.folder).parts[0] for path, _ in modules)
     said = ", ".join(f"{name} {count}" for name, count in sorted(sources.items()))
     head = (
-        f"{len(modules)} modules ({said}) have {len(rows)} features. {given.max_examples:,} generated modules of each "
-        f"area lack {len(often)} features of two or more modules, and {len(missing) - len(often)} features of one "
+        f"{len(modules)} modules ({said}) have {len(rows)} features. In each area, {given.max_examples:,} generated "
+        f"modules lack {len(often)} features of two or more modules, and {len(missing) - len(often)} features of one "
         "module."
     )
     print(head)

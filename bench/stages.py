@@ -163,7 +163,7 @@ def _parts(stage: Stage) -> dict[str, str]:
 
 def counting(stage: Stage, invocations: int) -> ModuleJob:
     """A job in which invocation i counts itself. A multiple of LOCAL; the buffer holds counts, then values."""
-    staged = Staged.of(stage, invocations)
+    staged = Staged.for_stage(stage, invocations)
     text = _MODULE.format(model=stage.execution_model, width=staged.extent[0], total=invocations, **_parts(stage))
     words = words_of([line for line in text.split("\n") if line])
     data = Memory(np.zeros(8 * invocations, np.uint8), 0, 8 * invocations)

@@ -82,7 +82,7 @@ def work(draw: Draw) -> tuple[str, Tally]:
         path.write_text(dumps_case(case))
         tally.wrong.append(f"{path}: {what}")
 
-    def one(opened: OpenDriver, role: str, case: Case) -> None:
+    def judge_case(opened: OpenDriver, role: str, case: Case) -> None:
         refused = unsupported(opened, case)
         attempt = judge(opened, case, oracle.expect(case)) if refused is None else refused
         tally.verdicts[f"{role} {attempt.verdict.value}"] += 1
@@ -99,9 +99,9 @@ def work(draw: Draw) -> tuple[str, Tally]:
             continue
         tally.hashes.add(example.content_hash)
         for opened in drivers:
-            one(opened, opened.spec, example)
+            judge_case(opened, opened.spec, example)
         chosen = open_driver(variant(example))
-        one(chosen, "variant", example)
+        judge_case(chosen, "variant", example)
         chosen.driver.close()
 
     for opened in drivers:

@@ -118,7 +118,7 @@ class Settings:
     by_novelty: Annotated[
         bool,
         Option(
-            "Generate more cases of areas that still bring something new.",
+            "Generate more cases of areas in which cases still have new features.",
             ("--by-novelty/--in-turn",),
             verbs=(RUN, CAMPAIGN),
             key="",

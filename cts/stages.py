@@ -123,13 +123,13 @@ class Staged:
     extent: tuple[int, int]
 
     @classmethod
-    def of(cls, stage: Stage, invocations: int) -> Staged:
+    def for_stage(cls, stage: Stage, invocations: int) -> Staged:
         """So many invocations of a stage.
 
         A fragment shader's area is as near to a square as it can be with an odd width, which leaves quads along an
         edge covered in part. Of an odd prime it is one row.
 
-        >>> [Staged.of(Stage.FRAGMENT, n).extent for n in (1, 7, 8, 64, 12, 45)]
+        >>> [Staged.for_stage(Stage.FRAGMENT, n).extent for n in (1, 7, 8, 64, 12, 45)]
         [(1, 1), (7, 1), (2, 4), (8, 8), (3, 4), (5, 9)]
         """
         return cls(stage, invocations, _area(invocations) if stage is Stage.FRAGMENT else (invocations, 1))

@@ -33,8 +33,7 @@ class _Notices(logging.Handler):
 def main() -> None:
     """Run the command line and exit: 0 no findings, 1 findings, 2 wrong input, 3 an error of a driver or the suite.
 
-    Where nobody reads the output any more, as with `| head`, the command ends without a word, and with the status that
-    a shell shows for a program that the signal SIGPIPE has ended.
+    If nobody reads the output any more, as with `| head`, the command exits silently with status 141 (SIGPIPE).
     """
     from cts.cli.streams import printed_streams
     from cts.errors import OutputClosed

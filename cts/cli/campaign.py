@@ -17,9 +17,10 @@ PRESET = {"keep": 3, "by_novelty": True, "chunk": 25}
 def campaign(context: typer.Context, settings: Settings, resume: ResumedFolder = None) -> None:
     """Draw very many cases, judge them in many processes, and keep every finding.
 
-    As `cts run --no-corpus --keep 3 --by-novelty --chunk 25`: a finding ends nothing. All failures are counted, known
-    ones by their reason, new ones by suspected cause, and some cases of each cause are kept. Areas that still bring
-    something new get more of the time. What comes back is kept at once: after any end, --resume goes on where it was.
+    As `cts run --no-corpus --keep 3 --by-novelty --chunk 25`: the run goes on after
+    findings. It counts all failures, known ones by reason and new ones by suspected cause, and keeps some cases of each
+    cause. Areas in which cases still have new features get more of the time. Results are kept at once, so that --resume
+    continues after any interruption.
     """
     from cts.cli.execution import execute
     from cts.errors import BadInput

@@ -85,7 +85,7 @@ def parameter(key: str) -> str:
 
 
 def typed(context: typer.Context) -> list[str]:
-    """The parameters that were typed. typer may bring its own click, so that the enum is known by name alone."""
+    """The parameters that were typed. typer may use its own click, so that the enum is known by name alone."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 

@@ -1,4 +1,4 @@
-"""`cts doctor --conformance`: what a Vulkan device answers to queries, held against the specifications."""
+"""`cts doctor --conformance`: a Vulkan device's answers to queries, checked against the specifications."""
 
 from __future__ import annotations
 

@@ -46,10 +46,9 @@ def minimize(
 ) -> None:
     """Reduce a case as long as the driver gives the same kind of verdict: a crash stays a crash.
 
-    Instructions, dimensions, numbers, types and data are made less, one after the other, and only
-    valid cases are tried. With --baseline no case is taken that its conditions explain: another failure that is known
-    does not take the place of this one. Ctrl-C keeps the best so far. Which pass of the reducer took which step is told
-    on stderr, or by --json.
+    Removes instructions, then shrinks dimensions, numbers, types and data. Only valid cases are tried. With --baseline,
+    cases that match a known failure are not taken. Ctrl-C keeps the best case so far. Each step of the reducer is
+    printed on stderr, or written by --json.
     """
     from cts.cli.target import read, tell_if_not_validated
     from cts.errors import BadInput

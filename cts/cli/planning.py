@@ -109,7 +109,7 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     profile = _profile(request, checks)
     entries, areas = _selected(request, profile, checks)
     if before is not None:
-        entries = before.of(entries, drivers)
+        entries = before.failed_entries(entries, drivers)
     sweeps = _sweeps(request, checks)
     checks.finish()
     assert profile is not None, "it is only missing with an error"

@@ -41,11 +41,10 @@ def triage(
     ] = False,
     json: JsonFile = None,
 ) -> None:
-    """Group failures by what their cases have in common and passing ones have not, and separate new ones from known and
-    fixed ones.
+    """Group failures by shared features of their cases, and separate new, known and fixed failures.
 
-    Each group is named by the instruction and the fact that most of it speaks for, which --explain knows better. Exit
-    status 1 where a failure is new.
+    Each group is labelled with its most likely instruction and fact (a guess without --explain). Exit status 1 if a
+    failure is new.
     """
     from cts.judging.sentences import to_json
     from cts.report.triage import triage as grouped

@@ -28,11 +28,11 @@ def declared_types(
 
     def follow(type_: Type, members: object, addresses: Iterable[Address]) -> None:
         for pointer, name in _named(type_, members):
-            found(name, module.types.at(pointer.pointee))
+            found(name, module.types.type_of(pointer.pointee))
         for address in addresses:
             pointer_ = at_byte(type_, address.at)
             if isinstance(pointer_, Pointer) and address.offset == 0:
-                found(address.of, module.types.at(pointer_.pointee))
+                found(address.of, module.types.type_of(pointer_.pointee))
 
     for resource, name in bound:
         found(name, resource.type)

@@ -274,7 +274,7 @@ class Reader:
             if isinstance(set_, int) and isinstance(binding, int):
                 found.places[i.result] = set_, binding
             if i.values[1] == "PushConstant":
-                found.push[i.result] = types.at(pointee)
+                found.push[i.result] = types.type_of(pointee)
             elif i.values[1] in ("StorageBuffer", "Uniform"):
                 found.resources[i.result] = self._resource(i, pointee, types, numbers)
             elif i.result in found.places:
@@ -373,7 +373,7 @@ class Reader:
             length,
             self.declared.names.get(i.result) or self.declared.names.get(pointee, ""),
             "storage" if storage else "uniform",
-            types.at(pointee),
+            types.type_of(pointee),
             read_only or not storage,
         )
 

@@ -393,14 +393,14 @@ class _Loader:
         return Wanted(None, laid.fields, self.tolerance(steps, expected, ()))
 
     def tolerance(self, steps: Steps, expected: Expected, shape: tuple[int, ...]) -> Tolerance:
-        def one(name: str, given: float | Source) -> float | Array:
+        def tolerance_of(name: str, given: float | Source) -> float | Array:
             return self.spread((*steps, name), given, shape) if isinstance(given, Source) else given
 
         magnitudes = expected.magnitudes
         return Tolerance(
-            one("atol", expected.atol),
-            one("rtol", expected.rtol),
-            one("ulp", expected.ulp),
+            tolerance_of("atol", expected.atol),
+            tolerance_of("rtol", expected.rtol),
+            tolerance_of("ulp", expected.ulp),
             None if magnitudes is None else self.spread((*steps, "magnitudes"), magnitudes, shape),
         )
 

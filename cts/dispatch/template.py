@@ -123,7 +123,7 @@ class _Template:
             if not resource.read_only:
                 outputs += [name for _, name in names]
         for name, where, pointee in self.pointees:  # grows while it is read
-            type_ = self.module.types.at(pointee)
+            type_ = self.module.types.type_of(pointee)
             buffers += self.buffer(name, f"what {where} points to: {_declared(type_)}", type_, pointed=True)
             outputs.append(name)
         held = self.held(bound)

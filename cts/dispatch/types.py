@@ -109,7 +109,7 @@ class Types:
         self._declared, self._numbers = declared, numbers
         self._known: dict[tuple[Id, int, bool], Type | None] = {}
 
-    def at(self, id_: Id, stride: int = 0, row_major: bool = False, depth: int = 0) -> Type | None:
+    def type_of(self, id_: Id, stride: int = 0, row_major: bool = False, depth: int = 0) -> Type | None:
         """The type with this id; `stride` and `row_major` are how matrices in it lie."""
         key = id_, stride, row_major
         if key not in self._known:
@@ -123,7 +123,7 @@ class Types:
         v = i.values
 
         def inner() -> Type | None:
-            return self.at(_id(v[0]), stride, row_major, depth + 1)
+            return self.type_of(_id(v[0]), stride, row_major, depth + 1)
 
         match i.name:
             case "OpTypeInt" | "OpTypeFloat":
@@ -163,7 +163,9 @@ class Types:
         )
         names = d.member_names.get(id_, {})
         made = tuple(
-            Member(names.get(n) or str(n), offsets.get(n, 0), self.at(member, strides.get(n, 0), n in rows, depth + 1))
+            Member(
+                names.get(n) or str(n), offsets.get(n, 0), self.type_of(member, strides.get(n, 0), n in rows, depth + 1)
+            )
             for n, member in enumerate(members)
         )
         size = reduce(max, (m.offset + (m.type.size if m.type else 0) for m in made), 0)

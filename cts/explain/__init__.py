@@ -59,13 +59,13 @@ def explain(
     *,
     reduced: bool = True,
 ) -> Explanation:
-    """What a valid case shows of a driver: of a failure or a crash, where it begins.
+    """Explain what a valid case shows on a driver: for a failure or a crash, where it begins.
 
-    `elements` are the rows and columns to describe; without them, those of `worst_elements`. `found` is the case before
-    it was reduced: it and the case with other contents say which of several causes it can be. What is in a case speaks
-    for its facts where it is `reduced` as far as can be. The driver runs the case,
-    and where it does not show its intermediate results versions of it that store them. Raises BadInput
-    where the driver cannot run the case, or `elements` are outside the result.
+    `elements` are the rows and columns to describe; by default those of `worst_elements`. `found` is the case before
+    its reduction: it, and the case with other contents, decide between several possible causes. The parts of a case
+    that is `reduced` as far as possible are evidence for their facts. The driver runs the case and, if it does not show
+    its intermediate results, versions of the case that store them. Raises BadInput if the driver cannot run the case,
+    or `elements` are outside the result.
     """
     oracle = oracle or registry.oracle()
     refused = refusal(driver, case)
@@ -137,7 +137,7 @@ def _of_failure(
 
 
 class _Seen(NamedTuple):
-    """What a failing case shows of its cause: changes under which its values are right, and suspects."""
+    """Evidence in a failing case about its cause: changes under which its values are right, and suspects."""
 
     case: Case
     tried: tuple[Tried, ...]
@@ -171,7 +171,7 @@ def _op(case: Case, located: Located) -> str:
 
 
 def _fitting(seen: _Seen, others: Sequence[_Seen], tried: Sequence[Tried]) -> Sequence[Tried]:
-    """The changes that fit with other contents, too; those of the case where none does."""
+    """The changes that fit with other contents, too; if none does, the changes that fit the case."""
     same = [{t.as_if.what for t in o.tried if t.as_if.exact} for o in others if o.case.program == seen.case.program]
     fitting = [t for t in tried if all(t.as_if.what in fit for fit in same)]
     return fitting or tried
@@ -182,14 +182,14 @@ def _said(suspected: Iterable[Evidence]) -> tuple[Suspect, ...]:
 
 
 def _values(result: Result, instance: int) -> tuple[tuple[int, int, int], ...]:
-    """The wrong elements of an instance with what they are."""
+    """The wrong elements of an instance with their actual values."""
     places = np.argwhere(result.wrong[instance])[:KEPT]
     bits = result.actual[instance][tuple(places.T)]
     return tuple((int(row), int(col), int(b)) for (row, col), b in zip(places.tolist(), bits.tolist(), strict=True))
 
 
 def _wrong_memory(case: Case, attempt: Attempt) -> tuple[tuple[str, int, int], ...]:
-    """The wrong elements of buffers with what they are, without those of guards."""
+    """The wrong elements of buffers with their actual values, without guards."""
     assert attempt.divergence is not None
     groups = (g for g in attempt.divergence.groups if not g.guard)
     listed = (m for g in groups for m in mismatches(case, g, KEPT))

@@ -1,4 +1,4 @@
-"""What a driver may take an instruction for, of the same kind: for each of its fields, the other values it may have."""
+"""Instructions of the same kind that a driver may confuse with an instruction: other values of each field."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Alternatives: TypeAlias = Iterator[tuple[str, tuple[str, ...], AnyInstruction]]
 
 
 def alternatives(case: Case, i: Any) -> Alternatives:
-    """The instructions that differ from one of the case in what the specification says of one field."""
+    """The instructions that differ from an instruction of the case in one field that the specification decides."""
     for field, rule in _RULES:
         if field in i.__struct_fields__:
             yield from rule(case, i)

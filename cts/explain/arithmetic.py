@@ -1,8 +1,8 @@
-"""What computing hardware and compilers get wrong, as models of whole results, each compared with every element.
+"""Typical errors of hardware and compilers, as models of whole results, each compared with every element.
 
-A model says what an instruction would give if, say, a tail of K were lost, an operand were rounded to a narrower type
-or a value were overwritten. It explains a failure where all wrong elements, and no right one, are as it says:
-everywhere, or from a row or a column on, as where the last tile of a matrix is wrong.
+A model computes the result of an instruction if, say, a tail of K were lost, an operand were rounded to a narrower type
+or a value were overwritten. It explains a failure if all wrong elements, and no right one, are as the model says:
+everywhere, or from a row or a column on, such as the last tile of a matrix.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ INSTANCES, LISTED = 4, 6
 
 
 def fitting(case: Case, expectation: Expectation, result: Result) -> Iterator[tuple[AsIf, bool]]:
-    """The models that explain a result which the specification does not leave free, with whether each is one of many.
+    """Models that explain a result which the specification does not leave free, with whether each is one of many.
 
-    Nothing is known of the operands in a loop, whose values are those of the last iteration.
+    Results in loops have no models: the known operands are those of the last iteration.
     """
     names = [name for ids in defined_ids(case.program)[: result.index + 1] for name in ids]
     if result.iterations or result.name not in names or result.block is not None:
@@ -79,7 +79,7 @@ def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
 
 
 def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:
-    """Where all is as a model says: everywhere in these instances, or from the first wrong row or column on."""
+    """The region in which all is as a model says: everywhere in these instances, or from a row or column on."""
     wrong = result.wrong[chosen]
     if not right[wrong].all():
         return None
@@ -99,31 +99,31 @@ def _models(case: Case, values: Values, result: Result) -> Iterator[Model]:
     instruction: Any = case.program[result.index]
     component = result.component
     facts = instruction.explained_by
-    expected = values.of(result.name)
+    expected = values.numbers(result.name)
     if expected is None:
         return
     yield from _held(case, values, result)
     match instruction:
-        case Load():  # what may be wrong with it is where it reads
+        case Load():  # its possible errors are those of addresses
             return
         case MatrixMulAdd():
             yield from of_matrices(instruction, values, expected, result)
         case VectorMatrixMul():
             yield from of_vector(case, instruction, values, expected, result)
         case MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
-            yield from _roundings(values.of(instruction.matrix), component)
+            yield from _roundings(values.numbers(instruction.matrix), component)
     yield from _narrowed(expected, component, facts)
     yield from _moved(expected, facts)
 
 
 def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
-    """The result as another value of the program: an operand as it was, or what overwrote it."""
+    """The result as another value of the program: an unchanged operand, or a value that overwrote it."""
     ids = defined_ids(case.program)
     shape = result.expected.shape[1:]
     for name in values.names:
         if name == result.name or values.component(name) is not result.component:
             continue
-        held = values.of(name)
+        held = values.numbers(name)
         if held is None or held.shape[1:] != shape:
             continue
         index = next((n for n, given in enumerate(ids) if name in given), None)
@@ -132,7 +132,7 @@ def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
         other = case.program[index]
         if isinstance(other, BlockStart | BlockEnd):
             continue
-        # A constant is right at first: what uses it, perhaps by another name as a loop does, may have overwritten it.
+        # A constant is right at first: a user, perhaps under another name as in a loop, may have overwritten it.
         constant = isinstance(case.program[result.index], Constant)
         if index > result.index and (constant or result.name in references(other)):
             what = f"program[{index}] {type(other).__name__} had overwritten {result.name!r}"
@@ -159,7 +159,7 @@ def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Mod
 
 
 def _narrowed(expected: Numbers, component: ComponentType, facts: tuple[str, ...]) -> Iterator[Model]:
-    """The result by way of a narrower type, or without what a type has but numbers."""
+    """The result rounded to a narrower type first, or without a type's infinities and NaNs."""
     with np.errstate(all="ignore"):
         if not component.is_float:
             for bits in (8, 16, 24):

@@ -136,7 +136,7 @@ def _switch(case: Case, at: int) -> Iterator[Change]:
 
 
 def _falling_through(case: Case, at: int, n: int) -> Case | None:
-    """The case in which branch n of a Switch also does what the next one does, and gives; None if that has blocks."""
+    """The case in which branch n of a Switch continues into the next branch; None if that one has blocks."""
     starts, stop = branches_of(case.program, at)
     following, behind = (*starts, stop)[starts.index(n) + 1 :][:2]
     body: list[Any] = list(case.program[following + 1 : behind])

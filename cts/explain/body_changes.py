@@ -1,4 +1,4 @@
-"""What a driver may take a callback for: other parameters, other tables, another way through its body."""
+"""Callbacks that a driver may run by mistake: with other parameters, other tables, or another way through the body."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
 
 
 def of_bodies(case: Case, index: int) -> Iterator[Change]:
-    """What program[index] calls, with parameters that have changed places, other tables, or another way taken."""
+    """The callback of program[index], with swapped parameters, other tables, or another way taken."""
     i: Any = case.program[index]
     names = {getattr(i, f, None) for f in ("function", "decode", "decode_vector", "combine")}
     functions = {n: f for n, f in case.functions.items() if n in names}
@@ -76,7 +76,7 @@ def _one_less(node: ast.stmt) -> ast.stmt:
     return node
 
 
-#: Other ways through bodies (CM-034), and what they make of a statement.
+#: Other ways through bodies (CM-034), and the statements that they run instead.
 _WAYS: tuple[tuple[str, Callable[[ast.stmt], ast.stmt]], ...] = (
     ("every `if` in the body held", _held),
     ("no `if` in the body held", _failed),
@@ -99,7 +99,7 @@ def _nothing_stored(store: ast.Assign) -> None:
     store.targets = [ast.Name("nothing")]
 
 
-#: What may become of what a body stores (CM-035).
+#: Mistakes with the values that a body stores (CM-035).
 _OUTPUTS: tuple[tuple[str, Callable[[ast.Assign], None]], ...] = (
     ("row and col had changed places in indices of outputs", _index_swapped),
     ("stores of the body stored the element itself", _element_stored),
@@ -129,7 +129,7 @@ def _on(way: Callable[[ast.stmt], ast.stmt], body: str) -> str:
 
 
 def _table_bodies(functions: dict[str, AnyFunction]) -> Iterator[tuple[str, dict[str, AnyFunction]]]:
-    """What was read from tables: their first elements, elements of rows for columns, other tables (CM-032)."""
+    """Other reads from tables: their first elements, rows for columns, other tables (CM-032)."""
     indices: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("tables were read at index 0", lambda index: "0"),
         ("row and col had changed places in indices of tables", lambda i: _replaced(i, {"row": "col", "col": "row"})),

@@ -12,7 +12,7 @@ from cts.model.operand import Factors
 
 
 class Change(NamedTuple):
-    """A changed case: what is different in it, in words, and the facts that forbid it.
+    """A changed case: its difference, in words, and the facts that forbid the change.
 
     `of_number`: an operand has another number, of which there are many, so that one of them may give a value by chance.
     """
@@ -53,7 +53,7 @@ def of_numbers(case: Case, j: int) -> Iterator[Change]:
 
 
 def _others(item: Any) -> Iterator[tuple[str, Any]]:
-    """Other numbers for an operand, with what to say of them."""
+    """Other numbers for an operand, each with its words."""
     if isinstance(item, bool):
         return
     if isinstance(item, Scalar):

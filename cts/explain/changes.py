@@ -1,7 +1,7 @@
-"""What a driver may take an instruction for: cases that differ in one thing which the specification decides.
+"""Instructions that a driver may run by mistake: cases with one difference that the specification decides.
 
-Where the actual values are the right ones of such a case, the change says what went wrong. Whether a
-changed case is valid is for the caller to say.
+If the actual values are the right ones of a changed case, the change says what went wrong. The caller
+checks whether a changed case is valid.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from cts.model import (
 
 
 def changes(case: Case, index: int) -> Iterator[Change]:
-    """Everything that program[index] may be taken for: it, what made its layout, view and pointer, and its blocks."""
+    """All changes for program[index]: of the instruction, of its layout, view and pointer, and of its blocks."""
     return (change for change in _every(case, index) if change.case != case)
 
 
 def _every(case: Case, index: int) -> Iterator[Change]:
-    """The same, and changes to what is there already."""
+    """All changes, including those that change nothing."""
     for j in (index, *_behind(case, index)):
         yield from of_numbers(case, j)
         yield from _fast_math(case, j)
@@ -105,7 +105,7 @@ def _instead(case: Case, j: int) -> Alternatives:
             pass
 
 
-#: What an instruction may do that it does not allow, where others of its program do (NU-049, NU-050).
+#: Liberties that an instruction may take although only others of its program allow them (NU-049, NU-050).
 _ALLOWED: tuple[tuple[str, str, FastMathBits], ...] = (
     ("NU-049", "might be rearranged with its operands", (FastMath.AllowContract, FastMath.AllowReassoc)),
     ("NU-050", "had NSZ", (FastMath.NSZ,)),
@@ -113,7 +113,7 @@ _ALLOWED: tuple[tuple[str, str, FastMathBits], ...] = (
 
 
 def _fast_math(case: Case, j: int) -> Iterator[Change]:
-    """An instruction that takes what only others, or other types, allow."""
+    """An instruction with fast-math liberties that only other instructions, or other types, allow."""
     given = [bits for i in case.program if (bits := getattr(i, "fast_math", None)) is not None]
     instruction: Any = case.program[j]
     if not (given or case.fast_math) or not hasattr(instruction, "fast_math"):

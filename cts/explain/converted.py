@@ -1,4 +1,4 @@
-"""Whether a matrix in a layout of the device's own is what a conversion should make it, seen by converting it back."""
+"""Whether a conversion to a device's own layout gave the right matrix, checked by converting it back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BACK = "debug_back"
 
 
 def wrongly_converted(case: Case, driver: OpenDriver, oracle: Oracle, matrix: str) -> Trace | None:
-    """The trace of a wrong byte of an opaque matrix that a conversion made; None where it is right or cannot be seen.
+    """The trace of a wrong byte of an opaque matrix that a conversion made; None if it is right or cannot be seen.
 
     Its `conversion` is the one that made the matrix.
     """

@@ -1,4 +1,4 @@
-"""Where a crash, a hang or a loss of the device begins: the shortest beginning of the program that still ends so."""
+"""The place where a crash, hang or device loss begins: the shortest beginning of the program that still ends so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS = 20.0
 def shortest(plain: Explanation, case: Case, driver: OpenDriver, oracle: Oracle, attempt: Attempt) -> Explanation:
     """The explanation with the last instruction of the shortest program that ends as the attempt did.
 
-    What each beginning computes is stored, so that a compiler cannot leave it out. No beginning is tried after
+    The results of each beginning are stored, so that a compiler cannot remove them. No beginning is tried after
     `SECONDS`.
     """
     notes = []

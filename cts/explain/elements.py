@@ -1,4 +1,4 @@
-"""Single elements of a result: which to look at, what they should be and are, and what was read instead."""
+"""Single elements of a result: which to look at, their expected and actual values, and elements read instead."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOST = 3
 
 
 def correct_result(case: Case, expectation: Expectation, index: int) -> Result | None:
-    """What an instruction gives, or stores, with no wrong element: for instructions whose error shows elsewhere."""
+    """The result or stored matrix of an instruction, with no wrong element: for errors that show elsewhere."""
     instruction: Any = case.program[index]
     fields = ("matrix", "vector") if isinstance(instruction, STORES) else ("id",)
     name = next((n for n in (getattr(instruction, f, None) for f in fields) if n in expectation.matrices), None)
@@ -61,7 +61,7 @@ _KEPT_OUT = {
 
 
 def skipped_by_addressing(reached: AccessMap | None) -> tuple[Suspect, ...]:
-    """The facts that keep elements of a store from memory: broken where memory changed that no store may."""
+    """The facts that keep elements of a store from memory: broken if memory changed that no store may change."""
     if reached is None:
         return ()
     counts = {fact: (int((reached.status == reach).sum()), why) for reach, (fact, why) in _KEPT_OUT.items()}
@@ -166,9 +166,9 @@ def expected_text(result: Result, place: ElementIndex) -> str:
 def read_instead(
     case: Case, expectation: Expectation, result: Result, reached: AccessMap | None, place: ElementIndex
 ) -> str:
-    """Which element has the actual value, if just one of what the instruction reads has it.
+    """The element with the actual value, if exactly one element that the instruction reads has it.
 
-    A product takes its value from no element of its factors; that it has the value of one says nothing.
+    Of a product only the addends count: its value comes from no single element of its factors.
     """
     actual = int(result.actual[place])
     instruction: Any = case.program[result.index]

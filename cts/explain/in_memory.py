@@ -1,4 +1,4 @@
-"""The instruction that wrong bytes of memory lead to, where no intermediate result is seen to be wrong."""
+"""The instruction that wrong bytes of memory lead to, if no intermediate result is seen to be wrong."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def in_memory(
 
 
 def _maker(case: Case, store: int, name: str) -> int | None:
-    """The instruction that computed what another one stores; None where it was only loaded, or is a constant."""
+    """The instruction that computed a stored matrix; None if it was only loaded, or is a constant."""
     makers = [n for n, ids in enumerate(defined_ids(case.program[:store])) if name in ids]
     made = case.program[makers[-1]] if makers else None
     return None if made is None or isinstance(made, (Load, Constant)) else makers[-1]
@@ -121,14 +121,14 @@ def _not_done(case: Case, result: Result, oracle: Oracle) -> bool:
 
 
 def _as_shown(store: AnyInstruction, stored: Result, known: Result) -> bool:
-    """Whether a store put in memory what the driver shows, so that its operand was wrong: equal within its freedom."""
+    """Whether memory holds the operand that the driver shows, within its freedom: then the operand was wrong."""
     if not isinstance(store, Store) or not stored.wrong.any() or known.actual.shape != stored.wrong.shape:
         return False
     return bool((known.actual[stored.wrong] == stored.actual[stored.wrong]).all())
 
 
 def _converted(search: Search, trace: Trace) -> Located:
-    """A conversion wrote what is wrong: the conversion is, or what accumulates into the matrix that it reads."""
+    """The place of an error in bytes that a conversion wrote: the conversion, or an accumulation into its source."""
     assert trace.conversion is not None
     source = search.case.conversions[trace.conversion].source.of
     adding = [
@@ -183,7 +183,7 @@ def _other_arm(search: Search, buffer: str, offset: int) -> tuple[int, int] | No
 
 
 def _of_several(search: Search, index: int) -> int:
-    """Of several accumulations to one place, the one with which alone it fails; that given where that tells nothing."""
+    """Of several accumulations to one place, the one that fails alone; the given one if that is not conclusive."""
     case = search.case
     place = getattr(case.program[index], "buffer", None) or getattr(case.program[index], "matrix", None)
     adding = [
@@ -231,7 +231,7 @@ def _stored(
 
 
 def untouched(case: Case, located: Located, reached: AccessMap | None) -> Any:
-    """Which elements of a located result still hold what was there before; None where that cannot be said."""
+    """Which elements of a located result still hold their values from before; None if that is unknown."""
     result = located.result
     assert result is not None
     if located.how == model.INSTRUMENTED and not isinstance(case.program[result.index], STORES):

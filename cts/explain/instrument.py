@@ -1,8 +1,8 @@
-"""A case that also stores what its instructions give, so that any driver shows its intermediate results.
+"""A case that also stores the results of its instructions, so that any driver shows them.
 
 Behind each instruction that makes a matrix or a vector comes a store of it, to a slot of its own in a
-buffer that the case did not have: one for each instance and for each iteration of the loops around it. What
-an instruction uses and is used again is stored behind it once more, for a bug may overwrite it.
+buffer that the case did not have: one for each instance and for each iteration of the loops around it. An
+operand that is used again later is stored behind the instruction once more, since a bug may overwrite it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Point:
     """A result to be stored: `name`, defined by program[index], with a store behind program[after].
 
     `loops` are the loops around the store, outermost first: index and most iterations of each. `block` is the
-    innermost Loop or If around it. It is `kept` where the store is behind an instruction that uses it.
+    innermost Loop or If around it. It is `kept` if the store is behind an instruction that uses it.
     """
 
     index: int
@@ -80,7 +80,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Slots:
-    """Where a point's results are: in `buffer` from byte `start` on; a row takes `pitch` bytes."""
+    """The place of a point's results: in `buffer` from byte `start` on; a row takes `pitch` bytes."""
 
     point: Point
     buffer: str
@@ -108,7 +108,7 @@ class Slots:
 
 @dataclass(frozen=True)
 class Instrumented:
-    """The case with stores, and where they go."""
+    """The case with stores, and the slots that they write."""
 
     case: Case
     slots: tuple[Slots, ...]
@@ -116,9 +116,9 @@ class Instrumented:
     def results(
         self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]], groups: Sequence[Differing] = ()
     ) -> list[Result]:
-        """Every result in the order in which the program computes it, as memory has it after a run.
+        """Every result in the order in which the program computes it, as memory holds it after a run.
 
-        `groups` are what is wrong in memory, which may be more than elements outside their own intervals.
+        `groups` are the wrong elements in memory, which may be more than elements outside their own intervals.
         """
         ordered: list[tuple[tuple[int, ...], Result]] = []
         for slots in self.slots:
@@ -236,14 +236,14 @@ def _most_iterations(case: Case, count: Operand, loops: Sequence[tuple[int, int]
 
 
 def _of_invocations(f: Factors, dispatch: Dispatch) -> Iterator[tuple[int, int]]:
-    """What an operand gains by the index and by the coordinates of the invocation, and how many there are of each."""
+    """The factors of an operand for the invocation's index and coordinates, and the number of values of each."""
     if dispatch.invocations is not None:
-        # The subgroup size does not matter where invocations are counted.
+        # The subgroup size does not matter if invocations are counted.
         yield from zip(f.of_invocation, (dispatch.invocations, *dispatch.local_size(1)), strict=True)
 
 
 def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
-    """The case with a store for each of the points. Raises ValueError where the slots would take too much."""
+    """The case with a store for each of the points. Raises ValueError if the slots would take too much memory."""
     ends: dict[ComponentType, int] = {}
     slots = []
     for point in chosen:
@@ -305,7 +305,7 @@ def _stores(case: Case, slots: Slots) -> list[AnyInstruction]:
 
 
 def _offset(case: Case, slots: Slots, unit: int) -> Operand:
-    """Where the slot of an instance and iteration begins, in units of so many bytes."""
+    """The offset of the slot of an instance and iteration, in units of so many bytes."""
     x, y, _ = case.dispatch.workgroups
     vector = not isinstance(slots.point.shape, MatrixShape)
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
@@ -324,7 +324,7 @@ def _offset(case: Case, slots: Slots, unit: int) -> Operand:
 
 
 def _varies(case: Case, name: str, counts: Sequence[int]) -> bool:
-    """Whether there is more than one of what a factor counts."""
+    """Whether a factor counts more than one value."""
     x, y, z = case.dispatch.workgroups
     extents = {"wg_x": x, "wg_y": y, "wg_z": z, "sg": case.dispatch.subgroups, "inv": case.dispatch.invocations or 1}
     extents |= {"loop": counts[-1] if counts else 1, "loop_outer": counts[0] if len(counts) == 2 else 1}

@@ -24,7 +24,7 @@ from cts.verdict import Verdict
 
 
 def locate(case: Case, driver: OpenDriver, oracle: Oracle, expectation: Expectation, attempt: Attempt) -> Located:
-    """Where a failing attempt goes wrong first."""
+    """Find the place where a failing attempt goes wrong first."""
     assert attempt.outcome is not None and attempt.divergence is not None
     results = shown(case, expectation, attempt.outcome.matrices)
     search = Search(case, driver, oracle, {r.name: r for r in results})
@@ -45,10 +45,10 @@ def locate(case: Case, driver: OpenDriver, oracle: Oracle, expectation: Expectat
 
 
 def _at_the_end_only(case: Case, first: Result | None) -> bool:
-    """Whether what a driver shows in the end may not tell which instruction is the first.
+    """Whether the results that a driver shows at the end may not tell which instruction is wrong first.
 
-    There are loops and conditions; or what is wrong is used more than once, so that a use may have
-    changed it; or it is made of scalars, which are not shown.
+    This is so with loops and conditions; if a wrong result is used more than once, so that a use may have changed it;
+    and if it is made of scalars, which are not shown.
     """
     if any(isinstance(i, BlockStart) for i in case.program):
         return True
@@ -60,9 +60,9 @@ def _at_the_end_only(case: Case, first: Result | None) -> bool:
 
 
 def _instrumented(search: Search) -> Located | bool:
-    """With every result stored, or one at a time where that makes the bug disappear.
+    """Locate with every result stored, or one at a time if storing all makes the bug disappear.
 
-    Where nothing is wrong then, whether the bug was there and every result was right.
+    If no stored result is wrong, returns whether the bug was there and every result was right.
     """
     every, left = points(search.case)
     search.notes += left
@@ -90,9 +90,9 @@ def _instrumented(search: Search) -> Located | bool:
 
 
 def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
-    """Whether a wrong result that was stored may be what was computed: not where the driver shows a right one.
+    """Whether a wrong stored result may be the computed one: not if the driver shows a right one.
 
-    Nor where all that is wrong was not stored at all, though nothing leads past the store. A driver shows the last
+    Nor if all wrong elements were not stored at all, though nothing leads past the store. A driver shows the last
     iteration of loops, so that is compared.
     """
     if first.block is None and not any(isinstance(i, Return) for i in search.case.program):
@@ -120,7 +120,7 @@ def _valid(search: Search, point: Point) -> bool:
 
 
 def _run(search: Search, chosen: Sequence[Point]) -> tuple[list[Result], bool]:
-    """What was stored, and whether the buffers of the case itself are wrong as well."""
+    """The stored results, and whether the buffers of the case itself are wrong as well."""
     try:
         storing: Instrumented = instrumented(search.case, chosen)
     except ValueError as e:

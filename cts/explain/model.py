@@ -1,4 +1,4 @@
-"""What is known of a divergence: where it begins, which elements are wrong, and which rules they suggest are broken."""
+"""The data of an explanation: where a divergence begins, its wrong elements, and the facts that it may break."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ IN_ANOTHER, SUCH_AS = "; in another case that fails, ", ", such as: "
 #: What is of one case: places in its program, numbers, names.
 _OF_ONE_CASE = re.compile(r"program\[\d+\]|'[^']*'|(?<![\w.])-?\d[\d.]*\b")
 
-#: The most wrong elements of which an explanation keeps what they were.
+#: The most wrong elements whose actual values an explanation keeps.
 KEPT = 1024
 
 
 class Element(Struct, frozen=True):
     """One element of the first result that differs, or of the matrix that a store writes.
 
-    `reached` is `memory`, `clipped`, `clamped`, `outside`, or empty where no memory is accessed. `read_instead` says
-    which element has the actual value, where the data tell. `steps` are how the expected value comes
-    about, that of the instruction first.
+    `reached` is `memory`, `clipped`, `clamped`, `outside`, or empty if no memory is accessed. `read_instead` names the
+    element that has the actual value, if the data tell. `steps` lead to the expected value, the instruction's step
+    first.
     """
 
     instance: int
@@ -53,7 +53,7 @@ class Element(Struct, frozen=True):
 class AsIf(Struct, frozen=True):
     """A change of the case under which the actual values are the right ones.
 
-    Of the `wrong` elements it gives `given`; `exact` where it gives all, and leaves the right ones right.
+    It gives `given` of the `wrong` elements; it is `exact` if it gives all, and leaves the right elements right.
     """
 
     what: str
@@ -73,14 +73,13 @@ class Suspect(Struct, frozen=True):
 class Explanation(Struct, frozen=True):
     """Where a divergence begins.
 
-    `instruction` is the index of the first instruction whose result differs, `op` its name, `result`
-    the id of what it gives (or stores), `iterations` the indices of the loops around it then; `how` says how
-    that is known, and is empty where it is not. `wrong` of `total` elements differ there. `facts` are
-    the IDs of its steps, the most likely broken first, and `suspects` say why. `picture` shows one
-    instance of the result, a character for each element or each part of it (`scale` elements high
-    and wide). `values` are wrong elements of that `instance`: row, column and actual bits; `stored` the
-    wrong elements of memory where a store is wrong: buffer, element and actual bits; each the first
-    `KEPT`. `notes` say what could not be found out.
+    `instruction` is the index of the first instruction whose result differs, `op` its name, `result` the id that it
+    defines (or stores), `iterations` the indices of the loops around it then; `how` says how that is known, and is
+    empty if it is not. `wrong` of `total` elements differ there. `facts` are the IDs of its steps, the most likely
+    broken first, and `suspects` say why. `picture` shows one instance of the result, a character for each element or
+    each part of it (`scale` elements high and wide). `values` are wrong elements of that `instance`: row, column and
+    actual bits; `stored` the wrong elements of memory if a store is wrong: buffer, element and actual bits; each the
+    first `KEPT`. `notes` name open questions.
     """
 
     case: str
@@ -109,7 +108,7 @@ class Explanation(Struct, frozen=True):
 
 
 def general(why: str) -> str:
-    """Evidence without what is of one case, to be compared with that of others: numbers, names, how many elements.
+    """Evidence without a case's own numbers, names and counts of elements, to compare it with other cases.
 
     >>> general("all 3 wrong elements are as if program[2] MatrixMulAdd gave 'c' as it was from row 8 on")
     'all # wrong elements are as if # MatrixMulAdd gave # as it was from row # on'

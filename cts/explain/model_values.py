@@ -15,7 +15,7 @@ from cts.oracle.expectation import Expectation
 
 Numbers = npt.NDArray[Any]
 
-#: Along an extent these many elements are computed together, where a machine does that.
+#: Numbers of elements along an extent that machines compute together.
 TILES = (2, 4, 8, 16, 32, 64)
 
 #: Narrower types by way of which numbers may go.
@@ -23,9 +23,9 @@ NARROW = (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16))
 
 
 class Model(NamedTuple):
-    """What an instruction would have done, the facts against it, and its numbers then, (instances, rows, cols).
+    """A mistake that an instruction may have made, the facts against it, and its result, (instances, rows, cols).
 
-    `one_of_many`: of models with a number in them one may give few values by chance.
+    `one_of_many`: the model has a number in it, so that one of many may give few values by chance.
     """
 
     what: str
@@ -41,8 +41,8 @@ class Values:
         self._types, self._chosen = types_of(case), chosen
         self._bits: Mapping[str, Bits] = expectation.matrices
 
-    def of(self, name: str | None, *, signed: bool | None = None) -> Numbers | None:
-        """(instances, rows, cols), a vector as one row; None where it is not known. Integers signed as said."""
+    def numbers(self, name: str | None, *, signed: bool | None = None) -> Numbers | None:
+        """(instances, rows, cols), a vector as one row; None if unknown. `signed` overrides the sign of integers."""
         bits, component = self._bits.get(name or ""), self.component(name or "")
         if bits is None or component is None or not self._chosen.size:
             return None

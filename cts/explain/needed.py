@@ -1,7 +1,7 @@
-"""What a failing case has that most cases do not need: a reduction takes away whatever it fails without.
+"""Parts of a failing case that most cases do not need: a reduction removes everything it can fail without.
 
-So where numbers alone leave the choice, what is left in a reduced case speaks for the facts that say what it does. A
-case that stores more than one result is not taken for a reduced one.
+If numbers alone do not decide, the parts that are left in a reduced case are evidence for the facts about them. A case
+that stores more than one result does not count as reduced.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from cts.model import Accumulation, Case, Store
 
 
 class Needed(NamedTuple):
-    """A fact, and what of it a case has; `alone`: that speaks for it where nothing else does."""
+    """A fact, and the part of a case that it is about; `alone`: the part is evidence even without other evidence."""
 
     fact: str
     what: str
     alone: bool = True
 
 
-#: Conditions of cases by features, the facts that they speak for, and what they say in words.
+#: Conditions of cases by features, the facts for which they are evidence, and their words.
 _NEEDED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("times > 1", ("VK-057",), "is dispatched more than once"),
     ("y > 1 or z > 1 or not (size_by == LocalSize)", ("VK-027",), "has workgroups of a shape or size of their own"),
@@ -40,7 +40,7 @@ _NEEDED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("some(MatrixLoadTensor, given(decode))", ("TA-037",), "decodes blocks"),
 )  # fmt: skip
 
-#: The same of what many cases have: it speaks for a fact beside other evidence alone.
+#: The same for parts that many cases have: evidence for a fact only beside other evidence.
 _BESIDE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("some(TensorLayoutSetBlockSize)", ("TA-013",), "sets a block size"),
     ("some(TensorLayoutSetStride)", ("TA-015",), "sets strides"),
@@ -69,7 +69,7 @@ def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str, bool], ...]:
 
 
 def needed(case: Case) -> Iterator[Needed]:
-    """Facts that what is in a case speaks for, if it looks reduced."""
+    """Facts for which the parts of a case are evidence, if the case looks reduced."""
     if sum(isinstance(i, Store | Accumulation) for i in case.program) > 1:
         return
     for condition, facts, what, alone in _conditions():

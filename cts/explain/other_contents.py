@@ -1,4 +1,4 @@
-"""A case with other contents of its buffers, to tell apart what one set of numbers cannot."""
+"""A case with other contents of its buffers, to tell apart causes that one set of numbers cannot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_FLOAT8 = 13
 
 
 def other_contents(case: Case) -> Iterator[Case]:
-    """The case with numbers of which neighbours differ: small ones, then those of the other sign or with the top bit.
+    """The case with numbers whose neighbours differ: small numbers, then of the other sign or with the top bit.
 
     They need not be valid.
     """

@@ -57,13 +57,13 @@ def of_vector(case: Case, i: VectorMatrixMul, values: Values, expected: Numbers,
 
 def _factors(i: MatrixMulAdd, values: Values) -> _Product | None:
     signs = {name: MulAddOperand[f"Matrix{name.upper()}Signed"] in i.operands for name in "abc"}
-    a, b, c = (values.of(getattr(i, name), signed=signed) for name, signed in signs.items())
+    a, b, c = (values.numbers(getattr(i, name), signed=signed) for name, signed in signs.items())
     return None if a is None or b is None or c is None else _Product(a, b, c)
 
 
 def _in_memory(case: Case, i: VectorMatrixMul, values: Values) -> _Product | None:
-    """The input as A, the matrix, transposed, as B, and the bias as C; None where they are not plain numbers."""
-    vector, result = values.of(i.input), values.component(i.id)
+    """The input as A, the matrix, transposed, as B, and the bias as C; None if they are not plain numbers."""
+    vector, result = values.numbers(i.input), values.component(i.id)
     read = interpretation_of(i.input_interpretation)
     if vector is None or read.packed or read.component is not values.component(i.input) or constant_of(i.transpose):
         return None
@@ -88,7 +88,7 @@ def _matrix(case: Case, i: VectorMatrixMul) -> Numbers | None:
 
 
 def _bias(case: Case, i: VectorMatrixMul) -> Numbers | None:
-    """(1, M); zeros where there is none."""
+    """The bias, (1, M); zeros if there is none."""
     if i.bias is None or i.bias_interpretation is None:
         return np.zeros((1, _plain(i.m)))
     if not isinstance(i.bias_offset, int):

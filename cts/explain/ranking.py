@@ -61,9 +61,9 @@ def explaining(
     index: int,
     memory: dict[str, npt.NDArray[np.uint8]],
 ) -> tuple[Tried, ...]:
-    """Changes of the case that make the actual values right ones, those that explain all elements first.
+    """Changes of the case that make the actual values right, changes that explain all elements first.
 
-    Of a result within a loop and of a store, memory is compared instead.
+    For a result within a loop and for a store, memory is compared instead.
     """
     explanations: list[Tried] = []
     own = oracle.expect(case)
@@ -109,7 +109,7 @@ def _defined(case: Case, index: int) -> set[str]:
 
 
 def expected(case: Case, oracle: Oracle) -> Expectation | None:
-    """What a case leaves; None where it is not valid."""
+    """The expectation of a case; None if the case is not valid."""
     try:
         types_of(case)
         return None if oracle.violations(case) else oracle.expect(case)
@@ -143,7 +143,7 @@ def _anything(result: Result) -> Mask:
 
 @dataclass(frozen=True)
 class _Seen:
-    """In how many sampled elements a step does something, and how many elements those stand for."""
+    """The number of sampled elements in which a step does something, and the number of elements they stand for."""
 
     wrong: int
     right: int
@@ -159,16 +159,16 @@ class Evidence(NamedTuple):
     strength: float
 
 
-#: What speaks for a fact: a change of what the specification says, under which all values are right, more than a step
-#: that does something in the wrong elements alone; a change of a number, of which there are many, less where few values
-#: are wrong; and a step that every access takes least.
+#: The weight of evidence for a fact. A change against the specification under which all values are right counts more
+#: than a step that does something in the wrong elements alone; a change of a number, of which there are many, counts
+#: less if few values are wrong; and a step that every access takes counts least.
 NAMED, NUMBER, STEP, EVERYWHERE, CARRIED = 1.3, 1.1, 1.0, 0.6, 0.3
 
-#: What is left of these where fewer elements than this are wrong, if a number is changed or something left out:
+#: The factor for these if fewer elements than FEW are wrong, for a changed number or something left out:
 #: many a change gives one value.
 OF_FEW = 0.75
 
-#: What is left of a step that another instruction takes before, as those that make a layout do.
+#: The factor for a step that another instruction takes before, such as one that makes a layout.
 BEHIND = 0.55
 
 #: That a case has something which most have not speaks for its fact so much, and more beside other evidence.
@@ -187,13 +187,13 @@ def suspects(
 ) -> tuple[Evidence, ...]:
     """Facts in the order of suspicion, each once, with the evidence for it.
 
-    First those of program[`index`] where another instruction gave the result; then by what speaks for them: changes
-    that explain every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the
-    right ones. Last `steps`, and facts that only take part. What a `reduced` case has speaks for its facts, too.
+    First the facts of program[`index`] if another instruction gave the result; then by evidence: changes that explain
+    every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the right ones.
+    Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for their facts, too.
     """
     found: dict[str, Evidence] = {}
 
-    def put(fact: str, why: str, strength: float) -> None:
+    def add_evidence(fact: str, why: str, strength: float) -> None:
         if fact not in found or strength > found[fact].strength:
             found[fact] = Evidence(fact, why, strength)
 
@@ -201,25 +201,25 @@ def suspects(
     kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
     if result is None or result.index != index:
         for place, fact in enumerate(own):
-            put(fact, kind, 2.0 - place / 100)
+            add_evidence(fact, kind, 2.0 - place / 100)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
     for change, of_number, before in as_if:
         if change.exact:
             coarse = of_number or _leaves_out(change)
             strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
-                put(fact, _as_if(change), strength - place / 100)
+                add_evidence(fact, _as_if(change), strength - place / 100)
     if result is not None:
         for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
             why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
-            put(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
+            add_evidence(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
     for step in steps:
-        put(step.fact, _takes_part(step), -1.0)
+        add_evidence(step.fact, _takes_part(step), -1.0)
     for change, _, _ in as_if:
         for fact in change.facts:
-            put(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
+            add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
-        put(fact, kind, -3.0)
+        add_evidence(fact, kind, -3.0)
     for fact, what, alone in needed(case) if reduced else ():
         if alone and (fact not in found or found[fact].strength < NEEDED):
             found[fact] = Evidence(fact, what, NEEDED)
@@ -243,14 +243,14 @@ def _leaves_out(change: AsIf) -> bool:
 
 
 def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
-    """The suspects of a case by what speaks for them there and in other cases of the same failure, all in all."""
+    """The suspects of a case, by their evidence there and in other cases of the same failure together."""
     absent = min(0.0, min((e.strength for e in own), default=0.0) - 1)
     elsewhere = [{e.fact: e.strength for e in some} for some in others]
     return tuple(sorted(own, key=lambda e: -(e.strength + sum(some.get(e.fact, absent) for some in elsewhere))))
 
 
 def agreed(own: Sequence[Tried], others: Sequence[Sequence[Tried]]) -> tuple[Tried, ...]:
-    """Changes of a case that explain all wrong elements, those first that do so in the most other cases, too."""
+    """Changes that explain all wrong elements of a case, first the changes that do so in the most other cases."""
     elsewhere = [{general(t.as_if.what) for t in some if t.as_if.exact} for some in others]
     return tuple(sorted(own, key=lambda t: -sum(general(t.as_if.what) in some for some in elsewhere)))
 
@@ -258,7 +258,7 @@ def agreed(own: Sequence[Tried], others: Sequence[Sequence[Tried]]) -> tuple[Tri
 def said_by(
     suspected: Sequence[Evidence], tried: Sequence[Tried], others: Sequence[Sequence[Tried]]
 ) -> Iterator[Evidence]:
-    """Suspects, of which those that a change speaks for say the first one of these that explains all."""
+    """Suspects; if a change is the evidence for a suspect, its text is that of the first change that explains all."""
     there = {general(t.as_if.what): t.as_if.what for some in others for t in some if t.as_if.exact}
     for one in suspected:
         of_fact = (t.as_if for t in tried if t.as_if.exact and one.fact in t.as_if.facts)
@@ -301,7 +301,7 @@ def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[Tra
     does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
     idle: dict[str, TraceStep] = {}
     examples: dict[Hashable, TraceStep] = {}
-    # The facts of what made layouts and views, which come after those of the instruction itself.
+    # The facts of the instructions that made layouts and views come after the instruction's own.
     behind: set[str] = set()
     own: set[str] = set()
     for column, places in enumerate((wrong, right)):

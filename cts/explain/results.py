@@ -26,13 +26,12 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What an instruction gave, once: `name` as program[`index`] defines or stores it, in iteration `iterations`.
+    """One result of an instruction: `name` as program[`index`] defines or stores it, in iteration `iterations`.
 
-    Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each
-    element, `actual` what a driver has; `wrong` says where that is not allowed. Of a result that was
-    stored again behind an instruction which uses it, `after` is the index of that one. Where an instance
-    reached it that should not have, or one did not that should, `block` is the innermost Loop or If
-    around it.
+    Arrays are (instances, rows, cols); a vector is one row. `expected` holds one allowed value of each element,
+    `actual` the driver's value; `wrong` marks elements whose value is not allowed. If a result was stored again behind
+    an instruction that uses it, `after` is the index of that instruction. If an instance ran the instruction that
+    should not have, or skipped it, `block` is the innermost Loop or If around it.
     """
 
     index: int
@@ -59,7 +58,7 @@ def definitions(case: Case) -> Iterator[tuple[int, str]]:
 
 
 def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
-    """The results that a driver shows, in the order of the program: in loops, those of the last iteration."""
+    """The results that a driver shows, in the order of the program: in loops, the results of the last iteration."""
     types = types_of(case)
     results = []
     for index, name in definitions(case):

@@ -1,4 +1,4 @@
-"""What is looked for: the place where a divergence begins, and what is known of it on the way."""
+"""The search for the place where a divergence begins, and its state."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cts.judging.judge import OpenDriver
 from cts.model import Case, Load, Store, VectorAtomicAdd, VectorMatrixMul, VectorReduceSumAccumulate
 from cts.oracle.expectation import Oracle, Trace
 
-#: What writes memory, and what reads it.
+#: Instructions that write memory, and instructions that read it.
 STORES = (Store, VectorReduceSumAccumulate, VectorAtomicAdd)
 LOADS = (Load, VectorMatrixMul)
 
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Where a divergence begins; `how` is empty and `index` None where that is not known.
+    """The place where a divergence begins; `how` is empty and `index` None if it is unknown.
 
-    `result` is what the instruction gave, or the matrix of a store as memory has it. `trace` is that of
-    a byte which no store of a known place explains.
+    `result` is the instruction's result, or the matrix of a store as memory holds it. `trace` is the trace of
+    a byte that no store of a known place explains.
     """
 
     index: int | None = None
@@ -34,9 +34,9 @@ class Located:
 
 @dataclass(eq=False)
 class Search:
-    """`shown` are the results that the driver shows of the case itself, by name.
+    """The state of a search. `shown` are the results that the driver shows for the case itself, by name.
 
-    `shy`: nothing is wrong where any result is stored, so that it is not the store which makes it wrong.
+    `shy`: the failure disappears if any result is stored.
     """
 
     case: Case
@@ -70,7 +70,7 @@ class Search:
 
 
 def refused(search: Search, case: Case) -> str:
-    """Why the driver is not given a case, or nothing: a rule that it breaks, or what the driver lacks."""
+    """Why the driver does not get a case, or nothing: a rule that the case breaks, or what the driver lacks."""
     try:
         violations = search.oracle.violations(case)
     except BadInput as e:

@@ -16,7 +16,7 @@ from cts.export import export, memory
 from cts.export.c import c
 from cts.export.cannot import CannotExpress
 from cts.export.pytest_snippet import pytest_snippet
-from cts.export.subject import Seen, Subject
+from cts.export.subject import ObservedOutcome, Subject
 from cts.export.summary import summary
 from cts.export.templates import render
 from cts.judging.events import Result
@@ -166,7 +166,7 @@ def _environment(subject: Subject) -> dict[str, Any]:
     return {"rows": rows, "device": (seen.identity or f"`{seen.driver}`") if seen else ""}
 
 
-def _result(seen: Seen) -> Result:
+def _result(seen: ObservedOutcome) -> Result:
     """The finding as the reports of a run know it."""
     assert seen.finding is not None
     name = seen.finding.case.name

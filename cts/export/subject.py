@@ -22,7 +22,7 @@ SUBGROUP_SIZE = 32
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedOutcome:
     """The outcome of a case on a driver, whose reported identity is `identity`, "" where there is none.
 
     `stage`: it ran in shaders of this stage. What is exported is a compute shader all the same. `only_made`: the driver
@@ -57,7 +57,7 @@ class Subject:
     case: Case
     expectation: Expectation
     subgroup_size: int
-    seen: Seen | None = None
+    seen: ObservedOutcome | None = None
     explanation: Explanation | str = ""
     original: Case | None = None
 
@@ -103,10 +103,10 @@ def explanation(
         return f"not explained: {described(e)}"
 
 
-def seen_on(driver: OpenDriver, spec: str, verdict: Verdict, detail: str, found: Finding | None) -> Seen:
+def seen_on(driver: OpenDriver, spec: str, verdict: Verdict, detail: str, found: Finding | None) -> ObservedOutcome:
     """What became of a case on a driver."""
     makes = isinstance(driver.driver, CompilingDriver) and driver.driver.only_makes
-    return Seen(spec, identity(driver), verdict, detail, found, driver.capabilities.stage, makes)
+    return ObservedOutcome(spec, identity(driver), verdict, detail, found, driver.capabilities.stage, makes)
 
 
 def identity(driver: OpenDriver) -> str:

@@ -53,11 +53,11 @@ TYPES = (*COMPONENTS, "bool")
 def one_of(kind: str, says: str, get: Callable[[Any], Any], words: tuple[str, ...] = (), reads: str = "") -> Attribute:
     """An attribute with one value of what the site stands for; None where it has none."""
 
-    def one(site: Site) -> Values:
+    def value_of_site(site: Site) -> Values:
         value = get(site.of)
         return None if value is None else (value,)
 
-    return Attribute(kind, one, says, words, frozenset(reads.split()))
+    return Attribute(kind, value_of_site, says, words, frozenset(reads.split()))
 
 
 def several(

@@ -370,11 +370,11 @@ def _at_place(get: Get, place: int | slice) -> Get:
     if isinstance(place, slice):
         return lambda site: get(site)[place]
 
-    def at(site: Site) -> tuple[Any, ...]:
+    def value_at_place(site: Site) -> tuple[Any, ...]:
         values = get(site)
         return (values[place],) if -len(values) <= place < len(values) else ()
 
-    return at
+    return value_at_place
 
 
 def _noun(kind: str) -> str:

@@ -1,1 +1,1 @@
-"""From a case and a driver to a verdict, and what is known of a failure."""
+"""From a case and a driver to a verdict, and to facts about a failure."""

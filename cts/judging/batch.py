@@ -34,10 +34,10 @@ OnJudged = Callable[[OpenDriver, Case, Attempt], None]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One case on several drivers, whose attempts are in their order.
+    """One case on several drivers, with the attempts in the drivers' order.
 
-    There is no expectation where no driver can run the case or the oracle failed; the attempt is
-    then the same object for all drivers, none of which caused it.
+    There is no expectation if no driver can run the case or the oracle failed; the attempt is then the same object for
+    all drivers.
     """
 
     case: Case
@@ -46,7 +46,7 @@ class Judged:
 
 
 def block_size(drivers: Sequence[OpenDriver]) -> int:
-    """How many cases to judge at a time: one where no driver gains by more."""
+    """How many cases to judge at a time: one if no driver gains by more."""
     return BLOCK if any(isinstance(d.driver, BatchDriver) for d in drivers) else 1
 
 
@@ -57,10 +57,10 @@ def judge_all(
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Judged]:
-    """Every case on every driver. Whatever `expect` raises is the verdict `error` of its case, and what is not begun
-    before `time_is_up` is not run.
+    """Every case on every driver. An exception of `expect` is the verdict `error` of its case, and cases that are not
+    started before `time_is_up` are not run.
 
-    `on_judged` is called with each case that has run as soon as it is judged, but not with one that is refused, or
+    `on_judged` is called with each case that has run as soon as it is judged, but not with a refused case, or a case
     whose result is known from before the run was resumed.
     """
     answers: dict[int, Expectation | Attempt] = {}
@@ -88,7 +88,7 @@ def judge_many(
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Attempt]:
-    """The attempts at cases that the driver supports, several in flight where it can; NOT_RUN of those not begun.
+    """The attempts at cases that the driver supports, several in flight if it can; NOT_RUN for cases not started.
 
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
     """

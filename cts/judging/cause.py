@@ -1,4 +1,4 @@
-"""What a finding itself says of its cause: a guess, which no driver has been asked about."""
+"""The cause that a finding itself suggests: a guess, without asking a driver."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTH
 def suspected(attempt: Attempt, finding: Finding | None) -> str:
     """The suspected cause of a failure: its verdict, and the instruction and fact that its first wrong byte leads to.
 
-    Where the driver shows no values between loads and stores, none of these is known: then what the first wrong byte
-    comes from. Without a finding, the verdict and the first line of what the driver said.
+    If the driver shows no values between loads and stores, the instruction and fact are those that the first wrong byte
+    comes from. Without a finding: the verdict and the first line of the driver's message.
     """
     if finding is None or not finding.counts:
         return f"{attempt.verdict.value}: {attempt.detail.partition(chr(10))[0]}"
@@ -32,11 +32,11 @@ def _unexplained(finding: Finding) -> str:
 
 
 def named_by(finding: Finding) -> tuple[str, str]:
-    """The instruction and the fact that a finding itself speaks for, empty where it speaks for none.
+    """The instruction and the fact that a finding itself suggests; empty if it suggests none.
 
-    Where the matrix is wrong before it is stored, that is the instruction which the address leads to after the store,
-    and where it is right, the store; of its facts, the first one that the case says it is about. Where the driver does
-    not show the matrix, only what writes memory without another instruction before it.
+    If the matrix is wrong before it is stored, the instruction is the one that the address leads to after the store; if
+    the matrix is right, the store. The fact is the first of the instruction's facts that the case is about. If the
+    driver does not show the matrix, only instructions that write memory by themselves are suggested.
     """
     parts = _parts(finding)
     if not parts:

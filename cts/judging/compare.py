@@ -1,7 +1,7 @@
 """Actual memory against allowed memory, as whole arrays.
 
 Everything is compared as bit patterns: a NaN equals only itself bit for bit, and passes an interval
-only where `Freedom` says so.
+only if `Freedom` says so.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Differing:
 
     `offsets` are byte offsets from the start of the buffer's contents, shape (n,), negative or past
     the end in guard bytes. `actual`, `lo` and `hi` are bit patterns of `component`, shape (n,);
-    `flags` are `Freedom` bits. `total` counts the elements compared. `rule` says what the elements
-    break where it is not their own interval: then `lo` and `hi` are the bits of another element.
-    `policy` names the policy of this suite that their interval follows from, if one does.
+    `flags` are `Freedom` bits. `total` counts the elements compared. `rule` names the rule that the
+    elements break, if it is not their own interval: then `lo` and `hi` are the bits of another element.
+    `policy` names the policy of this suite that their interval follows from, if any.
     """
 
     buffer: str
@@ -71,10 +71,10 @@ class Divergence:
 
 
 def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -> Divergence | None:
-    """What differs from the allowed contents of all buffers and guards; None where nothing does.
+    """Differences from the allowed contents of all buffers and guards; None if there are none.
 
-    `memory` maps every buffer to guard, contents, guard (dtype uint8). Raises HarnessTrouble where
-    it is no such memory: that is the driver's bug, not the device's.
+    `memory` maps every buffer to guard, contents, guard (dtype uint8). Raises HarnessTrouble if `memory`
+    has another form: that is the driver's bug, not the device's.
     """
     _check_form(case, memory)
     contents: list[Differing] = []
@@ -114,7 +114,7 @@ def is_nan(component: ComponentType, bits: Bits) -> npt.NDArray[np.bool_]:
 
 
 def ulps(component: ComponentType, actual: Bits, lo: Bits, hi: Bits) -> npt.NDArray[np.int64]:
-    """Units in the last place from each actual value to its interval, 0 within; -1 where a NaN is involved.
+    """Units in the last place from each actual value to its interval, 0 within; -1 if a NaN is involved.
 
     Both zeros count as one value.
     """
@@ -168,7 +168,7 @@ def _between(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
 
 
 def _multiples(intervals: Intervals, actual: Bits) -> tuple[Bits, Bits]:
-    """The multiples of its step below and above each element: its own bits twice, where it is one or has no step."""
+    """The multiples of its step below and above each element: its own bits twice if it is a multiple or has no step."""
     if intervals.step is None:
         return actual, actual
     component, step = intervals.component, intervals.step
@@ -217,7 +217,7 @@ def _check_sizes(memory: Mapping[str, Bytes], sizes: Mapping[str, int]) -> None:
 
 
 def contents_differing(name: str, buffer: Buffer, allowed: Allowed, actual: Bytes) -> Iterator[Differing]:
-    """The components of one buffer's contents, guards left out, that hold what is not allowed."""
+    """The components of one buffer's contents, without guards, that hold values that are not allowed."""
     wrong = actual != allowed.exact
     yield from _wrong(name, buffer, allowed, allowed.intervals if wrong.any() else (), actual, wrong)
 
@@ -230,7 +230,7 @@ def _wrong(
     actual: Bytes,
     wrong: npt.NDArray[np.bool_],
 ) -> Iterator[Differing]:
-    """What is not allowed of the bytes that are not the exact ones; `wrong` is used up."""
+    """The bytes that are not allowed, among bytes that differ from the exact ones; `wrong` is used up."""
     for intervals in free:
         size, total = intervals.component.size, len(intervals.offsets)
         # Components of one type lie at multiples of their size.
@@ -266,7 +266,7 @@ def _differing(
     total: int,
     rule: str = "",
 ) -> Iterator[Differing]:
-    """The elements of a mask, where there are any; `total` have intervals."""
+    """The elements of a mask, if there are any; `total` have intervals."""
     bad = np.flatnonzero(wrong)
     if bad.size:
         bad = bad[np.argsort(intervals.offsets[bad], kind="stable")]
@@ -287,7 +287,7 @@ def _differing(
 
 
 def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differing]:
-    """The elements that hold other bits than the first of their group; NaNs are alike, whatever bits (NU-020)."""
+    """The elements that hold other bits than the first of their group; NaNs are alike, regardless of bits (NU-020)."""
     component = identical.component
     at = identical.offsets[:, None] + np.arange(component.size)
     bits = np.ascontiguousarray(actual[at]).view(component.bits_dtype).reshape(-1)
@@ -321,10 +321,10 @@ def _exact(
 def differing_sets(
     sweep: Sweep, allowed: Mapping[str, Allowed], before: Mapping[str, Bytes], memory: Mapping[str, Bytes]
 ) -> npt.NDArray[np.bool_] | None:
-    """Which sets of a sweep, all of them valid, left what is not allowed in their windows or behind them, (n,).
+    """Which sets of a sweep, all valid, left values that are not allowed in their windows or behind them, (n,).
 
-    `before` is the sweep's memory before the run. None where memory differs that is no set's: guards at the ends, or
-    what all sets share. Raises HarnessTrouble where memory is not that of the sweep.
+    `before` is the sweep's memory before the run. None if memory differs that belongs to no set: guards at the ends, or
+    buffers that all sets share. Raises HarnessTrouble if `memory` does not have the form of the sweep's memory.
     """
     _check_sizes(memory, {name: len(data) for name, data in before.items()})
     wrong = np.zeros(len(sweep), bool)

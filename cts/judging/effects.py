@@ -1,4 +1,4 @@
-"""Whether a failure is what an entry of a baseline knows, by what is wrong in memory."""
+"""Whether a failure is one that an entry of a baseline knows, judged by the wrong elements in memory."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
 
 
 def known_by_condition(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
-    """The same, whatever the name and the hash of the case."""
+    """The same, without the name and the hash of the case."""
     return driver.baseline.known_by_condition(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
 
 
 def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
-    """Whether what is wrong is what an entry says: in which buffers, and as its model leaves it."""
+    """Whether the wrong elements are as an entry says: in its buffers, and with the values that its model leaves."""
     if attempt.divergence is None:
         return False
     groups = attempt.divergence.groups
@@ -45,7 +45,7 @@ def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
 
 
 def _is_left(group: Differing, memory: Bytes) -> bool:
-    """Whether memory has, at the elements of a group, what they are."""
+    """Whether memory holds the actual values of a group at the group's elements."""
     size = group.component.size
     places = GUARD_BYTES + group.offsets[:, None] + np.arange(size)
     actual = np.ascontiguousarray(group.actual).view(np.uint8).reshape(len(group), size)

@@ -1,4 +1,4 @@
-"""What happens in a run, as plain data. The runner emits events; every report consumes them.
+"""The events of a run, as plain data. The runner emits events; every report consumes them.
 
 JSON lines of events, from `RunStarted` to `RunFinished`, are the truth of a run: `read` refuses a
 file without either.
@@ -24,7 +24,7 @@ from cts.printable import printable, printable_data, said
 from cts.stages import Stage
 from cts.verdict import Verdict
 
-#: 1 had guesses, steps and what stores an element as sentences alone.
+#: 1 had guesses, steps and writers of elements as sentences alone.
 FORMAT = 2
 
 
@@ -35,8 +35,8 @@ class _Event(Struct, frozen=True, tag_field="event", forbid_unknown_fields=True)
 class RunStarted(_Event, frozen=True, tag="run-started"):
     """The header. `max_examples` is per area and driver, `config` the file that has options of the run, "" for none.
 
-    `sweeps` are the universes that are swept, and how many parameter sets of each. `budget` examples are drawn of all
-    areas together; 0: no such limit, and `max_examples` 0: as many of each area as there is time for. With `keep`
+    `sweeps` are the universes that are swept, with the number of parameter sets of each. `budget` examples are drawn
+    from all areas together; 0: no limit, and `max_examples` 0: as many of each area as there is time for. With `keep`
     areas do not end with their first finding, and so many cases of each suspected cause are kept.
     """
 
@@ -55,10 +55,10 @@ class RunStarted(_Event, frozen=True, tag="run-started"):
 
 
 class DriverOpened(_Event, frozen=True, tag="driver-opened"):
-    """A driver is ready. `identity` is what it reports as device and version, "" where it reports nothing.
+    """A driver is ready. `identity` is what it reports as device and version, "" if it reports nothing.
 
-    `own_process`: it is in a process of its own, whose end is seen. `boot` names the time since the machine of the
-    suite was started, where the system says that.
+    `own_process`: the driver is in a process of its own, whose end is seen. `boot` identifies the time since the
+    suite's machine was started, if the system says that.
     """
 
     driver: str
@@ -101,9 +101,9 @@ class Trouble(_Event, frozen=True, tag="trouble"):
 class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
     """Generated examples of an area that are no cases to judge: the suite's own error, and no driver's (exit status 3).
 
-    `kind` distinguishes them from others. `case` is the YAML of the shrunk case, "" where there is none, and `name` its
-    name. The first of them is the `example`-th that was drawn, from 1, and there are `count`. `detail` is a traceback
-    or "", and `reproduce` the command that shows them again.
+    `kind` distinguishes these examples from others. `case` is the YAML of the shrunk case, "" if there is none, and
+    `name` its name. The first of `count` examples is the `example`-th that was drawn, from 1. `detail` is a traceback
+    or "", and `reproduce` the command that shows the fault again.
     """
 
     area: str
@@ -127,7 +127,7 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
 
 
 class Reduced(_Event, frozen=True, tag="reduced"):
-    """The smallest case so far that ends like the one which is minimised on a driver, after so many `runs`.
+    """The smallest case so far that ends like the case which is minimised on a driver, after so many `runs`.
 
     `instructions` and `length` are its size, as in `cts.reduction.size`.
     """
@@ -150,11 +150,11 @@ class CasesStarted(_Event, frozen=True, tag="cases-started"):
 
 
 class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
-    """One case has run on a driver: for the journal of a run, so that none need run twice, and for what is counted.
+    """One case has run on a driver: for the journal of a run, so that no case need run twice, and for counts.
 
-    `hash` is its content hash. The `case` itself is there where it was generated and did not pass:
-    it may kill the run before it is shrunk. `entries` are the entries of the baseline that match it, by
-    their places among those that concern the driver.
+    `hash` is its content hash. The `case` itself is there if it was generated and did not pass: it may
+    kill the run before it is shrunk. `entries` are the baseline entries that match it, by their places
+    among the entries that concern the driver.
     """
 
     driver: str
@@ -167,10 +167,10 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
 
 
 class SetsJudged(_Event, frozen=True, tag="sets-judged", omit_defaults=True):
-    """Parameter sets of a universe are done with on a driver: those of `count` places from `start` on, in their order.
+    """Parameter sets of a universe are finished on a driver: `count` places from `start` on, in order.
 
     `states` has a byte for each (`cts.sweeps.judging.State`), compressed (zlib) and then in base 64. `excluded` counts
-    by rule those that are undefined or invalid, and `details` has by state the first of what the driver said.
+    undefined and invalid sets by rule, and `details` has the driver's first message by state.
     """
 
     driver: str
@@ -201,9 +201,9 @@ class Cause(Struct, frozen=True):
 
 
 class UniverseSwept(_Event, frozen=True, tag="universe-swept"):
-    """What was enumerated of a universe of `size` sets on a driver, what was excluded by which rule, and what agreed.
+    """The sets of a universe of `size` that were enumerated on a driver, excluded by a rule, or agreed.
 
-    `chosen` sets were asked for: `passed`, `excluded` by rule, `unsupported`, `not_run` by reason, and those of
+    `chosen` sets were requested: `passed`, `excluded` by rule, `unsupported`, `not_run` by reason, and the sets of
     `causes` add up to them.
     """
 
@@ -240,8 +240,8 @@ class Mismatch(Struct, frozen=True):
 
     `offset` is the byte offset from the start of the buffer's contents, `element` the index of the
     component and `coordinates` its place in the buffer's shape (None in guard bytes). `expected`
-    shows the allowed value or interval, `ulp` the distance from it (-1 where a NaN is involved). `bits` are those
-    of the actual value; None where the run was kept before they were.
+    shows the allowed value or interval, `ulp` the distance from it (-1 if a NaN is involved). `bits` are the
+    actual value's bits; None in runs of older suites.
     """
 
     buffer: str
@@ -266,14 +266,14 @@ class BufferCount(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Everything a person needs of a case that did not pass.
+    """Everything a person needs to know about a case that did not pass.
 
-    `listed` holds the first differing elements; `writer` is what stores the first of them, and `steps` are how its
-    expected value comes about, from the store back. `policy` says which policy of this suite the failure rests on,
-    where no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the run
-    dies with it; `reduction` says which pass of the reducer took which step, None where the case was not reduced.
-    `found` is the case before it was made smaller; None where that is the same. `driver` is the spec of a driver that
-    shows it with less in its transforms than the one that was tested, "" where there is none.
+    `listed` holds the first differing elements; `writer` is the instruction that stores the first of them, and `steps`
+    are the steps to its expected value, from the store back. `policy` names the policy of this suite that the failure
+    rests on, if no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the
+    run dies with it; `reduction` says which pass of the reducer took which step, None if the case was not reduced.
+    `found` is the case before its reduction; None if that is the same. `driver` is the spec of a driver that shows the
+    failure with fewer transforms than the tested driver, "" if there is none.
     """
 
     case: Case
@@ -301,8 +301,8 @@ class Finding(Struct, frozen=True):
 class Kept(Struct, frozen=True, omit_defaults=True):
     """A generated case that did not pass and that no baseline lists, as it was drawn.
 
-    `cause` is what is suspected, `number` that of its example, and `size` how many characters its file has. `runs`
-    counts the verdicts of a case that was run again.
+    `cause` is the suspected cause, `number` the example's number, and `size` the number of characters of its file.
+    `runs` counts the verdicts of a case that was run again.
     """
 
     cause: str
@@ -317,7 +317,7 @@ class Kept(Struct, frozen=True, omit_defaults=True):
 class FaultSeen(Struct, frozen=True, omit_defaults=True):
     """Faults of one kind of an area's generator: the first of them, the number of its example, and how many there are.
 
-    `case` is the YAML of the case where there is one.
+    `case` is the YAML of the case, if there is one.
     """
 
     code: str
@@ -330,20 +330,20 @@ class FaultSeen(Struct, frozen=True, omit_defaults=True):
 
 
 class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=True):
-    """Generated examples of an area are done with on a driver: those of `count` numbers from `start` on.
+    """Generated examples of an area are finished on a driver: `count` numbers from `start` on.
 
-    Counts are those of cases: `drawn` ones, `verdicts` of those that ran, `unsupported` ones and what they lack,
-    those that were `not_run` by reason, `repeated` ones, those of other shards (`elsewhere`), and `known` failures by
-    the reason of the baseline. `matching` of those that ran match a condition of it; `entries` have, by what the entry
-    says, how many ran, how many of these failed as it lists, and how many a quarantine left out. `failing` has by
-    suspected cause the content hashes, 8 bytes each, of the others that did not pass; some of these are `kept`.
+    The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack,
+    cases `not_run` by reason, `repeated` cases, cases of other shards (`elsewhere`), and `known` failures by the
+    baseline's reason. `matching` of the cases that ran match a condition of the baseline; `entries` have, by the text
+    of the entry, how many cases ran, how many of these failed as it lists, and how many a quarantine left out.
+    `failing` has by suspected cause the content hashes, 8 bytes each, of the other failures; some of these are `kept`.
     Numbers in `for_last` are left for last by a quarantine; `last` says that this is one of them. `sets` other
     parameter sets of cases were judged. `cases` and `structures` have 8 bytes for each case that ran: its content
     hash, and a digest of the case without its numbers; `facts` and `situations` count the cases that have each.
-    `statistics` are the compiler's numbers by name: of how many cases, their sum, the largest, and the number of
+    `statistics` are the compiler's numbers by name: the number of cases, their sum, the largest, and the number of
     the example that has it. `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in
-    which they came back from the process `where`, and `restarts` how often a process of the device was started
-    again in between.
+    which the answer came from the process `where`, and `restarts` how often a process of the device was restarted
+    in between.
     """
 
     driver: str
@@ -379,19 +379,19 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
 
 
 class Result(_Event, frozen=True, tag="result"):
-    """What became of one corpus case, or of all generated cases of an area, on one driver.
+    """The result of one corpus case, or of all generated cases of an area, on one driver.
 
     In a run that goes on after findings an area has a result for each suspected `cause`: the first has its counts, and
     `alike` says how many cases failed by the cause. `number` is that of the example that became the finding.
-    `examples` counts cases that ran and were judged, `unsupported` those that the driver cannot run,
-    and `not_run` by reason those that were left out. `lacks` counts by what is missing the cases that lack
-    it, of which one may lack several; where an area has no case for the driver at all, it says why, once.
-    `runs` counts the verdicts of a case that was run again because it did not pass.
+    `examples` counts cases that ran and were judged, `unsupported` cases that the driver cannot run, and `not_run`
+    cases that were left out, by reason. `lacks` counts the cases by what they lack; a case may lack several
+    capabilities. If an area has no case for the driver at all, `lacks` says why, once. `runs` counts the verdicts of a
+    case that was run again because it did not pass.
 
-    A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area
-    that did not end it. `unexpected` is why a case that passes was to fail. `repeated` counts examples of an
-    area that were like earlier ones, and did not run, `sets` other parameter sets of its examples that were judged.
-    `statistics` are numbers by name that the driver's compiler tells of a corpus case.
+    A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area that did not end it.
+    `unexpected` is why a case that passes should have failed. `repeated` counts examples of an area that equal earlier
+    ones and did not run, `sets` other judged parameter sets of its examples. `statistics` are the numbers by name that
+    the driver's compiler reports for a corpus case.
     """
 
     driver: str
@@ -419,7 +419,7 @@ class Result(_Event, frozen=True, tag="result"):
 
     @property
     def shown_on(self) -> str:
-        """The spec of the driver that shows the finding: that of the run, or one with less in its transforms."""
+        """The spec of the driver that shows the finding: the run's driver, or one with fewer transforms."""
         return (self.finding.driver if self.finding is not None else "") or self.driver
 
     @property
@@ -481,7 +481,7 @@ Passing: TypeAlias = Shrinking | Reduced
 
 
 def ignore(*happened: object) -> None:
-    """In the place of a callback, where nobody is to be told."""
+    """Do nothing with an event: for callers without a listener."""
 
 
 _LINES = Kind("events", "a line that `cts run --json` wrote")
@@ -494,7 +494,7 @@ def encode(event: Event) -> bytes:
     has_words = isinstance(event, Result) and event.finding is not None
     try:
         return plain_json.encode(to_json(event) if has_words else event)
-    except UnicodeEncodeError:  # a name of a file that is no text, or what a driver says
+    except UnicodeEncodeError:  # a file name or a driver's message that is no text
         return plain_json.encode(printable_data(to_json(event) if has_words else msgspec.to_builtins(event)))
 
 

@@ -34,7 +34,7 @@ def finding(
     oracle: Oracle | None = None,
     most: int = LISTED,
 ) -> Finding:
-    """What to show of a case that did not pass: up to `most` mismatches and steps, if the attempt has a divergence."""
+    """The finding of a case that did not pass: up to `most` mismatches and steps, if the attempt has a divergence."""
     divergence, outcome = attempt.divergence, attempt.outcome
     if divergence is None or outcome is None or expectation is None or oracle is None:
         return Finding(case)
@@ -106,12 +106,12 @@ def _expected(group: Differing, i: int) -> str:
 
 
 def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[Writer, tuple[TraceStep, ...]]:
-    """What stores the first mismatch, and how its expected value comes about."""
+    """The writer of the first mismatch, and the steps to its expected value."""
     first = divergence.groups[0]
     offset = int(first.offsets[0])
     try:
         trace = oracle.trace(case, first.buffer, offset)
-    except Exception as e:  # noqa: BLE001 - the finding must be shown even where explaining it fails
+    except Exception as e:  # noqa: BLE001 - the finding must be shown even if explaining it fails
         return WriterUnknown(offset, described(e)), ()
     return _writer(case, trace), trace.steps
 

@@ -1,4 +1,4 @@
-"""Guesses at what went wrong, each computed from the values and stated only where it holds exactly."""
+"""Guesses at what went wrong, each computed from the values and stated only if it holds exactly."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class WrongBeforeStore(_Guess, frozen=True, tag="wrong-before-store"):
 
 
 class RightBeforeStore(_Guess, frozen=True, tag="right-before-store"):
-    """Every matrix or vector that the driver shows is right: what takes it to memory is wrong."""
+    """Every matrix or vector that the driver shows is right: the way to memory is wrong."""
 
     type: Literal["matrix", "vector"]
 
 
 class BufferOverrun(_Guess, frozen=True, tag="buffer-overrun"):
-    """`count` guard bytes are overwritten, `first` to `last`: relative to the end of the buffer where `past_end`."""
+    """`count` guard bytes are overwritten, `first` to `last`: relative to the end of the buffer if `past_end`."""
 
     buffer: str
     count: int
@@ -48,20 +48,20 @@ class BufferOverrun(_Guess, frozen=True, tag="buffer-overrun"):
 
 
 class ElementsNotWritten(_Guess, frozen=True, tag="elements-not-written"):
-    """Every differing element holds what was there before the run; `half` where all are in one half of the buffer."""
+    """Every differing element holds its value from before the run; `half` if all are in one half of the buffer."""
 
     buffer: str
     half: Literal["", "upper", "lower"]
 
 
 class ElementsWritten(_Guess, frozen=True, tag="elements-written"):
-    """Every differing element should hold what was there before the run."""
+    """Every differing element should hold its value from before the run."""
 
     buffer: str
 
 
 class PartlyWritten(_Guess, frozen=True, tag="partly-written"):
-    """Of the differing elements so many were not written, and so many should not have been."""
+    """Some differing elements were not written, and some should not have been: their numbers."""
 
     buffer: str
     not_written: int
@@ -83,7 +83,7 @@ class BufferTransposed(_Guess, frozen=True, tag="buffer-transposed"):
 
 
 class BufferShifted(_Guess, frozen=True, tag="buffer-shifted"):
-    """Values stand `distance` elements too high, or too low where it is negative."""
+    """Values stand `distance` elements too high, or too low if it is negative."""
 
     buffer: str
     distance: int
@@ -92,7 +92,7 @@ class BufferShifted(_Guess, frozen=True, tag="buffer-shifted"):
 class ElementReadInstead(_Guess, frozen=True, tag="element-read-instead"):
     """An element of a buffer holds the initial value of element `read` of `source`, not that of `right`.
 
-    `alone`: of no other wrong element it is known where its value is from, so that this may be chance.
+    `alone`: the source of no other wrong element is known, so this may be chance.
     """
 
     buffer: str
@@ -104,7 +104,7 @@ class ElementReadInstead(_Guess, frozen=True, tag="element-read-instead"):
 
 
 class ReadAtDistance(_Guess, frozen=True, tag="read-at-distance"):
-    """All so many `elements` whose source is known are read `distance` elements after the right ones, or before."""
+    """All `elements` whose source is known are read `distance` elements after the right ones, or before."""
 
     source: str
     distance: int
@@ -144,9 +144,9 @@ def guesses(
     memory: Mapping[str, Bytes],
     matrices: Mapping[str, npt.NDArray[Any]],
 ) -> tuple[Guess, ...]:
-    """What the difference looks like, most telling first; empty where nothing fits.
+    """Guesses that fit the difference, most telling first; empty if none fits.
 
-    `matrices` are the intermediate results of a driver that can look inside, else empty.
+    `matrices` are the intermediate results of a driver that shows them, else empty.
     """
     guessed: list[Guess] = list(_first_wrong_result(expectation, matrices))
     moves = not any(isinstance(i, (Computation, Accumulation)) or getattr(i, "decode", None) for i in case.program)
@@ -165,7 +165,7 @@ def guesses(
         guessed += _one_value(group, initial[index])
         guessed += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
         guessed += _shifted(group, index, contents, wanted)
-        if moves:  # where values are computed, that one of a buffer comes out is chance
+        if moves:  # among computed values, a buffer's value is a coincidence
             guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
     return tuple(guessed)
 
@@ -255,7 +255,7 @@ def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wan
 
 
 def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
-    """Which element of which buffer was read instead, where initial data tells its place."""
+    """Which element of which buffer was read instead, if initial data tells its place."""
     for name, buffer in case.buffers.items():
         if buffer.type.size != group.component.size:
             continue
@@ -282,7 +282,7 @@ def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: 
 
 
 def _find(values: Bits, place: npt.NDArray[np.intp], wanted: Bits) -> npt.NDArray[np.int64]:
-    """The place of each wanted value among unique `values`; -1 where it has none."""
+    """The place of each wanted value among unique `values`; -1 if it is not among them."""
     if not values.size:
         return np.full(wanted.shape, -1, np.int64)
     at = np.minimum(np.searchsorted(values, wanted), values.size - 1)
@@ -290,7 +290,7 @@ def _find(values: Bits, place: npt.NDArray[np.intp], wanted: Bits) -> npt.NDArra
 
 
 def _affine(index: npt.NDArray[np.int64], source: npt.NDArray[np.int64], pitch: int) -> tuple[int, int] | None:
-    """(per row, per column) where source = a * row + b * col + c holds exactly, with rows of `pitch`."""
+    """(per row, per column) if source = a * row + b * col + c holds exactly, with rows of `pitch`."""
     system = np.stack([index // pitch, index % pitch, np.ones_like(index)], axis=1).astype(np.float64)
     solution, _, rank, _ = np.linalg.lstsq(system, source.astype(np.float64), rcond=None)
     whole = np.rint(solution).astype(np.int64)

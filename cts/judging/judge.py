@@ -37,10 +37,10 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class ResumeState:
-    """What is known of a driver from the part of a run that was interrupted, by the content hash of cases.
+    """The known results of a driver in an interrupted run, by the content hash of cases.
 
-    `passed` holds what the driver remarked on those that passed, `failed` the verdicts of those that did not,
-    and `died` how often the run ended while the driver had them, where that may be its doing.
+    `passed` holds the driver's remarks on cases that passed, `failed` the verdicts of the others, and `died` how often
+    the run ended while the driver had a case, if the driver may have caused it.
     """
 
     passed: Mapping[str, str] = field(default_factory=dict)
@@ -58,12 +58,12 @@ MAX_RUN_DEATHS = 2
 class OpenDriver:
     """A driver in use.
 
-    `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern
-    it, and `resumed` what need not run again. `emit` is told of cases before they are given to it.
+    `spec` is the string it was chosen by, `quarantine` and `baseline` have the rules that concern it, and `resumed` the
+    results that need not run again. `emit` gets an event before cases are given to the driver.
 
-    `narrowed` is the spec of a driver with less in its transforms, where that is what shows a finding; `listed` are the
-    rules of the baseline for all drivers, of which it may have other ones. `identity` is what it reports as device and
-    version, "" where it reports nothing.
+    `narrowed` is the spec of a driver with fewer transforms, if that one shows a finding; `listed` are the baseline's
+    rules for all drivers: other rules may concern the narrowed driver. `identity` is the device and version that the
+    driver reports, "" if it reports nothing.
     """
 
     spec: str
@@ -79,7 +79,7 @@ class OpenDriver:
 
     @property
     def own_process(self) -> bool:
-        """Whether the driver is in a process of its own, whose end is seen: that of the run says nothing of it."""
+        """Whether the driver is in a process of its own, whose end is seen: the run's end says nothing about it."""
         return isinstance(self.driver, SeparateDriver) and self.driver.own_process
 
     @property
@@ -104,10 +104,10 @@ class OpenDriver:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What a run of a case came to; `seconds` is the driver's time. The detail of PASS is what its driver remarks.
+    """The result of a run of a case; `seconds` is the driver's time. The detail of PASS is the driver's remark.
 
-    `runs` counts verdicts where the case was run again because it did not pass. `missing` is what the driver lacks for
-    an unsupported case.
+    `runs` counts verdicts if the case was run again because it did not pass. `missing` are the capabilities that the
+    driver lacks for an unsupported case.
     """
 
     verdict: Verdict
@@ -130,14 +130,14 @@ class Attempt:
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """Why an unsupported case is that, none of another; where the driver itself says so, in its own words."""
+        """Why a case is unsupported, empty for other cases; in the driver's own words if it refused the case itself."""
         if self.verdict is not Verdict.UNSUPPORTED:
             return ()
         return self.missing or (self.detail,)
 
 
 def unsupported(driver: OpenDriver, case: Case) -> Attempt | None:
-    """The verdict `unsupported` with what is missing, or None where the driver declares all the case needs."""
+    """The verdict `unsupported` with missing capabilities; None if the driver declares everything the case needs."""
     missing = driver.capabilities.missing(case)
     return Attempt(Verdict.UNSUPPORTED, "; ".join(missing), missing=tuple(missing)) if missing else None
 
@@ -162,7 +162,7 @@ def known_result(driver: OpenDriver, case: Case) -> Attempt | None:
 
 
 def ended_with(driver: OpenDriver, times: int) -> str:
-    """What is known where the run has ended so often while a driver had a case."""
+    """The detail of a case with which the run has ended so many `times` while the driver had it."""
     what = "the machine was started anew" if driver.own_process else "the run ended"
     return f"{what} {'twice' if times == 2 else f'{times} times'} while this case ran"
 
@@ -183,7 +183,7 @@ def excluded_from_shrinking(driver: OpenDriver, case: Case) -> bool:
 
 
 def compared_with_resumed(driver: OpenDriver, case: Case, attempt: Attempt) -> Attempt:
-    """The attempt, or `flaky` where the case did not pass before the run was interrupted and does now."""
+    """The attempt, or `flaky` if the case did not pass before the run was interrupted and passes now."""
     before = driver.resumed.failed.get(case.content_hash) if driver.resumed.failed else None
     if before is None or attempt.verdict is not Verdict.PASS:
         return attempt
@@ -204,7 +204,7 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
 
 
 def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
-    """What a driver's outcome comes to; ERROR where it is none that can be compared."""
+    """The attempt with a driver's outcome; ERROR if the outcome cannot be compared."""
     try:
         return _verdict(case, expectation, outcome, seconds)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
@@ -212,7 +212,7 @@ def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: 
 
 
 def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *, keep: bool = False) -> CaseJudged:
-    """A case that is judged; itself with it where it does not pass and is to be kept."""
+    """The event of a judged case; includes the case if it did not pass and is to be kept."""
     kept = case if keep and attempt.verdict is not Verdict.PASS else None
     entries = driver.baseline.matching(case)
     return CaseJudged(driver.spec, area, case.content_hash, attempt.verdict, attempt.detail, kept, entries)
@@ -231,12 +231,12 @@ def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE, *, mainten
 
 
 def does_not_close(driver: OpenDriver, error: BaseException) -> HarnessTrouble:
-    """What is to be said of a driver that cannot be closed."""
+    """The event for a driver that cannot be closed."""
     return trouble("driver-close", f"driver {driver.spec!r} does not close", error)
 
 
 def trouble(code: str, what: str, error: BaseException) -> HarnessTrouble:
-    """A driver's or our own exception as an error of one screen: what it says, and the innermost place."""
+    """A driver's or our own exception as an error of one screen: its message, and the innermost place."""
     if isinstance(error, CtsError):
         return HarnessTrouble(code, f"{what}: {error.what}", error.where, error.remedy)
     frames = traceback.extract_tb(error.__traceback__)

@@ -18,7 +18,7 @@ EXACT = "exact in any order, so judged exactly: the specifications promise no pr
 
 
 def policy_of(case: Case, divergence: Divergence) -> str:
-    """What policy a failure rests on; empty where anything that differs breaks a sentence of a specification."""
+    """The policy that a failure rests on; empty if any difference breaks a sentence of a specification."""
     multiplies = _multiplies_floats(case)
     policies = [(g.policy or (EXACT if multiplies else "")) if _few_bits_explain(g) else "" for g in divergence.groups]
     return "; ".join(dict.fromkeys(policies)) if all(policies) else ""
@@ -31,9 +31,9 @@ def _multiplies_floats(case: Case) -> bool:
 
 
 def _few_bits_explain(group: Differing) -> bool:
-    """Whether elements are sums of floats, and off by no more than an accumulation in few bits would be.
+    """Whether elements are sums of floats, with errors no larger than those of an accumulation in few bits.
 
-    Half a policy's interval is some times 2^-bits of the sum's magnitude, which is at least that of its result.
+    Half a policy's interval is a multiple of 2^-bits of the sum's magnitude, which is at least its result's.
     """
     component = group.component
     exact = (group.lo == group.hi).all()

@@ -1,4 +1,4 @@
-"""What a reduction did, as plain data: which pass took each step, and why it stopped."""
+"""The record of a reduction, as plain data: which pass took each step, and why it stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Step(Struct, frozen=True):
 
 
 class Tried(Struct, frozen=True):
-    """Of one pass: candidates that were run, and those of them that became the case."""
+    """The counts of one pass: candidates that were run, and candidates that became the case."""
 
     run: int
     taken: int
@@ -38,10 +38,9 @@ class Tried(Struct, frozen=True):
 class Reduction(Struct, frozen=True):
     """How a case became smaller.
 
-    `before` and `after` are sizes: instructions, extents, length (`cts.reduction.size`). `runs` counts all
-    runs on the driver, those that repeat a verdict included. `flaky` counts smaller cases that were not
-    taken because they ended like the original only once. `passes` has every pass of which a candidate
-    was run, in the order of the list.
+    `before` and `after` are sizes: instructions, extents, length (`cts.reduction.size`). `runs` counts all runs on the
+    driver, including repeated ones. `flaky` counts smaller cases that were not taken because they ended like the
+    original only once. `passes` has every pass with a candidate that was run, in the order of the list.
     """
 
     stopped: Stopped

@@ -23,9 +23,9 @@ def rerun_findings(
     reruns: int,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> Attempt:
-    """A finding after `reruns` more runs: `flaky`, and never a pass, where one of them ends otherwise.
+    """A finding after `reruns` more runs: `flaky`, and never a pass, if one of them ends differently.
 
-    None is begun after `time_is_up`.
+    No run is started after `time_is_up`.
     """
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None or not reruns:
         return attempt

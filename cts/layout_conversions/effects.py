@@ -23,7 +23,7 @@ from cts.layout_conversions.calls import (
     window,
 )
 from cts.layout_conversions.sizes import elements_size, extent
-from cts.layout_conversions.statement import Seen, nothing, state
+from cts.layout_conversions.statement import JudgedTrial, nothing, state
 
 #: Bytes beyond what is needed that a destination is said to have.
 _EXTRA = 64
@@ -40,7 +40,7 @@ class _Made(NamedTuple):
     after: tuple[bytes, ...]
 
 
-def _made(seen: Sequence[Seen]) -> Iterator[_Made]:
+def _made(seen: Sequence[JudgedTrial]) -> Iterator[_Made]:
     for trial, tried, _ in ((s.trial, s.tried, s.wrong) for s in seen):
         if not trial.blocks or not tried.answers:
             continue
@@ -52,7 +52,7 @@ def _made(seen: Sequence[Seen]) -> Iterator[_Made]:
                 yield _Made(trial, step, answer.results, answer.sizes, before, after)
 
 
-def _called(seen: Sequence[Seen]) -> Iterator[tuple[_Made, Pair, int, int]]:
+def _called(seen: Sequence[JudgedTrial]) -> Iterator[tuple[_Made, Pair, int, int]]:
     """Each call of the function, with its VkResult and *pDstSize afterwards."""
     for made in _made(seen):
         if made.step.by == "function":
@@ -65,7 +65,7 @@ def _where(made: _Made, pair: Pair) -> str:
     return f"{name}: {words.of_pair(made.trial, pair.source, pair.destination)}"
 
 
-def _succeed(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _succeed(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made, pair, result, _ in _called(seen):
         if pair.extra >= 0 and result != SUCCESS:
             yield Broken(_where(made, pair), words.of_result(result), "VK_SUCCESS")
@@ -76,7 +76,7 @@ def _succeed(seen: Sequence[Seen]) -> Iterator[Broken]:
                 yield Broken(what, words.of_result(result), "VK_SUCCESS")
 
 
-def _say_what_was_written(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _say_what_was_written(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made, pair, result, size in _called(seen):
         if result != SUCCESS:
             continue
@@ -94,7 +94,7 @@ def _say_what_was_written(seen: Sequence[Seen]) -> Iterator[Broken]:
             yield Broken(_where(made, pair), f"{changed}; {size} in *pDstSize", "nothing written behind those")
 
 
-def _refuse(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _refuse(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made, pair, result, _ in _called(seen):
         if pair.extra >= 0:
             continue
@@ -107,7 +107,7 @@ def _refuse(seen: Sequence[Seen]) -> Iterator[Broken]:
             yield Broken(where, written, "no byte written")
 
 
-def _keep_sources(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _keep_sources(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made in _made(seen):
         for pair in made.step.pairs:
             before, after = made.before[pair.source], made.after[pair.source]
@@ -115,7 +115,7 @@ def _keep_sources(seen: Sequence[Seen]) -> Iterator[Broken]:
                 yield Broken(_where(made, pair), f"source: {_difference(before, after)}", "a source that is only read")
 
 
-def _keep_the_rest(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _keep_the_rest(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     """Windows of destinations may change, those of sources are looked at apart; nothing else may."""
     for made in _made(seen):
         used = {number for pair in made.step.pairs for number in (pair.source, pair.destination)}

@@ -10,7 +10,7 @@ from cts.layout_conversions import contents, effects, sizes
 from cts.layout_conversions.abilities import Abilities
 from cts.layout_conversions.calls import Trial, Tried
 from cts.layout_conversions.expected import differing
-from cts.layout_conversions.statement import STATEMENTS, Seen
+from cts.layout_conversions.statement import STATEMENTS, JudgedTrial
 from cts.oracle.expectation import Oracle
 
 #: Trials that may be lost before no more are made: a device that hangs in each of them takes hours.
@@ -30,17 +30,17 @@ def judge(wanted: Iterable[Trial], tried: Iterable[Tried], oracle: Oracle) -> li
 
     After the third trial that was lost no more of `tried` are taken; what is not broken then is untried.
     """
-    seen: list[Seen] = []
+    seen: list[JudgedTrial] = []
     lost = 0
     for trial, found in zip(wanted, tried, strict=False):
-        seen.append(Seen(trial, found, tuple(differing(oracle, trial, found))))
+        seen.append(JudgedTrial(trial, found, tuple(differing(oracle, trial, found))))
         lost += bool(found.lost)
         if lost == MOST_LOST:
             break
     return [_judged(fact, seen, whole=lost < MOST_LOST) for fact in sorted(STATEMENTS)]
 
 
-def _judged(fact: str, seen: list[Seen], *, whole: bool) -> Judged:
+def _judged(fact: str, seen: list[JudgedTrial], *, whole: bool) -> Judged:
     statement = STATEMENTS[fact]
     if whole and statement.lacks and not any(one.trial.fact == fact for one in seen):
         return Judged(fact, State.ABSENT, lacks=statement.lacks)

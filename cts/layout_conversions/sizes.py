@@ -23,7 +23,7 @@ from cts.layout_conversions.calls import (
     Pair,
     Trial,
 )
-from cts.layout_conversions.statement import Seen, nothing, state
+from cts.layout_conversions.statement import JudgedTrial, nothing, state
 
 #: What may be in *pDstSize before, and strides of optimal layouts, that nothing may depend on.
 _BEFORE = 1 << 20
@@ -82,26 +82,26 @@ def _with_strides(abilities: Abilities) -> Iterator[Trial]:
                 yield Trial("LC-006", blocks, steps)
 
 
-def _asked(seen: Sequence[Seen]) -> Iterator[_Asked]:
+def _asked(seen: Sequence[JudgedTrial]) -> Iterator[_Asked]:
     for one in seen:
         for step, answer in zip(one.trial.steps, one.tried.answers, strict=False):
             if isinstance(step, Ask):
                 yield _Asked(step, answer.results[0], answer.sizes[0])
 
 
-def _answered(seen: Sequence[Seen]) -> Iterator[_Asked]:
+def _answered(seen: Sequence[JudgedTrial]) -> Iterator[_Asked]:
     """Questions that were answered with a size."""
     return (asked for asked in _asked(seen) if asked.result == SUCCESS)
 
 
-def _succeed(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _succeed(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for ask, result, size in _asked(seen):
         if result != SUCCESS or size == 0:
             reported = words.of_result(result) if result != SUCCESS else "VK_SUCCESS and 0 bytes"
             yield Broken(words.of_ask(ask), reported, "VK_SUCCESS and the bytes of the destination")
 
 
-def _bounded(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _bounded(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for ask, _, size in _answered(seen):
         form = ask.destination
         most = form.stride * form.lines
@@ -112,22 +112,22 @@ def _bounded(seen: Sequence[Seen]) -> Iterator[Broken]:
             )
 
 
-def _large_enough(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _large_enough(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for ask, _, size in _answered(seen):
         if ask.destination.optimal and size < elements_size(ask.destination):
             right = f"at least {elements_size(ask.destination)}: that many are its elements"
             yield Broken(words.of_ask(ask), f"{size} bytes", right)
 
 
-def _again(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _again(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     return _alike(_answered(seen), lambda asked: asked.ask, "the same question")
 
 
-def _of_destination_alone(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _of_destination_alone(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     return _alike(_answered(seen), lambda asked: asked.ask.destination, "the same destination")
 
 
-def _without_stride(seen: Sequence[Seen]) -> Iterator[Broken]:
+def _without_stride(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     same = (a for a in _answered(seen) if a.ask.destination.optimal and a.ask == Ask(a.ask.source, a.ask.source))
     return _alike(same, lambda asked: msgspec.structs.replace(asked.ask.destination, stride=0), "another stride")
 

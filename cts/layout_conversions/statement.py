@@ -12,7 +12,7 @@ from cts.layout_conversions.calls import Trial, Tried
 
 
 @dataclass(frozen=True)
-class Seen:
+class JudgedTrial:
     """A trial and what came of it. `wrong` are its elements that the oracle does not allow."""
 
     trial: Trial
@@ -23,7 +23,7 @@ class Seen:
 Plan: TypeAlias = Callable[[Abilities], Iterable[Trial]]
 
 #: Finds where trials, those of other statements among them, break a statement.
-Check: TypeAlias = Callable[[Sequence[Seen]], Iterable[Broken]]
+Check: TypeAlias = Callable[[Sequence[JudgedTrial]], Iterable[Broken]]
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class Learner:
     def _rules(self) -> list[Rule]:
         fails = np.array([run.fails for run in self._runs], bool)
         counts = np.array([COUNTS.get(run.by, 1.0) for run in self._runs])
-        found = search([run.site for run in self._runs], Verdicts.of(fails, counts), 0, self._known)
+        found = search([run.site for run in self._runs], Verdicts.from_mask(fails, counts), 0, self._known)
         return [rule for rule in found if rule.text != "true"]
 
     def _learnt(self, rules: Sequence[Rule]) -> Learnt:

@@ -47,7 +47,7 @@ class Verdicts:
     counts: Numbers
 
     @classmethod
-    def of(cls, fails: Mask, counts: Numbers | None = None) -> Verdicts:
+    def from_mask(cls, fails: Mask, counts: Numbers | None = None) -> Verdicts:
         """Where nothing else is said, each counts for one."""
         return cls(fails, np.ones(len(fails)) if counts is None else counts)
 

@@ -51,9 +51,9 @@ class VectorAtomicAdd(VectorInstructionBase, Accumulation, frozen=True):
     def features(self) -> frozenset[Feature]:
         return self.needs | ({Feature.DEVICE_SCOPE} if self.scope is AtomicScope.Device else frozenset())
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-040: atomic instructions take a pointer to a number of the type that they add."""
-        shape, buffer = operands.vector(self.vector), operands.buffers.get(self.buffer)
+        shape, buffer = context.vector(self.vector), context.buffers.get(self.buffer)
         component = shape.component
         if component not in ATOMIC_ADDS:
             right = ", ".join(c.value for c in ATOMIC_ADDS)

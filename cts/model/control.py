@@ -68,11 +68,11 @@ class Loop(BlockStart, frozen=True):
     def ending(self) -> EndLoop:
         return EndLoop(self.defines)
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         for n, carry in enumerate(self.carry):
-            yield from names.refer(f"carry[{n}].init", carry.init, names.carried(carry.init))
-            yield from names.define(carry.id, names.types.get(carry.init))
-        names.enter(self)
+            yield from environment.refer(f"carry[{n}].init", carry.init, environment.carried(carry.init))
+            yield from environment.define(carry.id, environment.types.get(carry.init))
+        environment.enter(self)
 
 
 class EndLoop(BlockEnd, frozen=True):
@@ -83,16 +83,16 @@ class EndLoop(BlockEnd, frozen=True):
     effects = ("KM-019", "TA-071")
     next: tuple[str, ...] = ()
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        loop = names.open[-1] if names.open else None
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        loop = environment.open[-1] if environment.open else None
         if not isinstance(loop, Loop):
             yield Problem("", "EndLoop without a Loop to end", "one EndLoop for each Loop")
             return
         if len(self.next) != len(loop.carry):
             yield Problem("next", f"{len(self.next)} matrices", f"{len(loop.carry)}, as the loop carries")
         for n, (name, carry) in enumerate(zip(self.next, loop.carry, strict=False)):
-            yield from names.alike(f"next[{n}]", name, carry.init)
-        names.leave()
+            yield from environment.alike(f"next[{n}]", name, carry.init)
+        environment.leave()
 
 
 class Exit(Instruction, frozen=True):
@@ -107,11 +107,13 @@ class Exit(Instruction, frozen=True):
     condition: Operand
     next: tuple[str, ...] = ()
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         kind = type(self).__name__
-        loop = names.open[-1] if names.open else None
+        loop = environment.open[-1] if environment.open else None
         if not isinstance(loop, Loop):
-            where = f"in the {type(loop).__name__} of a loop" if any(isinstance(o, Loop) for o in names.open) else ""
+            where = (
+                f"in the {type(loop).__name__} of a loop" if any(isinstance(o, Loop) for o in environment.open) else ""
+            )
             yield Problem(
                 "",
                 f"{kind} {where or 'without a Loop around it'}",
@@ -121,7 +123,7 @@ class Exit(Instruction, frozen=True):
         if len(self.next) != len(loop.carry):
             yield Problem("next", f"{len(self.next)} matrices", f"{len(loop.carry)}, as the loop carries")
         for n, (name, carry) in enumerate(zip(self.next, loop.carry, strict=False)):
-            yield from names.alike(f"next[{n}]", name, carry.init)
+            yield from environment.alike(f"next[{n}]", name, carry.init)
 
 
 class Break(Exit, frozen=True):
@@ -143,8 +145,8 @@ class Return(Instruction, frozen=True):
     effects = ("KM-019", "TA-071")
     condition: Operand
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        shared = [name for name, b in names.case.buffers.items() if b.storage is StorageClass.Workgroup]
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        shared = [name for name, b in environment.case.buffers.items() if b.storage is StorageClass.Workgroup]
         if shared:
             what = f"Return, and {shared[0]!r} is in Workgroup memory, which all of a workgroup copy at the end"
             yield Problem("", what, "no Return, or buffers in StorageBuffer or PhysicalStorageBuffer memory", "KM-024")
@@ -173,9 +175,9 @@ class If(BlockStart, frozen=True):
     def ending(self) -> EndIf:
         return EndIf()
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        names.earlier_branches.append([])
-        names.enter(self)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        environment.earlier_branches.append([])
+        environment.enter(self)
         yield from ()
 
 
@@ -186,12 +188,12 @@ class Else(Instruction, frozen=True):
     facts = ("KM-011",)
     effects = ("KM-019", "TA-071")
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        if not names.open or not isinstance(names.open[-1], If):
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        if not environment.open or not isinstance(environment.open[-1], If):
             yield Problem("", "Else without an If", "Else between If and EndIf, once")
             return
-        names.earlier_branches[-1].append(names.leave())
-        names.enter(self)
+        environment.earlier_branches[-1].append(environment.leave())
+        environment.enter(self)
 
 
 class EndIf(BlockEnd, frozen=True):
@@ -207,18 +209,18 @@ class EndIf(BlockEnd, frozen=True):
     def defines(self) -> tuple[str, ...]:
         return tuple(m.id for m in self.merge)
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        opened = names.open[-1] if names.open else None
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        opened = environment.open[-1] if environment.open else None
         if not isinstance(opened, (If, Else)):
             yield Problem("", "EndIf without an If to end", "one EndIf for each If")
             return
-        first, second, *_ = (*names.earlier_branches.pop(), names.leave(), set[str]())
+        first, second, *_ = (*environment.earlier_branches.pop(), environment.leave(), set[str]())
         for n, merge in enumerate(self.merge):
             for field, name, branch in (("then", merge.then, first), ("otherwise", merge.otherwise, second)):
-                yield from names.refer(f"merge[{n}].{field}", name, names.carried(name), branch)
-            yield from names.alike(f"merge[{n}].otherwise", merge.otherwise, merge.then, first | second)
+                yield from environment.refer(f"merge[{n}].{field}", name, environment.carried(name), branch)
+            yield from environment.alike(f"merge[{n}].otherwise", merge.otherwise, merge.then, first | second)
         for merge in self.merge:
-            yield from names.define(merge.id, names.types.get(merge.then))
+            yield from environment.define(merge.id, environment.types.get(merge.then))
 
 
 class Switch(BlockStart, frozen=True):
@@ -238,10 +240,10 @@ class Switch(BlockStart, frozen=True):
     def ending(self) -> EndSwitch:
         return EndSwitch()
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        names.earlier_branches.append([])
-        names.literals.append({})
-        names.enter(self)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        environment.earlier_branches.append([])
+        environment.literals.append({})
+        environment.enter(self)
         yield from ()
 
 
@@ -252,17 +254,17 @@ class BranchStart(Instruction, frozen=True):
     facts = ("KM-023",)
     effects = ("KM-019", "TA-071")
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         kind = type(self).__name__
-        opened = names.open[-1] if names.open else None
+        opened = environment.open[-1] if environment.open else None
         if not isinstance(opened, (Switch, Branch)):
             where = "behind a Default" if isinstance(opened, Default) else "without a Switch"
             yield Problem("", f"{kind} {where}", "the branches of a Switch, the one of Default last and once")
             return
-        block = names.leave()
+        block = environment.leave()
         if isinstance(opened, BranchStart):
-            names.earlier_branches[-1].append(block)
-        names.enter(self)
+            environment.earlier_branches[-1].append(block)
+        environment.enter(self)
 
 
 class Branch(BranchStart, frozen=True):
@@ -273,11 +275,11 @@ class Branch(BranchStart, frozen=True):
 
     literals: tuple[Int32, ...]
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         if not self.literals:
             yield Problem("literals", "no literal", "at least one value of the selector")
-        if names.open and isinstance(names.open[-1], (Switch, Branch)):
-            known = names.literals[-1]
+        if environment.open and isinstance(environment.open[-1], (Switch, Branch)):
+            known = environment.literals[-1]
             for n, literal in enumerate(self.literals):
                 bits = literal % (1 << 32)
                 if bits in known:
@@ -285,7 +287,7 @@ class Branch(BranchStart, frozen=True):
                     what = f"{literal} is a literal of this Switch already{alike}"
                     yield Problem(f"literals[{n}]", what, "each value once in all branches", "KM-023")
                 known.setdefault(bits, literal)
-        yield from super().check(names)
+        yield from super().check(environment)
 
 
 class Default(BranchStart, frozen=True):
@@ -305,13 +307,13 @@ class EndSwitch(BlockEnd, frozen=True):
     def defines(self) -> tuple[str, ...]:
         return tuple(m.id for m in self.merge)
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        opened = names.open[-1] if names.open else None
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        opened = environment.open[-1] if environment.open else None
         if not isinstance(opened, (Switch, BranchStart)):
             yield Problem("", "EndSwitch without a Switch to end", "one EndSwitch for each Switch")
             return
-        branches, last = names.earlier_branches.pop(), names.leave()
-        names.literals.pop()
+        branches, last = environment.earlier_branches.pop(), environment.leave()
+        environment.literals.pop()
         if isinstance(opened, Branch):
             branches.append(last)
         default = last if isinstance(opened, Default) else set[str]()
@@ -323,11 +325,11 @@ class EndSwitch(BlockEnd, frozen=True):
                 continue
             given = [(f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))]
             for field, name, visible in (*given, ("default", merge.default, default)):
-                yield from names.refer(f"merge[{n}].{field}", name, names.carried(name), visible)
+                yield from environment.refer(f"merge[{n}].{field}", name, environment.carried(name), visible)
             for field, name, _ in given:
-                yield from names.alike(f"merge[{n}].{field}", name, merge.default, within)
+                yield from environment.alike(f"merge[{n}].{field}", name, merge.default, within)
         for merge in self.merge:
-            yield from names.define(merge.id, names.types.get(merge.default))
+            yield from environment.define(merge.id, environment.types.get(merge.default))
 
 
 def branches_of(program: Sequence[Instruction], i: int) -> tuple[list[int], int]:
@@ -358,10 +360,10 @@ class ControlBarrier(Instruction, frozen=True):
 
     scope: Scope = Scope.Workgroup
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        if self.scope is Scope.Subgroup and names.case.dispatch.invocations is not None:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        if self.scope is Scope.Subgroup and environment.case.dispatch.invocations is not None:
             yield Problem("scope", "a barrier of the subgroup in a program of invocations", "scope Workgroup")
-        if any(isinstance(block, (If, Else, Switch, BranchStart)) for block in names.open):
+        if any(isinstance(block, (If, Else, Switch, BranchStart)) for block in environment.open):
             yield Problem("", "a barrier under a condition", "barriers that every invocation reaches")
 
 

@@ -84,7 +84,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         name: str | None = getattr(self, "id", None)
         return () if name is None else (name,)
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """The problems of its references, types and operand counts; adds its result, if it has one, to the names.
 
         Here: an instruction that makes a matrix of matrices, whose type follows from theirs.
@@ -93,13 +93,13 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         for field in self.refers:
             value = getattr(self, field, None) or ()
             for name in (value,) if isinstance(value, str) else value:
-                for problem in names.refer(field, name, PointerType if field == "pointers" else MatrixShape):
+                for problem in environment.refer(field, name, PointerType if field == "pointers" else MatrixShape):
                     yield problem
                     sound = False
         if sound:
-            yield from names.conclude(self)
+            yield from environment.conclude(self)
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """The problems of the instruction where its references are sound, and the type of its result.
 
         Rules about values are `cts.reference.validity`'s.
@@ -115,17 +115,17 @@ class Setter(Instruction, frozen=True):
     id: str
     of: str
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """TA-022: fields of several operands have one for each dimension."""
-        source = names.types.get(self.of)
-        yield from names.refer("of", self.of, self.sets)
+        source = environment.types.get(self.of)
+        yield from environment.refer("of", self.of, self.sets)
         if isinstance(source, self.sets):
             for field in self.__struct_fields__:
                 values = getattr(self, field)
                 if isinstance(values, tuple) and len(values) != source.dim:
                     what = f"{len(values)} operands for {source.dim} dimensions"
                     yield Problem(field, what, f"{source.dim} operands", "TA-022")
-            yield from names.define(self.id, source)
+            yield from environment.define(self.id, source)
 
     @property
     def explained_by(self) -> tuple[str, ...]:

@@ -54,14 +54,14 @@ class TensorLayout(Instruction, frozen=True):
         repeats = clamp in (ClampMode.Repeat, ClampMode.RepeatMirrored)
         return (*super().exercised, *by_clamp, *(("TA-087",) if repeats else ()))
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """TA-010."""
         dim, clamp = constant_of(self.dim), constant_of(self.clamp)
         assert isinstance(dim, int) and isinstance(clamp, ClampMode)
         if not 1 <= dim <= 5:
             yield Problem("dim", f"dim is {dim}", "1 to 5 dimensions", "TA-010")
             return
-        yield from names.define(self.id, LayoutType(dim, clamp))
+        yield from environment.define(self.id, LayoutType(dim, clamp))
 
 
 class LayoutSetter(Setter, frozen=True):
@@ -134,7 +134,7 @@ class TensorView(Instruction, frozen=True):
         by_permutation = {(1, 0): ("TA-083",), (0, 2, 1, 3, 4): ("TA-089",)}.get(permutation, ())
         return (*super().exercised, *by_permutation, *(("TA-080",) if ordered else ()))
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """TA-011."""
         dim, has = constant_of(self.dim), constant_of(self.has_dimensions)
         permutation = tuple(constant_of(p) for p in self.permutation)
@@ -145,7 +145,7 @@ class TensorView(Instruction, frozen=True):
             what = f"{list(permutation)} is not a permutation"
             yield Problem("permutation", what, f"each of 0 to {dim - 1} once", "TA-011")
         else:
-            yield from names.define(self.id, ViewType(dim, has, tuple(int(str(p)) for p in permutation)))
+            yield from environment.define(self.id, ViewType(dim, has, tuple(int(str(p)) for p in permutation)))
 
 
 class ViewSetter(Setter, frozen=True):

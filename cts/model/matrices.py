@@ -85,7 +85,7 @@ class MatrixConstant(Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         yield from represents("value", self.type.component, self.value)
         yield self.type
 
@@ -98,7 +98,7 @@ class MatrixNull(Constant, frozen=True):
     id: str
     type: MatrixType
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         yield self.type
 
 
@@ -118,9 +118,9 @@ class MatrixMulAdd(Product, frozen=True):
     def addends(self) -> tuple[str, ...]:
         return (self.c,)
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """KM-014, VK-022."""
-        a, b, c = operands.matrix(self.a), operands.matrix(self.b), operands.matrix(self.c)
+        a, b, c = context.matrix(self.a), context.matrix(self.b), context.matrix(self.c)
         for field, shape, use in (("a", a, Use.A), ("b", b, Use.B), ("c", c, Use.Accumulator)):
             if shape.use is not use:
                 yield Problem(field, f"a matrix of Use {shape.use.value}", f"Use {use.value}", "KM-014")
@@ -175,13 +175,13 @@ class MatrixArithmetic(Computation, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """KM-017, NU-034."""
-        a = operands.matrix(self.a)
+        a = context.matrix(self.a)
         if (self.b is None) != (self.operation in _UNARY):
             right = "no `b`" if self.operation in _UNARY else "two matrices, `a` and `b`"
             yield Problem("b", f"{self.operation.value} has another number of operands", right, "KM-017")
-        elif self.b is not None and operands.matrix(self.b).declared != a.declared:
+        elif self.b is not None and context.matrix(self.b).declared != a.declared:
             yield Problem("b", "a matrix of another type than a", "matrices of one type, declared alike", "KM-017")
         if self.operation is Arithmetic.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "KM-017")
@@ -200,8 +200,8 @@ class MatrixTimesScalar(Computation, frozen=True):
     scalar: ComponentValue
     fast_math: FastMathBits | None = None
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.matrix(self.matrix)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.matrix(self.matrix)
         yield from _computes("matrix", source.component, source.component.is_float)
         yield from represents("scalar", source.component, self.scalar)
         yield source.declared
@@ -249,9 +249,9 @@ class MatrixCopy(Instruction, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-015",) if self.through is CopyPath.Component else ()))
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """KM-015: each invocation has the same number of components, at least so many that all have all elements."""
-        matrix = operands.matrix(self.matrix)
+        matrix = context.matrix(self.matrix)
         of_subgroup = self.through is CopyPath.Component and matrix.scope is Scope.Subgroup
         least = sure_components(matrix.rows * matrix.cols) if of_subgroup else 1
         if not 0 <= self.component < least:

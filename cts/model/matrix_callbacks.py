@@ -40,10 +40,10 @@ class MatrixReduce(Computation, frozen=True):
     rows: int | SpecInt | None = None
     cols: int | SpecInt | None = None
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CM-004, CM-020, CM-021."""
-        source = operands.matrix(self.matrix)
-        yield from operands.function("combine", self.combine, Combine, source.component)
+        source = context.matrix(self.matrix)
+        yield from context.function("combine", self.combine, Combine, source.component)
         if source.use is not Use.Accumulator:
             yield Problem("matrix", f"a matrix of Use {source.use.value}", "an Accumulator", "CM-020")
         modes = set(self.mode)
@@ -103,11 +103,11 @@ class MatrixPerElement(Computation, frozen=True):
     pointers: tuple[str, ...] = ()
     integers: tuple[Operand, ...] = ()
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CM-030."""
-        source = operands.matrix(self.matrix)
-        yield from operands.function("function", self.function, PerElement, source.component)
-        function = operands.functions.get(self.function)
+        source = context.matrix(self.matrix)
+        yield from context.function("function", self.function, PerElement, source.component)
+        function = context.functions.get(self.function)
         if isinstance(function, PerElement):
             wanted = [e for e in function.extras if e.matrix]
             if len(wanted) != len(self.matrices):
@@ -115,7 +115,7 @@ class MatrixPerElement(Computation, frozen=True):
                     "matrices", f"{len(self.matrices)} matrices", f"{len(wanted)}, as the function has", "CM-030"
                 )
             for n, name in enumerate(self.matrices):
-                if operands.matrix(name).declared != source.declared:
+                if context.matrix(name).declared != source.declared:
                     what = "an extra matrix of another type than matrix"
                     yield Problem(f"matrices[{n}]", what, "matrices of one type, declared alike", "CM-030")
             types = [t for _, t in scalars_of(function)]
@@ -126,17 +126,17 @@ class MatrixPerElement(Computation, frozen=True):
             if len(self.integers) != len(integers_of(function)):
                 what, right = f"{len(self.integers)} integers", f"{len(integers_of(function))}, as the function has"
                 yield Problem("integers", what, right, "CM-036")
-            yield from self._pointers(operands, function)
+            yield from self._pointers(context, function)
         yield source.declared
 
-    def _pointers(self, operands: TypingContext, function: PerElement) -> TypingResult:
+    def _pointers(self, context: TypingContext, function: PerElement) -> TypingResult:
         wanted = pointers_of(function)
         if len(wanted) != len(self.pointers):
             yield Problem("pointers", f"{len(self.pointers)} pointers", f"{len(wanted)}, as the function has", "CM-036")
         for n, (extra, name) in enumerate(zip(wanted, self.pointers, strict=False)):
-            pointer = operands.types[name]
+            pointer = context.types[name]
             assert isinstance(pointer, PointerType) and extra.type is not None
-            buffer = operands.buffers[pointer.buffer]
+            buffer = context.buffers[pointer.buffer]
             if (buffer.type, buffer.components) != (extra.type, 1):
                 what = f"a pointer into {pointer.buffer!r}, which holds {buffer.type.value}"
                 what += " vectors" * (buffer.components > 1)
@@ -179,11 +179,11 @@ class MatrixComponents(Computation, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("MX-004",) if self.coordinates else ()))
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.matrix(self.matrix)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.matrix(self.matrix)
         kind = PerElement if self.coordinates else Component
-        yield from operands.function("function", self.function, kind, source.component)
-        function = operands.functions.get(self.function)
+        yield from context.function("function", self.function, kind, source.component)
+        function = context.functions.get(self.function)
         if isinstance(function, PerElement) and (function.extras or function.tables or function.outputs):
             what = "a function with more than row, column and value"
             yield Problem("function", what, "no extras, tables or outputs: nothing passes or binds them", "MX-004")

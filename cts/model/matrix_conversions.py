@@ -90,9 +90,9 @@ class MatrixConvert(Instruction, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """KM-018, CM-050, NU-033."""
-        source = operands.matrix(self.matrix)
+        source = context.matrix(self.matrix)
         from_float = self.operation in (Conversion.FConvert, Conversion.ConvertFToS, Conversion.ConvertFToU)
         to_float = self.operation in (Conversion.FConvert, Conversion.ConvertSToF, Conversion.ConvertUToF)
         if source.component.is_float != from_float:
@@ -126,8 +126,8 @@ class MatrixBitcast(Instruction, frozen=True):
     matrix: str
     component: ComponentType
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.matrix(self.matrix)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.matrix(self.matrix)
         same = source.component.size == self.component.size and source.component is not self.component
         if source.component.is_float or self.component.is_float or not same:
             what = f"{source.component.value} as {self.component.value}"
@@ -154,8 +154,8 @@ class MatrixConvertUse(Instruction, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *_exercised(self.use, transpose=self.transpose))
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.matrix(self.matrix)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.matrix(self.matrix)
         yield from _used(source, self.use, transpose=self.transpose, rule="CM-051")
         yield _declared(source, source.component, self.use, transpose=self.transpose)
 
@@ -170,8 +170,8 @@ class MatrixTranspose(Instruction, frozen=True):
     id: str
     matrix: str
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.matrix(self.matrix)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.matrix(self.matrix)
         if source.use is not Use.Accumulator:
             yield Problem("matrix", f"a matrix of Use {source.use.value}", "an Accumulator", "CM-052")
         d = source.declared

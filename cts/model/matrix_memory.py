@@ -49,15 +49,15 @@ class MatrixLoadTensor(Load, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, "TA-031" if self.view is None else "TA-033")
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        yield from names.refer("object", self.object, MatrixShape)
-        yield from names.memory(self.buffer, self.layout, self.view)
-        yield from self._decodes(names)
-        yield from names.define(self.id, names.types.get(self.object))
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        yield from environment.refer("object", self.object, MatrixShape)
+        yield from environment.memory(self.buffer, self.layout, self.view)
+        yield from self._decodes(environment)
+        yield from environment.define(self.id, environment.types.get(self.object))
 
-    def _decodes(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def _decodes(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """DV-010, DV-011."""
-        layout, shape = names.types.get(self.layout), names.types.get(self.object)
+        layout, shape = environment.types.get(self.layout), environment.types.get(self.object)
         kinds: tuple[tuple[str, str | None, type[Decode] | type[DecodeVector]], ...] = (
             ("decode", self.decode, Decode),
             ("decode_vector", self.decode_vector, DecodeVector),
@@ -65,7 +65,7 @@ class MatrixLoadTensor(Load, frozen=True):
         for field, name, kind in kinds:
             if name is None:
                 continue
-            function = names.case.functions.get(name)
+            function = environment.case.functions.get(name)
             if not isinstance(function, kind):
                 what = f"no function {name!r}" if function is None else f"{name!r} is of another kind"
                 yield Problem(field, what, f"a function of kind {kind.__name__}", "DV-010")
@@ -77,8 +77,8 @@ class MatrixLoadTensor(Load, frozen=True):
         if self.decode_vector is not None and self.decode is None:
             yield Problem("decode_vector", "without decode", "both functions", "DV-010")
         if self.decode is not None:
-            buffer = names.buffer_of(self.buffer)
-            if buffer is not None and names.case.buffers[buffer].storage is StorageClass.Workgroup:
+            buffer = environment.buffer_of(self.buffer)
+            if buffer is not None and environment.case.buffers[buffer].storage is StorageClass.Workgroup:
                 right = "a StorageBuffer or PhysicalStorageBuffer"
                 yield Problem("buffer", "decode from Workgroup memory", right, "CM-010")
 
@@ -107,9 +107,9 @@ class MatrixStoreTensor(Store, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, "TA-031" if self.view is None else "TA-033")
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        yield from names.refer("matrix", self.matrix, MatrixShape)
-        yield from names.memory(self.buffer, self.layout, self.view)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        yield from environment.refer("matrix", self.matrix, MatrixShape)
+        yield from environment.memory(self.buffer, self.layout, self.view)
 
 
 class MatrixLoad(Load, frozen=True):
@@ -129,9 +129,9 @@ class MatrixLoad(Load, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        yield from names.memory(self.buffer)
-        yield from names.define_matrix(self.id, self.type)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        yield from environment.memory(self.buffer)
+        yield from environment.define_matrix(self.id, self.type)
 
 
 class MatrixStore(Store, frozen=True):
@@ -154,9 +154,9 @@ class MatrixStore(Store, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        yield from names.refer("matrix", self.matrix, MatrixShape)
-        yield from names.memory(self.buffer)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        yield from environment.refer("matrix", self.matrix, MatrixShape)
+        yield from environment.memory(self.buffer)
 
 
 class Pointer(Instruction, frozen=True):
@@ -171,11 +171,11 @@ class Pointer(Instruction, frozen=True):
     buffer: str
     offset: Operand = 0
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        if self.buffer in names.case.buffers:
-            yield from names.define(self.id, PointerType(self.buffer))
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        if self.buffer in environment.case.buffers:
+            yield from environment.define(self.id, PointerType(self.buffer))
         else:
-            yield names.no_buffer("buffer", self.buffer)
+            yield environment.no_buffer("buffer", self.buffer)
 
 
 class PointerSelect(Instruction, frozen=True):
@@ -190,13 +190,13 @@ class PointerSelect(Instruction, frozen=True):
     a: str
     b: str
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
-        yield from names.refer("a", self.a, PointerType)
-        yield from names.refer("b", self.b, PointerType)
-        a, b = names.types.get(self.a), names.types.get(self.b)
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+        yield from environment.refer("a", self.a, PointerType)
+        yield from environment.refer("b", self.b, PointerType)
+        a, b = environment.types.get(self.a), environment.types.get(self.b)
         if isinstance(a, PointerType) and isinstance(b, PointerType) and a != b:
             yield Problem("b", f"a pointer into {b.buffer!r}", f"one into {a.buffer!r}, as a")
-        yield from names.define(self.id, a)
+        yield from environment.define(self.id, a)
 
 
 TensorInstruction: TypeAlias = MatrixLoadTensor | MatrixStoreTensor

@@ -140,8 +140,8 @@ class TypeEnvironment:
 
     def conclude(self, instruction: Instruction) -> Iterator[Problem]:
         """Ask the typing rule of an instruction whose references are sound, and add the result it gives."""
-        operands = TypingContext(self.types, self.case.functions, self.case.opaque, self.case.buffers)
-        for outcome in instruction.typed(operands):
+        context = TypingContext(self.types, self.case.functions, self.case.opaque, self.case.buffers)
+        for outcome in instruction.typed(context):
             match outcome:
                 case Problem():
                     yield outcome

@@ -57,16 +57,20 @@ def _resolve(case: Case) -> tuple[dict[str, ResultType], list[Problem]]:
     problems += _dispatch_problems(case)
     problems += float_mode_problems(case.float_modes, case.float_controls)
     problems += default_problems(case.fast_math, case.float_controls)
-    names = TypeEnvironment(case)
+    environment = TypeEnvironment(case)
     for i, instruction in enumerate(case.program):
-        own = [*_place_problems(instruction, names), *_factor_problems(instruction, names), *instruction.check(names)]
-        own += _fast_math_problems(instruction, names)
+        own = [
+            *_place_problems(instruction, environment),
+            *_factor_problems(instruction, environment),
+            *instruction.check(environment),
+        ]
+        own += _fast_math_problems(instruction, environment)
         problems += (replace(p, path=f"program[{i}].{p.path}".rstrip(".")) for p in own)
-    problems += _table_problems(names)
-    if names.open:
-        what = f"{type(names.open[-1]).__name__} is not closed"
+    problems += _table_problems(environment)
+    if environment.open:
+        what = f"{type(environment.open[-1]).__name__} is not closed"
         problems.append(Problem("program", what, "EndLoop after Loop, EndIf after If, EndSwitch after Switch"))
-    return names.types, problems
+    return environment.types, problems
 
 
 def _counts(case: Case) -> Iterator[Problem]:
@@ -224,29 +228,29 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             yield Problem(f"{path}.body", e.what, e.remedy)
 
 
-def _fast_math_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
+def _fast_math_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:
     """A decoration that says something else than the module does, or of an operation on integers."""
     bits: FastMathBits | None = getattr(instruction, "fast_math", None)
     if bits is None:
         return
-    yield from fast_math_problems("fast_math", bits, names.case.float_controls)
-    shapes = [names.types.get(name) for name in (*references(instruction), *instruction.defines)]
+    yield from fast_math_problems("fast_math", bits, environment.case.float_controls)
+    shapes = [environment.types.get(name) for name in (*references(instruction), *instruction.defines)]
     components = [s.component for s in shapes if isinstance(s, (MatrixShape, VectorShape))]
     if components and not any(c.is_float for c in components):
         yield Problem("fast_math", f"fast math of {components[0].value}", "no `fast_math`", "NU-048")
 
 
-def _place_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
+def _place_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:
     """An instruction of a Switch that is in none of its branches."""
-    outside = bool(names.open) and isinstance(names.open[-1], Switch)
+    outside = bool(environment.open) and isinstance(environment.open[-1], Switch)
     if outside and not isinstance(instruction, (BranchStart, EndSwitch)):
         what = f"{type(instruction).__name__} right behind a Switch"
         yield Problem("", what, "a Branch or Default first: a Switch has instructions in its branches alone")
 
 
-def _table_problems(names: TypeEnvironment) -> Iterator[Problem]:
+def _table_problems(environment: TypeEnvironment) -> Iterator[Problem]:
     """Buffers that callbacks read and write: of scalars of the type that is declared (CM-032, CM-035)."""
-    case = names.case
+    case = environment.case
     for function_name, function in case.functions.items():
         kinds: list[tuple[str, Sequence[BodyBuffer], str]] = [
             ("tables", tables_of(function), "CM-032"),
@@ -256,16 +260,16 @@ def _table_problems(names: TypeEnvironment) -> Iterator[Problem]:
             for n, one in enumerate(declared):
                 path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(one.buffer)
                 if buffer is None:
-                    yield replace(names.no_buffer("buffer", one.buffer), path=f"{path}.buffer")
+                    yield replace(environment.no_buffer("buffer", one.buffer), path=f"{path}.buffer")
                 elif (buffer.type, buffer.components) != (one.type, 1):
                     what = f"{one.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
                     yield Problem(f"{path}.type", what, f"a buffer of scalars of type {one.type.value}", fact)
 
 
-def _factor_problems(instruction: Instruction, names: TypeEnvironment) -> Iterator[Problem]:
+def _factor_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:
     """Operands that ask for the index of a loop which is not there."""
-    loops = sum(isinstance(o, Loop) for o in names.open)
-    alone = names.case.dispatch.invocations is not None
+    loops = sum(isinstance(o, Loop) for o in environment.open)
+    alone = environment.case.dispatch.invocations is not None
     for field in instruction.__struct_fields__:
         value = getattr(instruction, field)
         for operand in value if isinstance(value, tuple) else (value,):

@@ -116,14 +116,14 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     def spirv(self) -> str:
         return f"OpExtInst {self.operation.value}" if self.operation in EXTENDED else f"Op{self.operation.value}"
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-012."""
-        a, count = operands.vector(self.a), operand_count(self.operation)
+        a, count = context.vector(self.a), operand_count(self.operation)
         given = [n for n in (self.a, self.b, self.c) if n is not None]
         if len(given) != count or (self.b is None and self.c is not None):
             yield Problem("a", f"{self.operation.value} of {len(given)} vectors", f"{count} vectors", "CV-012")
         for field, name in (("b", self.b), ("c", self.c)):
-            if name is not None and operands.vector(name).declared != a.declared:
+            if name is not None and context.vector(name).declared != a.declared:
                 yield Problem(field, "a vector of another type than a", "vectors of one type, declared alike", "CV-012")
         if self.operation is _O.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "CV-012")
@@ -155,16 +155,16 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     value: ComponentValue | None = None
     fast_math: FastMathBits | None = None
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        component = operands.vector(self.vector).component
+    def typed(self, context: TypingContext) -> TypingResult:
+        component = context.vector(self.vector).component
         yield from _computes("vector", component, True)
         if (self.scalar is None) == (self.value is None):
             yield Problem("scalar", "no scalar, or two", "one of `scalar` and `value`")
         elif self.scalar is not None:
-            yield from operands.is_scalar("scalar", self.scalar, component)
+            yield from context.is_scalar("scalar", self.scalar, component)
         elif self.value is not None:
             yield from represents("value", component, self.value)
-        yield operands.vector(self.vector).declared
+        yield context.vector(self.vector).declared
 
 
 class VectorConvert(VectorInstructionBase, frozen=True):
@@ -182,9 +182,9 @@ class VectorConvert(VectorInstructionBase, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-012."""
-        source = operands.vector(self.vector)
+        source = context.vector(self.vector)
         name = self.operation.value
         from_float = name.startswith(("F", "ConvertF"))
         to_float = name.endswith("ToF") or self.operation is VectorConversion.FConvert
@@ -216,8 +216,8 @@ class VectorBitcast(VectorInstructionBase, frozen=True):
     vector: str
     component: ComponentType
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        source = operands.vector(self.vector)
+    def typed(self, context: TypingContext) -> TypingResult:
+        source = context.vector(self.vector)
         if source.component.size != self.component.size or source.component is self.component:
             what = f"{source.component.value} as {self.component.value}"
             yield Problem("component", what, "another type of the same width", "CV-012")

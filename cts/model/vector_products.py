@@ -134,9 +134,9 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
     def spirv(self) -> str:
         return f"OpCooperativeVectorMatrixMul{'Add' if self.bias is not None else ''}NV"
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-016, CV-018."""
-        source, m, k = operands.vector(self.input), constant_of(self.m), constant_of(self.k)
+        source, m, k = context.vector(self.input), constant_of(self.m), constant_of(self.k)
         assert isinstance(m, int) and isinstance(k, int)
         if constant_of(self.type.length) != m:
             yield Problem("type.length", f"{constant_of(self.type.length)} components", f"M = {m}", "CV-016")
@@ -162,9 +162,9 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
         layout = layout_of(self.layout)
         if constant_of(self.transpose) and not layout.optimal:
             yield Problem("transpose", f"with {layout.value}", "an optimal layout", "CV-018")
-        yield from _is_opaque("matrix", self.matrix, layout, operands)
-        if layout.optimal and self.matrix in operands.opaque:
-            matrix = operands.opaque[self.matrix]
+        yield from _is_opaque("matrix", self.matrix, layout, context)
+        if layout.optimal and self.matrix in context.opaque:
+            matrix = context.opaque[self.matrix]
             extents = (k, m) if constant_of(self.transpose) else (m, k)
             if (matrix.rows, matrix.cols) != extents:
                 what, right = f"a {matrix.rows}x{matrix.cols} matrix", f"{extents[0]}x{extents[1]}"
@@ -175,12 +175,12 @@ class VectorMatrixMul(VectorInstructionBase, Product, frozen=True):
         yield self.type
 
 
-def _is_opaque(field: str, name: str, layout: MatrixLayout, operands: TypingContext) -> Iterator[Problem]:
+def _is_opaque(field: str, name: str, layout: MatrixLayout, context: TypingContext) -> Iterator[Problem]:
     """An optimal layout goes with an opaque matrix of that layout, others with a buffer."""
-    matrix = operands.opaque.get(name)
+    matrix = context.opaque.get(name)
     if layout.optimal and matrix is None:
         yield Problem(
-            field, f"{name!r} is not an opaque matrix", f"one of {', '.join(sorted(operands.opaque)) or 'none'}"
+            field, f"{name!r} is not an opaque matrix", f"one of {', '.join(sorted(context.opaque)) or 'none'}"
         )
     elif matrix is not None and matrix.layout is not layout:
         yield Problem("layout", f"{layout.value} of a matrix in {matrix.layout.value}", matrix.layout.value)
@@ -205,9 +205,9 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     offset: Operand = 0
     stride: Operand = 0
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-020, CV-037."""
-        a, b = operands.vector(self.a), operands.vector(self.b)
+        a, b = context.vector(self.a), context.vector(self.b)
         if a.component is not b.component or a.component is not ComponentType.float16:
             yield Problem("a", f"{a.component.value} and {b.component.value}", "float16 and float16", "CV-037")
         reading, layout = interpretation_of(self.interpretation), layout_of(self.layout)
@@ -215,8 +215,8 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
             yield Problem("interpretation", reading.value, "float16 or float32", "CV-037")
         if layout is not MatrixLayout.TrainingOptimal:
             yield Problem("layout", layout.value, "TrainingOptimal", "CV-037")
-        yield from _is_opaque("matrix", self.matrix, layout, operands)
-        matrix = operands.opaque.get(self.matrix)
+        yield from _is_opaque("matrix", self.matrix, layout, context)
+        matrix = context.opaque.get(self.matrix)
         if matrix is not None and (matrix.rows, matrix.cols) != (a.length, b.length):
             what = f"a {matrix.rows}x{matrix.cols} matrix"
             yield Problem("matrix", what, f"{a.length}x{b.length}, as the vectors are long", "CV-020")
@@ -236,9 +236,9 @@ class VectorReduceSumAccumulate(VectorInstructionBase, Accumulation, frozen=True
     buffer: str
     offset: Operand = 0
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-037."""
-        component = operands.vector(self.vector).component
+        component = context.vector(self.vector).component
         if not component.is_ieee:
             yield Problem("vector", f"components {component.value}", "float16 or float32", "CV-037")
 

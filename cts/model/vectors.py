@@ -25,29 +25,31 @@ class VectorInstructionBase(Instruction, frozen=True):
 
     needs = COOPERATIVE_VECTOR
 
-    def check(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """What it refers to, then what follows from that."""
-        problems = [*self._references(names)]
+        problems = [*self._references(environment)]
         yield from problems
         for field in ("buffer", "bias", "matrix"):
             name = getattr(self, field, None)
-            known = {*names.case.buffers, *(names.case.opaque if field == "matrix" else ())}
+            known = {*environment.case.buffers, *(environment.case.opaque if field == "matrix" else ())}
             if name is not None and name not in known:
-                yield names.no_buffer(field, name)
+                yield environment.no_buffer(field, name)
             elif not isinstance(self, Load | Store):
-                yield from _global_memory(field, None if name is None else names.case.buffers.get(name))
-        if names.case.dispatch.invocations is None:
+                yield from _global_memory(field, None if name is None else environment.case.buffers.get(name))
+        if environment.case.dispatch.invocations is None:
             yield Problem("", "a cooperative vector without `dispatch.invocations`", "dispatch: {invocations: 32}")
         if not problems:
-            yield from names.conclude(self)
+            yield from environment.conclude(self)
 
-    def _references(self, names: TypeEnvironment) -> Iterator[Problem]:
+    def _references(self, environment: TypeEnvironment) -> Iterator[Problem]:
         for field in self.refers:
             value = getattr(self, field)
             for name in value if isinstance(value, tuple) else (value,):
                 if name is not None:
-                    listed = field == "parts" and isinstance(names.types.get(name), ScalarType)
-                    yield from names.refer(field, name, ScalarType if listed or field == "scalar" else VectorShape)
+                    listed = field == "parts" and isinstance(environment.types.get(name), ScalarType)
+                    yield from environment.refer(
+                        field, name, ScalarType if listed or field == "scalar" else VectorShape
+                    )
 
 
 def _global_memory(field: str, buffer: Buffer | None) -> Iterator[Problem]:
@@ -84,7 +86,7 @@ class VectorConstant(VectorInstructionBase, Constant, frozen=True):
     def exercised(self) -> tuple[str, ...]:
         return (*super().exercised, *(("KM-021",) if self.replicated else ()))
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-011, KM-021."""
         if (self.value is None) == (self.values is None):
             given = "nothing" if self.value is None else "value and values"
@@ -114,7 +116,7 @@ class VectorNull(VectorInstructionBase, Constant, frozen=True):
     id: str
     type: VectorType
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-011."""
         yield self.type
 
@@ -131,7 +133,7 @@ class VectorLoad(VectorInstructionBase, Load, frozen=True):
     buffer: str
     offset: Operand = 0
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         yield self.type
 
 
@@ -150,7 +152,7 @@ class VectorStore(VectorInstructionBase, Store, frozen=True):
     def stored(self) -> str:
         return self.vector
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         yield from ()
 
 
@@ -164,11 +166,11 @@ class VectorConstruct(VectorInstructionBase, frozen=True):
     type: VectorType
     parts: tuple[str, ...]
 
-    def typed(self, operands: TypingContext) -> TypingResult:
+    def typed(self, context: TypingContext) -> TypingResult:
         """CV-011."""
         length = 0
         for n, name in enumerate(self.parts):
-            part = operands.types[name]
+            part = context.types[name]
             assert isinstance(part, VectorShape | ScalarType)
             length += part.length if isinstance(part, VectorShape) else 1
             if part.component is not self.type.component:
@@ -196,8 +198,8 @@ class VectorExtract(VectorInstructionBase, frozen=True):
     vector: str
     index: Operand
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        yield ScalarType(operands.vector(self.vector).component)
+    def typed(self, context: TypingContext) -> TypingResult:
+        yield ScalarType(context.vector(self.vector).component)
 
 
 class VectorInsert(VectorInstructionBase, frozen=True):
@@ -214,9 +216,9 @@ class VectorInsert(VectorInstructionBase, frozen=True):
     scalar: str
     index: Operand
 
-    def typed(self, operands: TypingContext) -> TypingResult:
-        yield from operands.is_scalar("scalar", self.scalar, operands.vector(self.vector).component)
-        yield operands.vector(self.vector).declared
+    def typed(self, context: TypingContext) -> TypingResult:
+        yield from context.is_scalar("scalar", self.scalar, context.vector(self.vector).component)
+        yield context.vector(self.vector).declared
 
 
 VectorCompositeInstruction: TypeAlias = (

@@ -58,9 +58,9 @@ class Memory:
 
     def name(self, location: int) -> str:
         """The coordinates of a location, as in `src[1, 4]`."""
-        return f"{self.buffer}[{self.at(location)}]"
+        return f"{self.buffer}[{self.coordinates(location)}]"
 
-    def at(self, location: int) -> str:
+    def coordinates(self, location: int) -> str:
         """The coordinates of a location, between commas."""
         return ", ".join(str(int(n)) for n in np.unravel_index(location, self.extents))
 

@@ -59,7 +59,7 @@ def stored(work: PictureInputs) -> Scene:
     pad = memories.padding(memory, reached, instance)
     memory_texture = np.where(pad & (owner == NONE), Texture.PADDING, Texture.PLAIN).astype(np.int64)
 
-    def of(at: int) -> str:
+    def owner_text(at: int) -> str:
         if owner[at] == NONE:
             return "no store may change it"
         number, place = divmod(int(owner[at]), size)
@@ -70,7 +70,7 @@ def stored(work: PictureInputs) -> Scene:
         at = row * memory.cols + col
         if at >= memory.count:
             return ""
-        return f"{memory.name(at)}, byte {memory.byte(at)}: {value_text(component, int(allowed[at]))}; {of(at)}"
+        return f"{memory.name(at)}, byte {memory.byte(at)}: {value_text(component, int(allowed[at]))}; {owner_text(at)}"
 
     def grid(key: str, heading: str, bits: Any, hue: Ints, mark: Ints, title_of: Any, text: Any = None) -> Grid:
         return Grid(
@@ -104,7 +104,7 @@ def stored(work: PictureInputs) -> Scene:
             if at >= memory.count or not wrong[at]:
                 return memory_title(row, col)
             said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(component, int(allowed[at]))}"
-            said += f", actual {value_text(component, int(actual[at]))}; {of(at)}"
+            said += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
             if untouched[at]:
                 return said + "; it holds what was there before"
             return said + (f"; it has {listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else "")

@@ -13,8 +13,8 @@ from cts.pictures.names import MARK_NAMES, MEANINGS, TEXTURE_NAMES
 #: The height of a cell, the advance of a character of 12 pixels, and the least width of a cell, in pixels.
 HIGH, ADVANCE, LEAST = 22, 7.3, 24
 
-#: The most that a character of a title (600 14 px) and of a note (12 px) takes on average, in pixels, in the widest fonts
-#: that a system has for its interface: titles are then whole wherever the picture is looked at.
+#: The most that a character of a title (600 14 px) and of a note (12 px) takes on average, in pixels, in the widest
+#: fonts of an interface, so that no title is cut off.
 TITLE_ADVANCE, NOTE_ADVANCE = 9.6, 7.6
 
 #: Between bands of rows and where some are left out, above the first row of cells, and between panels.

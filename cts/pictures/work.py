@@ -210,7 +210,7 @@ def memory_data(memory: Memory, owner: Ints, cols: int) -> Callable[[int, int], 
         at = row * memory.cols + col
         if at >= memory.count:
             return {}
-        data = {"at": memory.at(at).replace(" ", "")}
+        data = {"at": memory.coordinates(at).replace(" ", "")}
         if owner[at] != NONE:
             data["of"] = "{},{}".format(*divmod(int(owner[at]), cols))
         return data
@@ -220,7 +220,7 @@ def memory_data(memory: Memory, owner: Ints, cols: int) -> Callable[[int, int], 
 
 def places_of(memory: Memory, location: Ints) -> Any:
     """The coordinates of locations, as texts."""
-    flat = [memory.at(n).replace(" ", "") if n != NONE else "" for n in location.ravel().tolist()]
+    flat = [memory.coordinates(n).replace(" ", "") if n != NONE else "" for n in location.ravel().tolist()]
     return np.array(flat, dtype=np.str_).reshape(location.shape)
 
 

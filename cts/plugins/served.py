@@ -77,7 +77,7 @@ class Raised(NamedTuple):
     parts: tuple[str, ...]
 
     @classmethod
-    def of(cls, error: BaseException) -> Raised:
+    def from_error(cls, error: BaseException) -> Raised:
         """An exception, ready to be sent."""
         if isinstance(error, CtsError):
             kind = "input" if isinstance(error, BadInput) else "trouble"
@@ -139,7 +139,7 @@ def main() -> None:
                     _send(sink, Gave(value))
                 reply = Returned()
         except BaseException as e:  # noqa: BLE001 - whatever a driver raises is an outcome
-            reply = Raised.of(e)
+            reply = Raised.from_error(e)
         _send(sink, reply)
     # Threads that the driver has left would keep the process.
     os._exit(0)
@@ -167,7 +167,7 @@ def _send(sink: BinaryIO, reply: Any) -> None:
         data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
         what = HarnessTrouble("driver-reply", f"what the driver returned cannot be sent: {type(e).__name__}: {e}")
-        data = pickle.dumps(Gave(Raised.of(what)) if isinstance(reply, Gave) else Raised.of(what))
+        data = pickle.dumps(Gave(Raised.from_error(what)) if isinstance(reply, Gave) else Raised.from_error(what))
     sink.write(data)
     sink.flush()
 

@@ -112,7 +112,7 @@ class Session:
         """The session that the options ask for. Raises pytest.UsageError where they are wrong, with all that is."""
         worker: dict[str, Any] = getattr(config, "workerinput", {})
         try:
-            request = Request.of(config)
+            request = Request.from_config(config)
             plan = plan_of(request, worker.get("cts_seed"))
             before = request.path("failed")
             only = failed(store.load(before)) if before is not None else None
@@ -198,7 +198,7 @@ class Session:
         try:
             entry = corpus.of_path(path)
             if self.failed is not None:
-                return bool(self.failed.of([entry], self.drivers))
+                return bool(self.failed.failed_entries([entry], self.drivers))
             if entry.in_corpus or parent.session.isinitpath(path):
                 return True
             data = read_bytes(path, FILE)
@@ -292,7 +292,7 @@ class CaseFile(pytest.File):
             return
         session = self.session_of_cts
         entries = [corpus.of_path(self.path)]
-        for entry in entries if session.failed is None else session.failed.of(entries, session.drivers):
+        for entry in entries if session.failed is None else session.failed.failed_entries(entries, session.drivers):
             for spec in filter(entry.is_for, session.drivers):
                 yield CaseItem.for_driver(self, session, spec, spec)
 

@@ -35,7 +35,7 @@ class Request:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: pytest.Config) -> Request:
+    def from_config(cls, config: pytest.Config) -> Request:
         """What was typed, and for the rest what the nearest file says. Raises BadInput where that is no TOML."""
         found = find(config.invocation_params.dir)
         settings = found.settings if found is not None else {}

@@ -1,4 +1,4 @@
-"""What passes make candidates with: fewer instructions, other types, smaller numbers; and the check on all of them."""
+"""Functions that make candidates: fewer instructions, other types, smaller numbers; and the check on all candidates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def remove_unused(case: Case, program: Program) -> Case:
 
 
 def with_instruction(case: Case, i: int, instruction: AnyInstruction) -> Case:
-    """The case with another instruction at `i`, without what nothing uses then."""
+    """The case with another instruction at `i`, without parts that are then unused."""
     return remove_unused(case, (*case.program[:i], instruction, *case.program[i + 1 :]))
 
 
@@ -87,7 +87,7 @@ def with_extents(case: Case, change: Callable[[Any], Any]) -> Case:
 
 
 def with_members(dispatch: Dispatch, **members: int) -> Dispatch:
-    """The dispatch with another number of `subgroups` or `invocations`, and of its shape what divides that."""
+    """The dispatch with another number of `subgroups` or `invocations`, and its shape as far as it divides that."""
     smaller = structs.replace(dispatch, **members)
     count = smaller.invocations or smaller.subgroups
     y = math.gcd(smaller.shape.y, count)

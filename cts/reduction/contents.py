@@ -1,4 +1,4 @@
-"""What the passes over contents share: counts, and which buffers are only written."""
+"""Code that the passes over contents share: counts, and which buffers are only written."""
 
 from __future__ import annotations
 

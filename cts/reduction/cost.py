@@ -28,7 +28,7 @@ _NOT_COUNTED = ("schema", "name", "covers", "description")
 def size(case: Case) -> tuple[int, int, int]:
     """Instructions, the extents of all matrices, vectors and invocations, and the cost of everything written.
 
-    Raises ValueError where the case is not well-formed.
+    Raises ValueError if the case is not well-formed.
     """
     return len(case.program), _extents(case), cost(case)
 
@@ -42,7 +42,7 @@ def _extents(case: Case) -> int:
 
 
 def cost(case: Case) -> int:
-    """Characters of names, and bits of numbers: what makes a case long to read."""
+    """The length of a value for readers: characters of names, and bits of numbers."""
     fields: dict[str, Any] = plain(case)
     return sum(_cost(key, value) for key, value in fields.items() if key not in _NOT_COUNTED)
 

@@ -1,4 +1,4 @@
-"""The simplest draws of a generator that still lead to what is wanted: fewer numbers, then lower ones.
+"""The simplest draws of a generator that still lead to a wanted case: fewer numbers, then lower ones.
 
 Whole groups go first, then options, then runs of numbers; single numbers become 0 or as low as a bisection finds.
 """
@@ -75,7 +75,7 @@ class _Search:
             )
 
     def _options(self) -> None:
-        """Leave out what is optional: a flag becomes 0, or a count one less, and the group behind it goes."""
+        """Leave out optional groups: a flag becomes 0, or a count one less, and the group behind it goes."""
         for start, end in _again(lambda: sorted(self.best.spans)):
             numbers = self.best.numbers
             if start > 0 and end <= len(numbers) and numbers[start - 1]:

@@ -1,4 +1,4 @@
-"""What a failing case shows of a bug beyond that it fails, so that reduction does not lose it."""
+"""Evidence of a bug in a failing case, beyond the failure itself, which a reduction must keep."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from cts.oracle.expectation import Expectation
 
 
 class Evidence(NamedTuple):
-    """What the elements that differ show; more is better in each field.
+    """Evidence in the elements that differ; more is better in each field.
 
-    `sourced`: each holds the value of exactly one element of a buffer that counts, which is then the element that was
-    read instead, as nothing is computed. `apart`: the initial content of each differs from the expected value.
-    `written`: it also differs from the actual value, so that only an element that was not written looks like one.
-    `counting`: how many loads read a buffer that counts.
+    `sourced`: each element holds the value of exactly one element of a buffer that counts, which is then the element
+    that was read instead, as nothing is computed. `apart`: the initial content of each element differs from its
+    expected value. `written`: it also differs from the actual value, so that only an unwritten element looks
+    unwritten. `counting`: the number of loads that read a buffer that counts.
     """
 
     sourced: bool
@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
 
 
 def evidence(case: Case, divergence: Divergence) -> Evidence:
-    """What a divergence shows."""
+    """The evidence in a divergence."""
     groups = [g for g in divergence.groups if not g.guard]
     whole = bool(groups) and len(groups) == len(divergence.groups)
     return Evidence(
@@ -57,7 +57,7 @@ def evidence(case: Case, divergence: Divergence) -> Evidence:
 
 
 def tells(case: Case, attempt: Attempt, expectation: Expectation) -> bool:
-    """Whether something is said of what a failure looks like, beside whether a matrix is wrong before it is stored."""
+    """Whether guesses describe a failure, apart from whether a matrix is wrong before it is stored."""
     if attempt.divergence is None or attempt.outcome is None:
         return False
     found = guesses(case, expectation, attempt.divergence, attempt.outcome.memory, attempt.outcome.matrices)
@@ -93,7 +93,7 @@ def _sourced(case: Case, group: Differing) -> bool:
 
 
 def _differs(case: Case, group: Differing, values: Bits) -> bool:
-    """Whether every element was before what none of `values` is; the zeros are one value."""
+    """Whether every element's value from before differs from all `values`; both zeros are one value."""
     buffer = case.buffers[group.buffer]
     if group.component is not buffer.type:
         return False

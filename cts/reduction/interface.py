@@ -1,6 +1,6 @@
-"""What a pass of the reducer is.
+"""The interface of the reducer's passes.
 
-A pass proposes smaller versions of a case: its candidates. It does not know what makes a case interesting. The
+A pass proposes smaller versions of a case: its candidates. It does not know which cases are interesting. The
 reducer gives candidates to the interestingness function, takes the first that is still interesting, and asks
 for the candidates of that one. The rules for a pass:
 
@@ -8,16 +8,15 @@ for the candidates of that one. The rules for a pass:
    says what the candidates are; `docs/reduction.md` has a row with it.
 2. Pure and deterministic. Candidates depend on the case alone, and come in the same order each time: no random
    numbers, no clock, no iteration over sets that are not sorted, no state from one call to the next.
-3. Each candidate stands for itself. It is a whole case, made from the case that was given and not from another
-   candidate, and what it needs beside its main change it changes, too (the buffers in workgroup memory when there
-   are fewer workgroups).
+3. Each candidate stands for itself. It is a whole case, made from the given case and not from another candidate, with
+   all changes that its main change needs (the buffers in workgroup memory when there are fewer workgroups).
 4. Well-formed and strictly smaller by `cts.reduction.cost.size`. `CasePass` and `InstructionPass` drop every other
-   candidate, so a function may propose what is neither; it must not raise. That a case is valid by the rules of the
-   specifications, and that a driver supports it, is checked after the pass, for all alike.
-5. Large steps first. Where one candidate has much less and another a little less, the first comes first: half of the
-   rows before one row. So that greedy descent takes about a logarithm of the size.
+   candidate, so a function may propose cases that are neither; it must not raise. Validity by the rules of the
+   specifications, and support by the driver, are checked after the pass, for all candidates.
+5. Large steps first. If one candidate has much less and another a little less, the first comes first: half of the
+   rows before one row. Greedy descent then takes about a logarithm of the size.
 6. Lazy. Candidates are yielded one by one; most of them are never asked for.
-7. Nothing is left unused: what no instruction needs any more goes with it (`remove_unused`).
+7. Nothing is left unused: parts that no instruction needs any more are removed, too (`remove_unused`).
 
 Since the size of a case goes down with every step, and cases of a size are finite, reduction ends.
 """
@@ -44,7 +43,7 @@ class Pass(Protocol):
 
     @property
     def name(self) -> str:
-        """What it does, as a verb and an object; unique."""
+        """The name: a verb and an object; unique."""
 
     def candidates(self, case: Case) -> Iterator[Candidate]:
         """Smaller versions of a well-formed case, the smallest first as a rule; all of them well-formed."""
@@ -71,7 +70,7 @@ class InstructionPass:
     propose: Callable[[Case, int], Iterator[Case]]
 
     def candidates(self, case: Case) -> Iterator[Candidate]:
-        """Candidates of all instructions, from the last to the first: users go before what they use."""
+        """Candidates of all instructions, from the last to the first: users go before the values that they use."""
         for i in reversed(range(len(case.program))):
             yield from self.candidates_at(case, i)
 

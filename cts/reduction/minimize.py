@@ -36,7 +36,7 @@ TOGETHER = 8
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to go on: so many `seconds`, and so many `runs` on the driver; None: until nothing is left."""
+    """Limits of a reduction: `seconds`, and `runs` on the driver; None: until no smaller case is found."""
 
     seconds: float | None = None
     runs: int | None = None
@@ -44,7 +44,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Minimized:
-    """What is left of a case, and how it came about.
+    """The minimized case, and how it came about.
 
     `attempt` is the last run of `case`, which ends as the original did.
     """
@@ -60,7 +60,7 @@ class Minimized:
 
 
 class _Ended(Exception):
-    """The budget is used up; the argument says of what."""
+    """The budget is used up; the argument names the part that is."""
 
     def __init__(self, stopped: Stopped) -> None:
         super().__init__(stopped)
@@ -77,13 +77,14 @@ def minimize(
 ) -> Minimized:
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
-    A crash stays a crash (of one fault code, where the driver gives one), a failure a failure that says what it looks
-    like if it did; and as long as no instruction less is left, a failure keeps its evidence (`cts.reduction.evidence`).
-    Tensors keep dimensions other than 0. The result is never larger than the case, and depends on nothing but the
-    driver's answers and the budget. Cases that the driver's quarantine leaves for last are not run, and none that its
-    baseline explains otherwise than the case: a known failure does not take the place of this one. `emit` is told after
-    each step how small the best is; an interruption (Ctrl-C) ends the search and keeps the best so far. Raises BadInput
-    where the case passes, cannot be run or does not end the same way twice; `seen` are runs that were made already.
+    A crash stays a crash (with its fault code, if the driver gives one); a failure stays a failure, and if guesses
+    described it, they still do. A smaller case with as many instructions keeps a failure's evidence
+    (`cts.reduction.evidence`). Tensors keep dimensions other than 0. The result is never larger than the case, and
+    depends on nothing but the driver's answers and the budget. Cases that the driver's quarantine leaves for last are
+    not run, and a case that the baseline explains differently is not taken: a known failure must not replace this one.
+    `emit` gets the size of the best case after each step; an interruption (Ctrl-C) ends the search and keeps the best
+    case so far. Raises BadInput if the case passes, cannot be run or does not end the same way twice; `seen` are runs
+    that were made already.
     """
     search = _Search(driver, oracle, budget or Budget(), emit, _original(case, driver, oracle, seen))
     stopped = Stopped.COMPLETE
@@ -124,7 +125,7 @@ def _written(case: Case) -> bytes:
 
 
 class _Question(NamedTuple):
-    """A candidate that can be judged, with what is allowed."""
+    """A candidate that can be judged, with its allowed memory."""
 
     candidate: Candidate
     expectation: Expectation
@@ -149,7 +150,7 @@ class _Search:
         self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
         self.known = self._known(original.case)
-        #: The entry whose effect the case has, too, where it states one.
+        #: The baseline entry that matches the case by its effect, if any entry does.
         self.explained = known_by_condition(driver, original.case, original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
@@ -198,7 +199,7 @@ class _Search:
         self.emit(Reduced(self.driver.spec, self.attempt.verdict, instructions, length, self.runs))
 
     def state(self, stopped: Stopped = Stopped.COMPLETE) -> Minimized:
-        """What is known so far."""
+        """The state of the search so far."""
         taken = Counter(step.by for step in self.steps)
         passes = {p.name: Tried(self.run_of[p.name], taken[p.name]) for p in PASSES if self.run_of[p.name]}
         reduction = Reduction(
@@ -216,7 +217,7 @@ class _Search:
         return self.together if runs is None else min(self.together, runs - self.runs)
 
     def _questions(self, candidates: Iterator[Candidate]) -> Iterator[_Question]:
-        """Candidates that are new, wanted, valid and supported, with what is allowed."""
+        """Candidates that are new, wanted, valid and supported, with their allowed memory."""
         for candidate in candidates:
             case = candidate.case
             written = _written(case)
@@ -246,7 +247,7 @@ class _Search:
             return None
 
     def _convinces(self, question: _Question, attempt: Attempt) -> bool:
-        """Whether a failure still says what is wrong and, unless it has fewer instructions, shows as much of it."""
+        """Whether guesses still describe the failure and, unless it has fewer instructions, its evidence is as good."""
         case = question.candidate.case
         if self.tells and not tells(case, attempt, question.expectation):
             return False
@@ -279,7 +280,7 @@ _EARLY = {
 
 
 def report(minimized: Minimized) -> str:
-    """What became of the case and why the search ended; which pass took each step; candidates that each pass ran."""
+    """The result and why the search ended; which pass took each step; the candidates that each pass ran."""
     reduction = minimized.reduction
     before, after = reduction.before, reduction.after
     text = (

@@ -28,9 +28,9 @@ def narrowed(
 ) -> tuple[OpenDriver, Attempt]:
     """The driver with the fewest transforms and parts of them with which the case ends as it did, and its attempt.
 
-    What a transform draws is first settled for the case, so that it stays the same when the case changes. Both are what
-    was given where the driver has no such transforms, or does not end so again. The driver shares what it runs on with
-    the one that was given, and either closes that.
+    A transform's draws are first settled for the case, so that they stay the same when the case changes. If the driver
+    has no such transforms, or does not end so again, the given driver and attempt are returned. The narrowed driver
+    shares the underlying driver with the given one, and closing either closes it.
     """
     if not attempt.verdict.is_finding or attempt.verdict is Verdict.FLAKY or expectation is None:
         return driver, attempt
@@ -47,7 +47,7 @@ def narrowed(
 
 
 def narrowed_for(driver: OpenDriver, case: Case, oracle: Oracle) -> OpenDriver:
-    """The same after a run of the case, with the narrower spec for its own; the driver where the case may not run."""
+    """The driver narrowed after a run of the case, with the narrower spec; unchanged if the case may not run."""
     if not isinstance(driver.driver, Transformed) or refusal(driver, case) is not None:
         return driver
     expectation = oracle.expect(case)
@@ -103,7 +103,7 @@ class _Search:
         return replace(self._driver, driver=transformed, narrowed=spec, baseline=baseline), self._attempt
 
     def _narrow(self, place: int, transform: ListedTransform) -> None:
-        """Fewer parts of the transform at a place; where parts that are left stand for several, fewer of these."""
+        """Fewer parts of the transform at a place; if a remaining part stands for several, fewer of these."""
 
         def alike(parts: Sequence[str]) -> bool:
             return self.ends_alike(self._with(place, transform.with_parts(parts)))
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _fewest(items: Sequence[Item], alike: Callable[[Sequence[Item]], bool]) -> tuple[Item, ...]:
-    """Items of which none can be left out, nor any run of them, as Zeller's delta debugging finds them; at least one.
+    """A minimal list of items by Zeller's delta debugging: no run of them can be left out; at least one item.
 
     >>> _fewest("abcdefgh", lambda some: {"c", "g"} <= set(some))
     ('c', 'g')

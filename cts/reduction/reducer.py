@@ -1,8 +1,8 @@
 """The reducer: passes over a case, in the order of their list, until none of them has an interesting candidate.
 
 1. Passes for evidence, while they find something.
-2. Structure: passes over the whole case, then those over instructions from the last to the first, where the case
-   goes on at the place at which it became smaller; again, until a round finds nothing.
+2. Structure: passes over the whole case, then passes over instructions from the last to the first, which continue at
+   the place at which the case became smaller; again, until a round finds nothing.
 3. Details: each pass in turn, until it finds nothing.
 4. From 2 again, if details found something.
 """
@@ -23,9 +23,9 @@ FirstInteresting: TypeAlias = Callable[[Iterator[Candidate]], Candidate | None]
 
 
 def reduce(case: Case, interesting: Callable[[Case], bool]) -> Case:
-    """The smallest case that greedy reduction reaches; `case` itself where nothing smaller is interesting.
+    """The smallest case that greedy reduction reaches; `case` itself if nothing smaller is interesting.
 
-    Candidates are well-formed; that they are valid is part of being interesting.
+    Candidates are well-formed; their validity is part of being interesting.
     """
     return reduce_by(case, lambda candidates: next((c for c in candidates if interesting(c.case)), None))
 
@@ -48,7 +48,7 @@ def _structure(case: Case, first: FirstInteresting) -> Case:
         candidate = first(_candidates(case, WHOLE))
         if candidate is not None:
             case, progress = candidate.case, True
-        # From the end, so that what made the operands of a dropped instruction is gone before its turn.
+        # From the end, so that the producers of a dropped instruction's operands are gone before their turn.
         position = len(case.program) - 1
         while position >= 0:
             candidate = first(chain.from_iterable(p.candidates_at(case, position) for p in INSTRUCTIONS))

@@ -61,7 +61,8 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
             yield f"{sum(count for count, _ in left):>7,}  for {len(left)} more reasons"
     for driver, (ran, matching) in tally.watched.items():
         if matching:
-            yield f"blind: {100 * matching / ran:.1f} % of the generated cases on {public(driver)} match what is known to fail"
+            share = f"{100 * matching / ran:.1f} %"
+            yield f"blind: {share} of the generated cases on {public(driver)} match what is known to fail"
 
 
 def _alike(reasons: Counter[str]) -> list[tuple[int, str]]:

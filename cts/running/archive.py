@@ -27,7 +27,7 @@ _FILE = Kind("bundle", "a bundle that `cts export --zip` wrote", 64 << 20)
 #: The largest case that is read, in bytes; `cts.model.load_case` has the same bound.
 MAX_CASE = 4 << 20
 
-#: How much smaller a compressed file may be than what comes out of it; deflate cannot do more than 1032.
+#: How much smaller a compressed file may be than its contents; deflate cannot do more than 1032.
 _MAX_RATIO = 1100
 
 _END, _END_BYTES, _MAX_COMMENT = b"PK\x05\x06", 22, 0xFFFF
@@ -73,7 +73,7 @@ def write_folder(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def write_file(data: bytes, path: Path) -> None:
-    """One file. Raises HarnessTrouble where it cannot be written."""
+    """Write one file. Raises HarnessTrouble if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

@@ -27,7 +27,7 @@ from cts.verdict import Verdict
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of an area: results of each driver, and the faults of its generator by their kind."""
+    """The outcome of an area: results of each driver, and the generator's faults by kind."""
 
     results: list[Result]
     faults: dict[str, GeneratorFault]
@@ -35,9 +35,9 @@ class Ran:
 
 @dataclass(eq=False)
 class _Group:
-    """Drivers of equal capabilities: what makes their cases, and what becomes of these; or why there are none.
+    """Drivers of equal capabilities: the source of their cases and the tally of results; or why there are no cases.
 
-    `stream` is what its examples are planned as.
+    `stream` is the name under which the examples are planned.
     """
 
     stream: str
@@ -49,7 +49,7 @@ class _Group:
 
 
 class AreaRun:
-    """An area: what is added up of its examples, and which findings are to be made smaller."""
+    """An area: the tally of its examples, and the findings to reduce."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class AreaRun:
 
     @property
     def streams(self) -> list[str]:
-        """What its examples are planned as: a stream for each group of drivers that has cases."""
+        """The streams under which its examples are planned: one for each group of drivers that has cases."""
         return [group.stream for group in self._groups if group.nothing is None]
 
     def examples(self, chunk: Chunk) -> Examples | None:
-        """The examples of a chunk, for the drivers on which the area goes on; None where there is none."""
+        """The examples of a chunk, for the drivers on which the area goes on; None if there are none."""
         group = self._of_stream(chunk.stream)
         if not group.tally.goes_on:
             return None
@@ -95,7 +95,7 @@ class AreaRun:
         return self._of_stream(stream).tally.goes_on
 
     def for_last(self) -> Examples | None:
-        """The next example that a quarantine leaves for last, None where there is none."""
+        """The next example that a quarantine leaves for last; None if there is none."""
         for group in self._groups:
             while group.tally.goes_on and (number := group.tally.next_of_last()) is not None:
                 alive = tuple(group.tally.alive)
@@ -112,11 +112,11 @@ class AreaRun:
         return not isinstance(task, Examples) or self._of_specs(task.group).tally.wants(task.specs)
 
     def stream_of(self, judged: ExamplesJudged) -> str:
-        """The stream of what was judged."""
+        """The stream of judged examples."""
         return self._of_driver(judged.driver).stream
 
     def take(self, task: Examples | Reduction, answer: Answer) -> None:
-        """Count what a task came to, and tell of it. Nothing is told of a driver on which the area has ended."""
+        """Count a task's answer and emit its events. Nothing is emitted for a driver on which the area has ended."""
         self.taken = True
         group = self._of_specs(task.group)
         for event in answer.events:
@@ -140,13 +140,13 @@ class AreaRun:
             self._emit(one)
 
     def restore(self, result: Result) -> None:
-        """Take over what an interrupted run has found out of a cause."""
+        """Take over an interrupted run's result for a cause."""
         if result.finding is not None and result.cause:
             found = ReportedFinding(result.verdict, result.detail, result.finding, result.runs, result.known)
             self._of_driver(result.driver).tally.results[result.driver].reduced[result.cause] = found
 
     def explored(self) -> Iterator[tuple[str, AreaResult]]:
-        """What was added up so far, by the spec of a driver."""
+        """The results so far, by driver spec."""
         for group in self._groups:
             yield from group.tally.results.items()
 
@@ -219,7 +219,7 @@ class AreaRun:
 
 
 def _nothing(specs: Sequence[str], verdict: Verdict, detail: str, *faults: Fault) -> AreaOutcome:
-    """What becomes of an area without any example."""
+    """The outcome of an area without examples."""
     lacks = [detail] if verdict is Verdict.UNSUPPORTED else []
     results = {spec: AreaResult(verdict=verdict, detail=detail, lacks=Counter(lacks)) for spec in specs}
     return AreaOutcome(results, {f.kind: Faulty(f, None, 1) for f in faults})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @cache
 def boot() -> str:
-    """What names the time since this machine was started, "" where the system does not say."""
+    """An id of the time since this machine was started, "" if the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

@@ -21,7 +21,7 @@ from cts.running.results import of_case
 def run_entry(
     entry: Entry, case: Case, drivers: Sequence[OpenDriver], oracle: Oracle, reruns: int = RERUNS
 ) -> list[Result]:
-    """One case on several drivers; the oracle answers once, and only where some driver can run the case."""
+    """Run one case on several drivers; the oracle answers once, and only if some driver can run the case."""
     return next(run_entries([(entry, case)], drivers, oracle, reruns=reruns))
 
 
@@ -58,7 +58,7 @@ def run_entries(
 def _result(
     driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle, time_is_up: Deadline
 ) -> Result:
-    """The result of a case on a driver, of which a finding that is not known has only the transforms that matter."""
+    """The result of a case on a driver; a new finding keeps only the transforms that it needs."""
     if known(driver, judged.case, attempt) is None:
         driver, attempt = narrowed(driver, judged.case, attempt, judged.expectation, time_is_up)
     return of_case(driver, entry, attempt, judged, oracle)
@@ -74,10 +74,10 @@ def run_cases(
     last: bool = False,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> list[int]:
-    """Run each case on its drivers, and tell `emit` the results; returns the places of those that are left for last.
+    """Run each case on its drivers and `emit` the results; returns the places of cases that are left for last.
 
-    Cases that follow one another on the same drivers run in blocks of `size`. What a quarantine leaves for last runs
-    only where that is said. A file that cannot be read, or judged, is told as a problem.
+    Consecutive cases for the same drivers run in blocks of `size`. Cases that a quarantine leaves for last run only if
+    asked for. A file that cannot be read or judged is emitted as a problem.
     """
     for_last: list[int] = []
     block: list[tuple[Entry, Case]] = []

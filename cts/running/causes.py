@@ -41,8 +41,8 @@ _CONSTNESS: dict[Constness, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """A region, the smallest set of it as a case, `whole` and reduced, and what is to be said of it."""
+class _ReducedRegion:
+    """A region with its smallest set as a case, `whole` and reduced, and the facts to report about it."""
 
     region: Region
     whole: Case
@@ -54,7 +54,7 @@ class _Found:
 
 
 class Causes:
-    """The causes of what is wrong on one driver, from the states of the sets of a universe."""
+    """The causes of failures on one driver, from the states of a universe's sets."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Causes:
         self._numbers: Numbers = np.zeros(0, np.int64)
 
     def find(self, chosen: Chosen, states: States) -> list[tuple[Cause, Result]]:
-        """Each cause with the result that shows it; `states` are those of all chosen sets."""
+        """Each cause with the result that shows it; `states` has one state for each chosen set."""
         if not wrong(states).any():
             return []
         known = have_verdict(states)
@@ -90,13 +90,13 @@ class Causes:
             if verdict is not Verdict.PASS and (states == state).any()
             for one in self._of_verdict(states, state, verdict)
         ]
-        alike: dict[str, list[_Found]] = {}
+        alike: dict[str, list[_ReducedRegion]] = {}
         for verdict, one in found:
             alike.setdefault(f"{verdict} {one.known or _signature(one.failing.case)}", []).append(one)
         return [self._cause_and_result(place, some) for place, some in enumerate(alike.values(), 1)]
 
-    def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_Found]:
-        """The regions of one verdict: those of each rule of a baseline, and of what none of its rules is about."""
+    def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_ReducedRegion]:
+        """The regions of one verdict: first for each rule of a baseline, then for sets that no rule covers."""
         passing, failing = np.flatnonzero(states == State.PASS), np.flatnonzero(states == state)
         known = self._known(failing, verdict)
         for why in dict.fromkeys(known):
@@ -111,7 +111,7 @@ class Causes:
                 yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
 
     def _coordinates(self, numbers: Numbers) -> dict[str, Column]:
-        """Where tensor loads and stores of sets go, by ascending numbers; -1 where a part has no such number."""
+        """Coordinates of the sets' tensor loads and stores, by ascending set number; -1 for a number a part lacks."""
         some = [(len(sweep), self._oracle.coordinates(sweep)) for sweep in self._sweeps(numbers)]
         return {
             name: np.concatenate([columns.get(name, np.full(count, -1)) for count, columns in some])
@@ -119,7 +119,7 @@ class Causes:
         }
 
     def _sweeps(self, numbers: Numbers) -> Iterator[Sweep]:
-        """Sets of ascending numbers, as sweeps of those that follow one another in a part."""
+        """Sets of ascending numbers, as sweeps of consecutive sets of a part."""
         for part, within in self._universe.by_part(numbers):
             for start in range(0, len(within), DISPATCH_SETS):
                 yield part.sweep(within[start : start + DISPATCH_SETS])
@@ -131,7 +131,7 @@ class Causes:
         sweeps = self._sweeps(self._numbers[failing])
         return [why for sweep in sweeps for why in self._driver.baseline.known_sets(sweep, verdict, {})]
 
-    def _found(self, region: Region, verdict: Verdict, known: str) -> _Found:
+    def _found(self, region: Region, verdict: Verdict, known: str) -> _ReducedRegion:
         """A region with the smallest set of it that fails alone as well."""
         self._emit(Shrinking(self._driver.spec, sweep_name(self._universe.name)))
         size = np.sum([np.abs(column[region.sets]) for column in self._columns.values()], axis=0)
@@ -150,7 +150,9 @@ class Causes:
         if failing.attempt.verdict is Verdict.PASS:
             detail = f"{verdict.value} among others in a dispatch, pass alone"
             attempt = replace(failing.attempt, verdict=Verdict.FLAKY, detail=detail)
-            return _Found(region, failing.case, replace(failing, attempt=attempt), smallest, {}, self._driver, known)
+            return _ReducedRegion(
+                region, failing.case, replace(failing, attempt=attempt), smallest, {}, self._driver, known
+            )
         constness: dict[str, str] = {}
         if any(case_dynamic_operands(failing.case)):
             for kind in _CONSTNESS:
@@ -159,10 +161,10 @@ class Causes:
         if not known:
             driver, attempt = narrowed(driver, whole, failing.attempt, failing.expectation, self._time_is_up)
             failing = self._reduced(driver, replace(failing, attempt=attempt))
-        return _Found(region, whole, failing, smallest, constness, driver, known)
+        return _ReducedRegion(region, whole, failing, smallest, constness, driver, known)
 
     def _reduced(self, driver: OpenDriver, failing: Failing) -> Failing:
-        """The failing case made smaller; as it is where it may not run again."""
+        """The failing case, reduced; unchanged if it may not run again."""
         verdict = failing.attempt.verdict
         if verdict is Verdict.FLAKY or excluded_from_shrinking(driver, failing.case):
             return failing
@@ -174,8 +176,8 @@ class Causes:
             detail = e.detail or failing.attempt.detail
             return replace(failing, attempt=replace(failing.attempt, verdict=e.verdict, detail=detail))
 
-    def _cause_and_result(self, place: int, alike: list[_Found]) -> tuple[Cause, Result]:
-        """What is said of regions with one cause: each of them, and the first one's case."""
+    def _cause_and_result(self, place: int, alike: list[_ReducedRegion]) -> tuple[Cause, Result]:
+        """The report of regions with one cause: the text of each region, and the case of the largest."""
         alike.sort(key=lambda one: -len(one.region.sets))
         first, count = alike[0], sum(len(one.region.sets) for one in alike)
         where = [f"{one.region.text} ({len(one.region.sets):,})" for one in alike]
@@ -188,7 +190,7 @@ class Causes:
         cause = Cause(name, text, count, result.verdict, first.smallest, first.constness, first.known)
         return cause, result
 
-    def _result(self, name: str, found: _Found, detail: str) -> Result:
+    def _result(self, name: str, found: _ReducedRegion, detail: str) -> Result:
         driver, failing = found.driver, found.failing
         attempt = rerun_findings(
             driver, failing.case, failing.expectation, failing.attempt, self._reruns, self._time_is_up
@@ -252,7 +254,7 @@ def _label(value: object) -> str:
 
 
 def _signature(case: Case) -> str:
-    """The program of a case without its numbers: what remains the same of one cause in several regions."""
+    """A case's program without its numbers, which is the same in all regions of one cause."""
     return msgspec.json.encode(_without_numbers(plain(case)["program"])).decode()
 
 

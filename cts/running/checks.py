@@ -1,4 +1,4 @@
-"""Checks of what a run is asked for, before anything of it begins: drivers, known failures, processes."""
+"""Checks of a run's options before anything runs: drivers, known failures, processes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def check_drivers(specs: Iterable[str]) -> None:
 
 
 def load_known(quarantine: Path | None, baseline: Path | None) -> tuple[Quarantine, Baseline]:
-    """The rules of both files: what a baseline says of running cases is added to the quarantine.
+    """The rules of both files. The baseline's rules about running cases are added to the quarantine.
 
-    Raises BadInput, or BadInputs where both files are wrong.
+    Raises BadInput, or BadInputs if both files are wrong.
     """
     checks = Checks()
     rules, known, kept = NO_RULES, NO_BASELINE, NO_RULES

@@ -25,7 +25,7 @@ FILES = "files"
 class Entry:
     """A case file that is not read yet. Corpus entries are named after their place.
 
-    `drivers` are those of the run that it is for, none for all.
+    `drivers` are the specs of the drivers that it is for; empty means all.
     """
 
     name: str
@@ -51,7 +51,7 @@ def entries() -> list[Entry]:
 
 
 def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
-    """The entries of paths, corpus names and dotted prefixes, in the order given, each once; and what is none.
+    """The entries of paths, corpus names and dotted prefixes, in the order given, each once; and the unknown targets.
 
     Without targets, the whole corpus.
     """
@@ -71,7 +71,7 @@ def select(targets: Sequence[str]) -> tuple[list[Entry], list[BadInput]]:
 
 
 def of_path(path: Path) -> Entry:
-    """The entry of a case file, which has its dotted name where it is in the corpus.
+    """The entry of a case file. A file of the corpus has its dotted name.
 
     Raises BadInput for a name that cannot be written down.
     """
@@ -116,7 +116,7 @@ def defined(loaded: Loaded, oracle: Oracle) -> Case:
 
 
 class Loaded(NamedTuple):
-    """A case as it was read; `where` says in errors where its text is."""
+    """A case as it was read; `where` is the place of its text, for errors."""
 
     case: Case
     text: str
@@ -136,7 +136,7 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
     path = Path(target)
     named = [e for e in corpus if e.name == target or e.name.startswith(f"{target}.")]
     if named:
-        return named  # also where a file or folder has the name, which ./NAME means
+        return named  # even if a file or folder has the name: ./NAME means that
     if is_folder(path):
         paths = sorted(p for pattern in ("*.yaml", "*.yml") for p in path.rglob(pattern) if _may_be_case(p))
         if not paths:
@@ -154,7 +154,7 @@ def _of_target(target: str, corpus: list[Entry]) -> list[Entry]:
 
 
 def _beginnings(entries: Iterable[Entry], dots: int) -> list[str]:
-    """The beginnings of names with so many dots, and names that are shorter."""
+    """The first parts of names, up to so many dots; shorter names as they are."""
     return list(dict.fromkeys(".".join(e.name.split(".")[: dots + 1]) for e in entries))
 
 

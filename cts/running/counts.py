@@ -1,4 +1,4 @@
-"""What becomes of examples on one driver in one process, counted as they are judged."""
+"""Counts of examples on one driver in one process, made as the examples are judged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIGEST = 8
 #: Cases of one cause that an answer has; all are counted.
 KEPT = 3
 
-#: Numbers of a case that are not what is compiled into types: operands, offsets, seeds of contents.
+#: Numbers of a case that are not compiled into types: operands, offsets, seeds of contents.
 _NUMBER = re.compile(rb'(?<![\w"])-?\d[\d.eE+-]*|(?<=":)"0x[0-9a-f]+"')
 _SIZES = re.compile(rb'"(?:rows|cols|length|dim|m|k|components)":\d+')
 
@@ -86,13 +86,13 @@ class Counts:
         self._faults[fault.kind] = msgspec.structs.replace(first, count=first.count + 1)
 
     def ran(self, case: Case) -> None:
-        """Note a case that has run, and what it has."""
+        """Note a case that has run, with its facts and situations."""
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
         self.situations.update(phrases(case))
 
     def measure(self, number: int, statistics: Mapping[str, float]) -> None:
-        """Count what the driver's compiler tells of an example."""
+        """Count the driver's compiler statistics of an example."""
         for name, value in statistics.items():
             cases, total, largest, whose = self.statistics.get(name, (0, 0.0, -1.0, number))
             whose, largest = (number, value) if value > largest else (whose, largest)
@@ -122,7 +122,7 @@ class Counts:
         self.drawn -= 1
 
     def event(self, where: str, restarts: int) -> ExamplesJudged:
-        """What was counted."""
+        """The counts, as an event."""
         return ExamplesJudged(
             self.driver.spec,
             self.area,
@@ -161,7 +161,7 @@ def digests(packed: bytes) -> Iterator[bytes]:
 
 
 def structure(case: Case) -> bytes:
-    """The digest of what a case is without its numbers and its contents: instructions, types, how operands come."""
+    """The digest of a case without its numbers and contents: instructions, types, and how operands are delivered."""
     data = plain(msgspec.structs.replace(case, name="", covers=(), description=""))
     for buffer in data["buffers"].values():
         del buffer["data"], buffer["shape"]

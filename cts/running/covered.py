@@ -13,7 +13,7 @@ from cts.running.counts import digests
 
 
 class Point(NamedTuple):
-    """How much was covered after so many seconds: cases and parameter sets that were judged, and what was distinct."""
+    """Coverage after so many seconds: judged cases and parameter sets, and distinct cases, structures and facts."""
 
     seconds: float
     judged: int
@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 @dataclass
 class AreaCovered:
-    """What is counted of an area on all drivers; `seconds` by stage, of all processes together."""
+    """The counts of an area on all drivers; `seconds` are by stage, of all processes together."""
 
     drawn: int = 0
     judged: int = 0

@@ -1,4 +1,4 @@
-"""What a run has not come to for lack of time."""
+"""Reasons why a run did not start some of its work for lack of time."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ REMEDY = "this is a bug in cts/generators or cts/reference; please report it"
 
 @dataclass
 class Fault(HarnessTrouble):
-    """What is wrong with an example. Those with the same `kind` are taken for one bug; `detail` is a traceback."""
+    """A fault of an example. Faults of the same `kind` count as one bug; `detail` is a traceback."""
 
     kind: str = ""
     detail: str = ""
@@ -64,8 +64,8 @@ Example: TypeAlias = "Case | Undrawn"
 class Faulty:
     """Faults of one kind.
 
-    `fault` and its case, where it has one, are the first; `number` is that of the example, from 1, at which it was
-    found, and `count` how many there were.
+    `fault` and its case, if it has one, are the first; `number` is the example at which it was found, from 1, and
+    `count` the number of faults.
     """
 
     fault: Fault
@@ -75,10 +75,10 @@ class Faulty:
 
 
 class Draws:
-    """The examples of a generator by a seed and a number, from 1: the same in every process, whatever the others are.
+    """A generator's examples by seed and number, from 1: the same in every process, whichever others are drawn.
 
-    An example that is to `avoid` is drawn anew, up to TRIES times, but for every WATCH-th: so most examples are none of
-    which enough is known, and what is known stays under watch. What is drawn is a function of seed and `avoid` alone.
+    An example to `avoid` is drawn anew, up to TRIES times, except for every WATCH-th: so most examples differ from
+    known failures, and known failures stay under watch. The examples depend on the seed and `avoid` alone.
     """
 
     def __init__(self, source: Source[Case], seed: int | None, avoid: Callable[[Case], bool] | None = None) -> None:
@@ -106,9 +106,9 @@ class Draws:
         return Recorded(Seeded(self._text(number, self._again.get(number, 0))).below)
 
     def simplest(self, number: int, keep: Callable[[Example], T | None], trials: int) -> T | None:
-        """What `keep` makes of the simplest example that it keeps, found from the draws of one.
+        """The value of `keep` for the simplest example that it keeps, searched from the draws of one example.
 
-        None where it does not keep that one, and so gives None for it.
+        None if `keep` returns None for that example.
         """
         first = self.recorded(number)
         if keep(made(self.source, first)) is None:
@@ -125,7 +125,7 @@ class Draws:
 
 
 def made(source: Source[Case], choices: Choices) -> Example:
-    """What a generator makes of draws."""
+    """The case that a generator makes from draws."""
     try:
         return source(choices)
     except Exception as e:  # noqa: BLE001 - a bug of the generator: shown as such
@@ -133,13 +133,13 @@ def made(source: Source[Case], choices: Choices) -> Example:
 
 
 def examples(draws: Draws, profile: Profile) -> Iterator[tuple[int, Example]]:
-    """All of a run of this profile, of whatever shard, each with its number."""
+    """All examples of a run with this profile, of all shards, each with its number."""
     for number in range(1, profile.max_examples + 1):
         yield number, draws.example(number)
 
 
 def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iterator[tuple[str, Case]]:
-    """Examples of areas in turn, without end, of those that have some for such a driver, each with its area."""
+    """Examples of the areas in turn, endlessly, each with its area; without areas that have none for such a driver."""
     draws = {}
     for area in areas:
         with suppress(NothingToGenerate):
@@ -154,7 +154,7 @@ def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iter
 
 
 def check(case: Case, oracle: Oracle) -> None:
-    """Raise Fault where a generated case is not well-formed or breaks a rule."""
+    """Raise Fault if a generated case is not well-formed or breaks a rule."""
     malformed = resolve(case)[1]
     if malformed:
         raise _invalid(malformed[0].rule or "the form of a case", malformed[0].what, malformed[0].path)
@@ -167,7 +167,7 @@ def check(case: Case, oracle: Oracle) -> None:
 
 
 def checked_expectation(case: Case, oracle: Oracle) -> Expectation:
-    """The expectation of a generated case. Raises Fault where it is not valid, or the oracle fails."""
+    """The expectation of a generated case. Raises Fault if it is not valid, or the oracle fails."""
     check(case, oracle)
     try:
         return oracle.expect(case)
@@ -180,7 +180,7 @@ def _invalid(rule: str, what: str, path: str) -> Fault:
 
 
 def within(case: Case, capabilities: Capabilities) -> None:
-    """Raise Fault where a generated case asks for more than it was drawn for."""
+    """Raise Fault if a generated case needs more capabilities than it was drawn for."""
     missing = capabilities.missing(case)
     if missing:
         what = f"a generated case asks for more than the driver has: {'; '.join(missing)}"
@@ -188,7 +188,7 @@ def within(case: Case, capabilities: Capabilities) -> None:
 
 
 class Faults:
-    """What is wrong with the examples of a strategy, by kind."""
+    """The faults of a strategy's examples, by kind."""
 
     def __init__(self) -> None:
         self.by_kind: dict[str, Faulty] = {}
@@ -204,7 +204,7 @@ class Faults:
         return self.total >= MOST_FAULTS
 
     def add(self, fault: Fault, case: Case | None, number: int, count: int = 1) -> None:
-        """Note faults of one kind, the first of them that of the example of this number."""
+        """Note faults of one kind, the first at the example of this number."""
         faulty = self.by_kind.get(fault.kind)
         if faulty is None or number < faulty.number:
             self.by_kind[fault.kind] = Faulty(fault, case, number, count + (faulty.count if faulty else 0))
@@ -217,7 +217,7 @@ class Faults:
         check: Callable[[Case], object],
         known: Set[str] = frozenset(),
     ) -> None:
-        """Make the first of each kind but the `known` ones simpler; `check` raises what is wrong."""
+        """Simplify the first fault of each kind that is not `known`; `check` raises the fault of a case."""
         for kind, faulty in self.by_kind.items():
             if kind not in known:
                 _shrink(faulty, draws, check)
@@ -239,7 +239,7 @@ def _shrink(faulty: Faulty, draws: Draws, check: Callable[[Case], object]) -> No
 
 
 def fault_of(example: Example, check: Callable[[Case], object]) -> Fault | None:
-    """What is wrong with an example, by a `check` that raises it."""
+    """The fault of an example, which `check` raises."""
     if isinstance(example, Undrawn):
         return example.fault
     try:
@@ -251,7 +251,7 @@ def fault_of(example: Example, check: Callable[[Case], object]) -> Fault | None:
 
 @dataclass(eq=False)
 class Examined:
-    """How many examples were drawn, each case by its content hash with what is wrong with it, and all faults."""
+    """The number of drawn examples, each case by content hash with its fault, and all faults."""
 
     drawn: int = 0
     cases: dict[str, Fault | None] = field(default_factory=dict)
@@ -279,5 +279,5 @@ def examine(draws: Draws, profile: Profile, check: Callable[[Case], object]) -> 
 
 
 def drawn(source: Source[Case], profile: Profile) -> list[Case]:
-    """The cases that a run of this profile explores, without what it reports as faults: examples that raise."""
+    """The cases that a run with this profile explores, without examples that raise: the run reports these as faults."""
     return [one for _, one in examples(Draws(source, profile.seed), profile) if isinstance(one, Case)]

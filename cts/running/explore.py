@@ -1,4 +1,4 @@
-"""Generated cases on drivers: draw examples, judge them, count what becomes of them, and make failing ones smaller.
+"""Generated cases on drivers: draw examples, judge them, count the results, and reduce failing cases.
 
 Drivers of equal capabilities see the same examples, generated and judged by the oracle once. An example that cannot
 be judged is a fault of the suite, not of a driver: the next one follows.
@@ -53,7 +53,7 @@ _PROCESS = f"{platform.node()} {os.getpid()}"
 class Explorer:
     """Judges the examples of an area on drivers in one process, each case once.
 
-    What is known of the drivers `among` which they are, by default of these, is drawn less often.
+    Known failures of the drivers in `among` (default: `drivers`) are drawn less often.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class Explorer:
         self._given: tuple[int, Given | None] | None = None
 
     def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> list[ExamplesJudged]:
-        """What becomes of the examples of these numbers, in their order, on the drivers of these specs.
+        """The results of the examples of these numbers, in order, on the drivers of these specs.
 
-        What a quarantine leaves for last runs only where that is said. Where a driver ends with its first finding, what
-        comes after that is not counted; nor is what was not begun for lack of time.
+        Cases that a quarantine leaves for last run only if asked for. If a driver ends with its first finding, later
+        examples are not counted; nor are examples that were not started for lack of time.
         """
         wanted = set(specs)
         counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
         restarts = [one.driver.restarts for one in counts]
         if self._policy.keep:
-            self._hashes.clear()  # what an answer says does not depend on what the process had before
+            self._hashes.clear()  # answers must not depend on earlier tasks of the process
         size = block_size([one.driver for one in counts])
         for start in range(0, len(numbers), size):
             going = [one for one in counts if not one.ended]
@@ -103,7 +103,7 @@ class Explorer:
         return [one.event(_PROCESS, more) for one, more in zip(counts, since, strict=True)]
 
     def _block(self, numbers: Sequence[int], going: Sequence[Counts], *, last: bool) -> None:
-        """Count what becomes of examples that run together."""
+        """Run examples together and count their results."""
         first, drivers = going[0], [one.driver for one in going]
         drawn = [(number, self._drawn(number, first, drivers, last=last)) for number in numbers]
         faults: dict[int, Fault] = {}
@@ -181,7 +181,7 @@ class Explorer:
     def _failed(
         self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
     ) -> Attempt:
-        """A case that did not pass: known, or counted by what is suspected; the first ones of a cause are kept."""
+        """Count a case that did not pass: as known, or by its suspected cause. The first cases of a cause are kept."""
         driver, going_on = counts.driver, self._policy.keep > 0
         shrink = not excluded_from_shrinking(driver, case)
         case = msgspec.structs.replace(case, name=generated_name(self._area, case))
@@ -192,7 +192,7 @@ class Explorer:
         if rule is not None:
             counts.known[rule.text] += 1
             return attempt
-        if going_on:  # where an area ends with it, it runs again when it is made smaller
+        if going_on:  # if the area ends with it, it runs again during its reduction
             attempt = rerun_findings(driver, case, expectation, attempt, self._reruns, self._time_is_up)
         shown = finding(case, attempt, expectation, self._oracle, FEW_LISTED if going_on else LISTED)
         shown = msgspec.structs.replace(shown, driver=driver.narrowed, shrunk=shrink)
@@ -232,11 +232,11 @@ class Explorer:
         return self._given[1]
 
     def reduced(self, spec: str, kept: Kept, seconds: float) -> ReportedFinding:
-        """A kept case, made smaller and run again; as it is where shrinking avoids it, or it does not fail again."""
+        """A kept case, reduced and run again; unchanged if shrinking avoids it, or if it does not fail again."""
         driver = next(d for d in self._drivers if d.spec == spec)
         whole = kept.finding.case
         if kept.verdict is Verdict.FLAKY or not kept.finding.shrunk:
-            return ReportedFinding.of(kept)
+            return ReportedFinding.from_kept(kept)
         self._emit(Shrinking(spec, self._area))
         if kept.finding.driver:
             driver = self._narrowed_again(driver, whole)
@@ -244,7 +244,7 @@ class Explorer:
         try:
             failing = shrinker.shrunk(self._draws, kept.number, whole, kept.verdict)
         except NotReduced as e:
-            return ReportedFinding.of(kept, e.verdict, e.detail)
+            return ReportedFinding.from_kept(kept, e.verdict, e.detail)
         expectation = failing.expectation
         attempt = rerun_findings(
             driver, failing.case, expectation, failing.attempt, self._reruns, self._time_is_up
@@ -268,14 +268,14 @@ class Explorer:
 
 
 def avoided(drivers: Sequence[OpenDriver], profile: Profile) -> Callable[[Case], bool] | None:
-    """Of which cases enough is known: those that conditions of the drivers' baselines and quarantines match."""
+    """The condition for cases to draw less often: conditions of the drivers' baselines and quarantines match them."""
     of_drivers = ((*d.baseline.rules, *d.quarantine.rules) for d in drivers) if profile.steer else ()
     matches = {r.match: None for rules in of_drivers for r in rules if r.match.condition is not None}
     return (lambda case: any(match.matches_case(case) for match in matches)) if matches else None
 
 
 def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:
-    """What a set that passes alone came to among others, where it failed, with what it left there if that is known."""
+    """The failure, among other sets, of a set that passes alone; with the memory that it left there, if known."""
     said = "a parameter set fails among others in a dispatch, and passes alone"
     if left is None:
         return replace(alone, verdict=Verdict.FLAKY, detail=said)

@@ -26,10 +26,10 @@ FOR_REDUCTIONS = 0.25
 
 
 class Exploration:
-    """Areas on drivers: a source of tasks (`tasks`), and what takes their answers (`take`).
+    """Areas on drivers: a source of tasks (`tasks`) and a receiver of their answers (`take`).
 
-    `ended` is called with each area as soon as nothing of it is left to do, of a run that goes on after findings when
-    nothing of any area is. `stopped` says why nothing more is begun, "" while the run goes on.
+    `ended` is called with each area as soon as none of its tasks is left; if the run goes on after findings, as soon as
+    no task of any area is left. `stopped` says why no more tasks are started, "" while the run goes on.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Exploration:
         self._whole = time_is_up.left
 
     def resume(self, judged: Iterable[ExamplesJudged]) -> None:
-        """Take over what an interrupted run has judged."""
+        """Take over examples that an interrupted run has judged."""
         for one in judged:
             if (run := self._runs.get(one.area)) is not None and one.driver in run.specs:
                 run.count(one)
@@ -69,7 +69,7 @@ class Exploration:
                     self._planner.done(run.stream_of(one), one.start, one.count, one)
 
     def tasks(self) -> Iterator[Task | None]:
-        """What is to be done next, None if that depends on answers that are to come."""
+        """The next tasks; None while they depend on answers to come."""
         self._end_areas()
         while self._runs:
             task = self._next()
@@ -93,7 +93,7 @@ class Exploration:
         self._judging -= isinstance(task, Examples)
         run = self._runs[task.area]
         if answer.why.startswith(TIME_IS_UP) and isinstance(task, Examples):
-            answer.judged.clear()  # what nobody waited for is judged when the run is resumed
+            answer.judged.clear()  # a resumed run judges what this run does not wait for
         run.take(task, answer)
         if isinstance(task, Examples) and not task.last:
             for judged in answer.judged[:1]:  # the same examples on all of its drivers
@@ -126,7 +126,7 @@ class Exploration:
         return None
 
     def _findings(self) -> list[tuple[AreaRun, str, str]]:
-        """The findings to make smaller: the first of each area and driver, or of each driver those of most cases."""
+        """The findings to reduce: the first of each area and driver, or for each driver the causes with most cases."""
         if self._policy.keep:
             return self._most_frequent() if self._profile.reduce_seconds > 0 else []
         return [
@@ -170,7 +170,7 @@ class Exploration:
         return min(rounds * self._profile.reduce_seconds, FOR_REDUCTIONS * self._whole)
 
     def _leave(self, why: str) -> None:
-        """Nothing more is begun: what is left of a budget counts as left by all areas alike."""
+        """Start no more tasks: count the rest of the budget as left by all areas equally."""
         left = self._planner.budget_left if self._policy.budget else 0
         for place, run in enumerate(self._runs.values()):
             run.leave(why, (int(left) + place) // len(self._runs))
@@ -206,7 +206,7 @@ def run_area(
 ) -> Ran:
     """Generated cases of one area on several drivers, those of equal capabilities together, in this process.
 
-    Faults of the generator whose kind is `known` are not reported again. No example is begun once
+    Faults of the generator whose kind is `known` are not reported again. No example is started once
     `time_is_up` says why.
     """
     run = AreaRun(area, drivers, oracle, profile, policy, emit, known)

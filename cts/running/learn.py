@@ -26,7 +26,7 @@ _SILENT = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.ERROR, Verdict.FLAKY)
 
 
 def areas_of(case: Case) -> list[str]:
-    """The areas whose draws have cases like this one: that of its name, else all."""
+    """The areas that draw cases like this one: the area in its name, else all."""
     names = registry.names("cts.areas")
     parts = case.name.split(".")
     return [part for part in parts[:2] if part in names][:1] or names
@@ -44,10 +44,10 @@ def learn(
 ) -> tuple[Verdict, Learnt]:
     """The verdict of a finding, and the expression for cases that get the same.
 
-    `budget` are runs, by default RUNS, or FATAL_RUNS where the finding is a crash or a timeout; `tell` is given how
-    many were made. Cases that the driver's quarantine leaves out or for last are not run, and what its baseline
-    explains says nothing. Raises BadInput where the case passes, cannot be run, or does not end the same way twice, and
-    where nothing tells cases that fail from others.
+    `budget` is a number of runs, by default RUNS, or FATAL_RUNS if the finding is a crash or a timeout; `tell` gets the
+    number of runs made. Cases that the driver's quarantine leaves out or for last are not run, and failures that its
+    baseline explains do not count. Raises BadInput if the case passes, cannot be run, or does not end the same way
+    twice, and if no condition tells failing cases from others.
     """
     verdict = _verdict(case, driver, oracle)
     budget = budget or (RUNS if verdict is Verdict.FAIL else FATAL_RUNS)

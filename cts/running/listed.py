@@ -1,4 +1,4 @@
-"""The cases of `cts run --listed`: what the drivers list, as files that can be run again."""
+"""The cases of `cts run --listed`: capabilities that the drivers list, as case files that can be run again."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ class Listed:
 
 
 def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard) -> Listed:
-    """Write the cases of what drivers list into a folder of runs; only those with all the words, of the shard.
+    """Write the cases of listed capabilities into a folder of runs: cases of the shard that have all the words.
 
-    Raises BadInput for a driver that does not open, and where no case is left; HarnessTrouble where nothing can be
-    written.
+    Raises BadInput if a driver does not open or no case is left, HarnessTrouble if the files cannot be written.
     """
     generator = registry.listed()
     cases: dict[str, Case] = {}
@@ -52,9 +51,9 @@ def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard)
 
 
 def write(case: Case, folder: Path) -> Entry:
-    """The file of a case in a folder, which is left alone where it is there already.
+    """The file of a case in a folder; an existing file is left alone.
 
-    Raises HarnessTrouble where nothing can be written.
+    Raises HarnessTrouble if it cannot be written.
     """
     path = folder / f"{case.name.removeprefix(f'{FOLDER}.')}.yaml"
     text = dumps_case(case)

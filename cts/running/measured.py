@@ -1,4 +1,4 @@
-"""Numbers that compilers tell of the pipelines of a run, such as registers and instructions: sums and outliers."""
+"""Numbers that compilers report for the pipelines of a run, such as registers and instructions: sums and outliers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Measured:
 
 
 def measured(event: Result | ExamplesJudged) -> Iterator[tuple[str, Measured]]:
-    """What an event says of each statistic."""
+    """Each statistic of an event."""
     if isinstance(event, Result):
         for name, value in event.statistics.items():
             yield name, Measured(1, value, value, event.name)

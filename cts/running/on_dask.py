@@ -44,7 +44,7 @@ VARIABLE = "CTS_DEVICE"
 class Cluster:
     """The workers of a Dask scheduler that declare the resource `cts`. A context manager.
 
-    Raises BadInput where there is no Dask, HarnessTrouble where no scheduler answers or a worker has another suite.
+    Raises BadInput if Dask is missing, HarnessTrouble if no scheduler answers or a worker has another suite.
     """
 
     def __init__(self, address: str, config: ProcessConfig) -> None:
@@ -67,7 +67,7 @@ class Cluster:
     def perform(
         self, tasks: Iterable[Task | None], stale: Callable[[Task], bool] = lambda task: False
     ) -> Iterator[tuple[Task, Answer]]:
-        """Each task with its answer. One whose worker dies goes to another, so many times."""
+        """Each task with its answer. A task whose worker dies goes to another worker, so many times."""
         source, exhausted = iter(tasks), False
         flying: dict[Future[Any], tuple[Task, int]] = {}
         ready: deque[tuple[Task, Answer]] = deque()
@@ -101,7 +101,7 @@ class Cluster:
         return self._client.submit(_answer, self._key, self._config, task, key=key, resources={RESOURCE: 1}, pure=False)
 
     def _answered(self, flying: dict[Future[Any], tuple[Task, int]]) -> Iterator[tuple[Task, Answer]]:
-        """Tasks with answers, after a moment at most; those whose worker has died are given out again."""
+        """Tasks with answers, after a moment at most; tasks whose worker has died are given out again."""
         from distributed import wait
 
         if not flying:
@@ -152,7 +152,7 @@ class Elsewhere:
 
 
 def opened(address: str, spec: str, plan: Plan) -> OpenDriver:
-    """What a worker says of a driver, as an open one that runs nothing. Raises BadInput or HarnessTrouble."""
+    """A worker's description of a driver, as an open driver that runs nothing. Raises BadInput or HarnessTrouble."""
     client = connected(address)
     try:
         found: Any = client.submit(_described, spec, resources={RESOURCE: 1}, pure=False).result()
@@ -212,7 +212,7 @@ def _client(address: str) -> Client:
 
 
 def _identity() -> dict[str, str] | str:
-    """The identity of a worker's suite, in the worker; what is wrong where it has none."""
+    """The identity of a worker's suite, in the worker; an error if it has none."""
     try:
         return identity()
     except Exception as e:  # noqa: BLE001 - whatever it is, it is said
@@ -220,7 +220,7 @@ def _identity() -> dict[str, str] | str:
 
 
 def _device(spec: str) -> str:
-    """The device of this worker, for specs that have one. Raises BadInput where it has none."""
+    """The device of this worker, for specs that have one. Raises BadInput if it has none."""
     device = os.environ.get(VARIABLE, "")
     if DEVICE in spec and not device:
         what = f"the driver {spec!r} has a device of each process, and this one has none"
@@ -229,7 +229,7 @@ def _device(spec: str) -> str:
 
 
 def _described(spec: str) -> OpenDriver | BadInput | HarnessTrouble:
-    """What a driver says of itself, in a worker."""
+    """A driver's description of itself, in a worker."""
     try:
         driver = open_driver(spec.replace(DEVICE, _device(spec)))
         driver.close()
@@ -253,7 +253,7 @@ def _answer(key: str, config: ProcessConfig, task: Task) -> Answer | BadInput | 
         return _workers[key].answer(task)
     except (BadInput, HarnessTrouble) as e:
         return e
-    except Exception as e:  # noqa: BLE001 - it ends the run, with what went wrong
+    except Exception as e:  # noqa: BLE001 - it ends the run, as an error
         return HarnessTrouble(
             "worker-failed", f"a worker fails: {described(e)}", "", "its log, and the same run without it"
         )

@@ -1,4 +1,4 @@
-"""Drivers are opened, and what they are is told."""
+"""Opening drivers, and their descriptions as events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY
 
 
 def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline = NO_BASELINE) -> OpenDriver:
-    """A driver ready for use. Raises BadInput for a spec that is wrong, HarnessTrouble where the driver fails."""
+    """A driver ready for use. Raises BadInput if the spec is wrong, HarnessTrouble if the driver fails."""
     try:
         driver = registry.driver(spec)
         identity = said(driver.identity()) if isinstance(driver, NamedDriver) else ""
@@ -44,12 +44,12 @@ def open_driver(spec: str, quarantine: Quarantine = NO_RULES, baseline: Baseline
 
 
 def not_validated() -> NotValidated | None:
-    """What a run tells where nothing can validate the modules that its drivers get; else None."""
+    """The event of a run in which nothing can validate the modules that its drivers get; else None."""
     return None if tools.can_validate() else NotValidated(NOT_VALIDATED, REMEDY)
 
 
 def described(driver: OpenDriver) -> DriverOpened:
-    """What a driver says of itself, as data that can be written."""
+    """A driver's description of itself, as data that can be written."""
     capabilities = msgspec.json.decode(msgspec.json.encode(driver.capabilities))
     return DriverOpened(driver.spec, driver.identity, _ordered(capabilities), driver.own_process, boot())
 

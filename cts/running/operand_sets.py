@@ -1,4 +1,4 @@
-"""Other parameter sets of a generated case: words that its generator would draw, what is near them, other contents."""
+"""Other parameter sets of a generated case: words that its generator could draw, words near them, other contents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REDRAWN = 24
 #: How many sets are tried for each that is wanted: many are not valid.
 ROUNDS = 4
 
-#: How far from a number another one is tried: counts, and what operands must be multiples of.
+#: The distances at which other numbers are tried: for counts, and for operands that must be multiples.
 NEAR = tuple(sign * distance for distance in (1, 2, 4, 8, 16, 32, 64, 128) for sign in (1, -1))
 
 #: The most bytes that the windows of all sets to try may have together: few sets are tried of cases of large buffers.
@@ -90,13 +90,12 @@ def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
 
 
 def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given | None:
-    """Sets to try for the example of a number, none of them its own: ROUNDS for each of the `count` that are wanted.
+    """Sets to try for the example of a number, without its own set: ROUNDS for each of the `count` wanted sets.
 
-    None where there are no others, and where sets cannot share a dispatch, as a universe's cannot: their windows lie
-    beside each other, so that no range of memory ends with one, and none begins late. The generator makes the case
-    again with one number drawn anew; what leaves the module as it is gives other words. Sets have these, or
-    combinations of them and integers near them, which need not be valid, with the contents of the case or its elements
-    in another order.
+    None if there are no other sets, or if sets cannot share a dispatch: their windows lie beside each other, so no
+    range of memory ends with a window, and no window begins late. The generator makes the case again with one number
+    drawn anew; if the module stays the same, the words are new ones to try. Sets have these words, or combinations of
+    them and integers near them, which need not be valid, with the case's contents or its elements in another order.
     """
     late = any(buffer.begins_at for buffer in case.buffers.values())
     if late or case.opaque or case.conversions or case.robustness is not None:
@@ -131,7 +130,7 @@ def _words(source: Source[Case], first: Recorded, case: Case, count: int, dice: 
 def _loaded(case: Case) -> tuple[str, ...]:
     """The buffers whose elements may lie in any order: loaded as they are, and not written.
 
-    The bytes of blocks, and what functions read by themselves, mean something where they are.
+    Bytes of blocks, and bytes that functions read by themselves, must stay in place.
     """
     types = types_of(case)
     decoded = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
@@ -144,7 +143,7 @@ def _loaded(case: Case) -> tuple[str, ...]:
 
 
 def judge_given(given: Given, count: int, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """What becomes of the sets, in their order, until so many have a verdict."""
+    """The results of the sets, in their order, until so many have a verdict."""
     judged, start = Judged(np.zeros(0, np.uint8)), 0
     while start < len(given) and have_verdict(judged.states).sum() < count:
         numbers = np.arange(start, min(start + count, len(given)))
@@ -154,7 +153,7 @@ def judge_given(given: Given, count: int, driver: OpenDriver, oracle: Oracle) ->
 
 
 def _redrawn(source: Source[Case], first: Recorded, structure: Structure, dice: random.Random) -> Iterator[Words]:
-    """The words of cases with one number drawn anew, where their module is the same."""
+    """The words of cases with one number drawn anew, if their module is the same."""
     made(source, first)
     places = [place for place, drawn in enumerate(first.drawn) if drawn.end > 1]
     for place in dice.sample(places, min(REDRAWN, len(places))):
@@ -166,7 +165,7 @@ def _redrawn(source: Source[Case], first: Recorded, structure: Structure, dice: 
 
 
 def _mixed(known: Sequence[Words], case: Case, dice: random.Random, count: int) -> list[Words]:
-    """So many sets, each like a known one but for a few words: those of another one, near its own, or small values."""
+    """So many sets, each a known set with a few words changed: to another set's words, near values, or small values."""
     # Of components the small values that are tried, of integers none.
     small = [
         None if isinstance(operand, Scalar) else encode(component_of(case, index, path), SMALL).astype(np.uint32)

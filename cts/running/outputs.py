@@ -10,7 +10,7 @@ from cts.input_files import is_folder, text_of
 
 
 def check_file(path: Path | None, option: str) -> None:
-    """Raise BadInput where a file cannot be written: its folder is not there, or is protected. None is no file."""
+    """Raise BadInput if a file cannot be written: its folder is missing or protected. None is no file."""
     if path is None:
         return
     where = f"{option} {path}"
@@ -26,7 +26,7 @@ def check_file(path: Path | None, option: str) -> None:
 
 
 def check_folder(path: Path | None, option: str) -> None:
-    """Raise BadInput where a folder cannot be made or written to. Folders above it need not be there. None is none."""
+    """Raise BadInput if a folder cannot be made or written to. Folders above it need not exist. None is no folder."""
     if path is None:
         return
     _require_possible(path, f"{option} {path}")

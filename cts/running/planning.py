@@ -14,8 +14,8 @@ ROUND = 64
 #: The part of a round that all areas share equally, regardless of novelty.
 ALIKE = 0.25
 
-#: By novelty, a round is planned from what all rounds so many before it brought. The chunks of so many rounds are
-#: minutes of work for thirty processes: nobody waits for one whose pipeline takes a minute to create.
+#: By novelty, a round is planned from the results of all rounds at least so many before it. The chunks of so many
+#: rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no other process.
 PLANNING_LAG = 16
 
 
@@ -30,9 +30,9 @@ class Chunk(NamedTuple):
 class Planner:
     """Plans rounds of chunks of streams: each the examples of an area for drivers of equal capabilities.
 
-    `each` examples are planned of a stream, and `budget` of all together; 0: no such limit. By novelty a round
-    follows from what came of earlier rounds as a whole, so that no clock decides: the same answers give the same
-    chunks, on however many processes and after however many restarts.
+    `each` examples are planned for a stream, and `budget` for all streams together; 0 means no limit. By novelty, a
+    round follows from the results of whole earlier rounds, not from the clock: the same answers give the same chunks,
+    regardless of processes and restarts.
     """
 
     def __init__(self, streams: Sequence[str], size: int, each: int, budget: int, *, by_novelty: bool) -> None:
@@ -45,19 +45,19 @@ class Planner:
         self.budget_left = budget or float("inf")
         self._rounds: list[list[Chunk]] = []
         self._handed: set[Chunk] = set()
-        #: By stream and first number: how many examples an answer was about, and what came of them.
+        #: By stream and first number: the number of examples of an answer, and their novelty.
         self._done: dict[tuple[str, int], tuple[int, ExamplesJudged | None]] = {}
         self._covered = Counter[str]()
-        #: First numbers of what was done before it was planned: by an interrupted run.
+        #: First numbers of chunks that were done before they were planned: by an interrupted run.
         self._ahead: dict[str, list[int]] = {stream: [] for stream in streams}
         self._estimates = {stream: NoveltyEstimate() for stream in streams}
         #: The chances of something new by stream, after each round that is whole.
         self._after: list[list[float]] = []
 
     def next(self) -> Chunk | None:
-        """The next chunk, or what is left of one, that nobody has.
+        """The next chunk, or rest of a chunk, that no process has.
 
-        None if answers are needed first, or none is left.
+        None if answers are needed first, or no chunk is left.
         """
         while True:
             for chunks in self._rounds[-PLANNING_LAG:]:
@@ -70,7 +70,7 @@ class Planner:
                 return None
 
     def done(self, stream: str, start: int, count: int, judged: ExamplesJudged | None = None) -> None:
-        """Note that examples are done, with what came of them if that is known."""
+        """Note that examples are done, with their results if known."""
         self._done[stream, start] = count, judged if self._by_novelty else None
         self._covered[stream] += count
         if start >= self._next[stream]:
@@ -83,14 +83,14 @@ class Planner:
         return covered < planned or (self.budget_left > 0 and max(planned, covered) < self._each)
 
     def _left(self, chunk: Chunk) -> Chunk | None:
-        """What is left of a chunk: answers may have been about the first part of it."""
+        """The rest of a chunk: answers may have been about its first part."""
         start, end = chunk.start, chunk.start + chunk.length
         while start < end and (chunk.stream, start) in self._done:
             start += self._done[chunk.stream, start][0]
         return Chunk(chunk.stream, start, end - start) if start < end else None
 
     def _count(self) -> None:
-        """Add what the rounds that are now whole have brought, in the order of their chunks."""
+        """Add the novelty of rounds that are now whole, in the order of their chunks."""
         while len(self._after) < len(self._rounds):
             chunks = self._rounds[len(self._after)]
             if any(self._left(chunk) for chunk in chunks):
@@ -156,7 +156,7 @@ class Planner:
 
 
 class NoveltyEstimate:
-    """What drawn cases have that others lack; those that a driver cannot run have nothing."""
+    """New situations of drawn cases; cases that a driver cannot run have none."""
 
     def __init__(self) -> None:
         self.drawn = 0

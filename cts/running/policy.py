@@ -1,4 +1,4 @@
-"""How generated cases are looked for: where an area ends, how many cases there are, and which are next."""
+"""How generated cases are searched: when an area ends, how many cases there are, and which are next."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FEWEST, MOST, SHARES = 5, 25, 4
 class Policy:
     """The default ends an area on a driver at its first finding.
 
-    With `keep` all examples are judged, and of each suspected cause so many of the shortest cases are kept. `budget`
-    examples are drawn of all areas together; 0: as many of each area as the profile says. `by_novelty` gives more of
-    them to areas that still yield new situations. A process
-    gets `chunk` examples at a time; 0: as many as fit their number and that of the processes.
+    With `keep` all examples are judged, and for each suspected cause so many of the shortest cases are kept. `budget`
+    examples are drawn from all areas together; 0: as many from each area as the profile says. `by_novelty` gives more
+    of them to areas that still yield new situations. A process gets `chunk` examples at a time; 0: chosen by the number
+    of examples and processes.
     """
 
     keep: int = 0
@@ -28,7 +28,7 @@ FIRST_FINDING = Policy()
 
 
 def chunk_size(policy: Policy, examples: int, processes: int, together: int) -> int:
-    """How many examples a process gets at a time, of so many in all; drivers are given so many of them together."""
+    """How many examples a process gets at a time, of `examples` in all; drivers get `together` of them at once."""
     if policy.chunk:
         return policy.chunk
     share = examples // (SHARES * processes) if examples and processes > 1 else MOST

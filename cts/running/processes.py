@@ -42,10 +42,10 @@ QUEUED = 2
 #: A task with which so many processes have ended, none of which a driver is known to have ended, is given up.
 TRIES = 3
 
-#: Tasks that are named where a run waits for them.
+#: Tasks that are named while a run waits for them.
 NAMED = 4
 
-#: How many seconds after the time of a run is up what processes are at is waited for.
+#: How many seconds a run waits for its processes after its time is up.
 OVERRUN = 20.0
 
 #: How long a process may take to end by itself, in seconds.
@@ -58,8 +58,8 @@ DEVICE = "{device}"
 
 @dataclass(frozen=True)
 class ProcessConfig:
-    """What the processes of a run have in common. `states` are by the spec of a driver, and `own_processes` are the
-    specs of those that are in processes of their own. `device` stands in specs in the place of `{device}`.
+    """The shared configuration of a run's processes. `states` are by driver spec, and `own_processes` are the specs of
+    drivers that run in processes of their own. `device` replaces `{device}` in specs.
     """
 
     specs: tuple[str, ...]
@@ -112,11 +112,9 @@ class _Process:
 
 
 class Processes:
-    """So many processes, which start with the first task and end with `close`.
+    """Processes that start with the first task and end with `close`, in turn on `devices` if there are any.
 
-    Where there are `devices`, in turn on these.
-
-    Answers come as they are ready; those of a run that is to stop at its first finding, in the order of the tasks.
+    Answers come as they are ready; if the run stops at its first finding, in the order of the tasks.
     """
 
     def __init__(
@@ -143,9 +141,9 @@ class Processes:
     ) -> Iterator[tuple[Task, Answer]]:
         """Each task with its answer; an empty one for a task that is `stale` by the time it begins.
 
-        After None from the source of tasks it is asked again when there has been an answer.
+        After None the source of tasks is asked again as soon as there is an answer.
 
-        Raises HarnessTrouble where a process cannot do its work.
+        Raises HarnessTrouble if a process cannot do its work.
         """
         source, exhausted = iter(tasks), False
         given: dict[int, _Given] = {}
@@ -186,7 +184,7 @@ class Processes:
                 one.connection.send(None)
         for one in self._processes:
             if one.numbers:
-                one.process.terminate()  # what it does is not wanted any more
+                one.process.terminate()  # its answer is not wanted any more
             one.process.join(GRACE)
             if one.process.is_alive():
                 one.process.kill()
@@ -209,12 +207,12 @@ class Processes:
                 return
             number = ready.popleft()
             idlest.numbers.append(number)
-            # That it has died is noticed by what it does not answer.
+            # Its death shows in missing answers.
             with contextlib.suppress(OSError):
                 idlest.connection.send((number, given[number].task))
 
     def _wait(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
-        """Take what processes have sent, some of it at least, unless they overrun the time of the run."""
+        """Take messages from processes, at least one, unless they overrun the time of the run."""
         by_connection = {one.connection: one for one in self._processes}
         begun = [given[one.numbers[0]].task for one in self._processes if one.numbers and one.numbers[0] in given]
         heartbeat.doing = f"waiting for {'; '.join(map(described_task, begun[:NAMED]))}"
@@ -241,7 +239,7 @@ class Processes:
                     raise message
 
     def _give_up(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
-        """The time has been up for long: what processes are still at is not waited for."""
+        """Stop waiting for running tasks, long after the time is up."""
         why = self._config.time_is_up()
         for one in self._processes:
             one.process.kill()
@@ -256,10 +254,10 @@ class Processes:
     def _buried(
         self, dead: _Process, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]
     ) -> None:
-        """A process has ended: the cases that its driver had may be the reason, and its tasks are given out again.
+        """Handle the end of a process: its driver's cases may be the reason, and its tasks are given out again.
 
-        The end of a process says nothing of a driver that is in one of its own, nor does it where it was killed from
-        outside. A task with which that happens again and again is given up.
+        The end says nothing about a driver in a process of its own, nor if the process was killed from outside. A task
+        with which this happens repeatedly is given up.
         """
         dead.process.join()
         dead.connection.close()
@@ -310,9 +308,9 @@ def _environment(defaults: Mapping[str, str]) -> Iterator[None]:
 
 
 class WorkerProcess:
-    """Drivers, an oracle and what was judged in a process that carries out tasks of another one.
+    """Drivers, an oracle and judged cases in a process that carries out another process's tasks.
 
-    Raises BadInput or HarnessTrouble where a driver does not open.
+    Raises BadInput or HarnessTrouble if a driver does not open.
     """
 
     def __init__(self, config: ProcessConfig, on_start: Callable[[CasesStarted], None] = ignore) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cts.errors import BadInput, did_you_mean
 from cts.running.shard import WHOLE, Shard
 
-#: How long a finding is made smaller, where nobody says, in seconds.
+#: How long a finding is reduced by default, in seconds.
 REDUCE_SECONDS = 20.0
 
 
@@ -16,11 +16,10 @@ REDUCE_SECONDS = 20.0
 class Profile:
     """`max_examples` per area and driver; `seed` None means a new one for each run.
 
-    `reductions` bounds the runs in which a shrunk finding is reduced further: smaller cases that a driver is given.
-    The last of
-    them, and of those by which its draws become simpler, begins within `reduce_seconds`. All examples are drawn, and
-    those of the `shard` run. Each that passes is run with `sets` other parameter sets.
-    With `steer`, examples that a condition of a baseline or quarantine matches are drawn less often.
+    `reductions` bounds the runs that reduce a shrunk finding further. The last of these runs, and of the runs that
+    simplify its draws, begins within `reduce_seconds`. All examples are drawn, and examples of the `shard` run. Each
+    example that passes is run with `sets` other parameter sets. With `steer`, examples that a condition of a baseline
+    or quarantine matches are drawn less often.
     """
 
     name: str
@@ -64,7 +63,7 @@ def profile(
 
 
 def check_shared_seed(name: str, seed: int | None, shard: Shard, prefix: str = "--") -> None:
-    """Raise BadInput where each shard would draw a seed of its own. Options begin with `prefix`."""
+    """Raise BadInput if each shard would draw a seed of its own. Options begin with `prefix`."""
     if shard != WHOLE and seed is None and PROFILES[name].seed is None:
         what = "each shard would draw a seed of its own"
         raise BadInput("shard-seed", what, f"{prefix}shard {shard}", f"{prefix}seed N, the same for all shards")

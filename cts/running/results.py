@@ -104,7 +104,7 @@ def slug(cause: str) -> str:
 
 
 def check_command(area: str, spec: str, seed: int, max_examples: int) -> str:
-    """The command that draws these examples for what the driver of a spec can do, and checks them."""
+    """The command that draws these examples for the capabilities of a spec's driver, and checks them."""
     words = ["cts", "check", "--area", area, "--seed", str(seed), "--max-examples", str(max_examples)]
     return shlex.join([*words, "--driver", spec])
 
@@ -140,5 +140,5 @@ STOPPED = "the run stopped at its first finding"
 
 
 def not_run(spec: str, area: str, name: str, why: str, *, generated: bool) -> Result:
-    """What a run that has stopped says of a case or an area."""
+    """The result of a case or area that a stopped run did not start."""
     return Result(spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})

@@ -31,7 +31,7 @@ EXAMPLES, FURTHER = 400, 4000
 
 @dataclass(frozen=True)
 class Retried:
-    """Cases, what is left of the quarantine, and entries that expect each of them to fail in some way."""
+    """Cases, the rest of the quarantine, and entries that expect each case to fail in some way."""
 
     entries: tuple[Entry, ...]
     quarantine: Quarantine
@@ -41,9 +41,9 @@ class Retried:
 def known(
     specs: Iterable[str], quarantine: Quarantine, baseline: Baseline, count: int, seed: int, runs: Path
 ) -> list[Entry]:
-    """For each entry of a driver whose cases run, so many of them: of the corpus, then drawn by the seed.
+    """For each entry of a driver whose cases run, so many cases: from the corpus, then drawn by the seed.
 
-    Raises BadInput where no entry has a case.
+    Raises BadInput if no entry has a case.
     """
     found: dict[str, Entry] = {}
     for spec in specs:
@@ -60,10 +60,10 @@ def known(
 
 
 def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int, runs: Path) -> Retried:
-    """For each entry that leaves cases out on a driver, so many of them: of the corpus, then drawn by the seed.
+    """For each entry that leaves cases out on a driver, so many cases: from the corpus, then drawn by the seed.
 
-    A case that passes is then an unexpected pass of its entry. Raises BadInput for a driver in the suite's own process,
-    which a crash would end, and where no entry has a case.
+    A case that passes is then an unexpected pass of its entry. Raises BadInput if a driver runs in the suite's own
+    process, which a crash would end, and if no entry has a case.
     """
     found: dict[str, Entry] = {}
     expected: list[Rule] = []
@@ -89,9 +89,9 @@ def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int,
 def _of_rules(
     rules: Sequence[Rule], driver: OpenDriver, count: int, seed: int, never: Quarantine = NO_RULES
 ) -> list[dict[str, tuple[Case, Entry | None]]]:
-    """For each entry some cases that the driver can run, by hash, with their files where these are of the corpus.
+    """For each entry some cases that the driver can run, by hash; corpus cases with their files.
 
-    Examples of all areas are drawn first, then more of those areas that had some, but too few.
+    Examples of all areas are drawn first, then more of the areas that had some, but too few.
     """
     found: list[dict[str, tuple[Case, Entry | None]]] = [{} for _ in rules]
     had: list[set[str]] = [set() for _ in rules]

@@ -4,23 +4,23 @@ The life of a run:
 
 1. `Plan` says what to run. It comes from the command line, or from the manifest of a run that is resumed.
 2. `RunStarted`: the header.
-3. Each driver is opened: `DriverOpened`. One that cannot be is `Rejected` or a `Trouble`; the others go on.
-   `NotValidated` where there is no spirv-val.
-4. Of a resumed run, what it knows already: each `GeneratorFault` and `Result`, as if it had just happened.
+3. Each driver is opened: `DriverOpened`. A driver that does not open is `Rejected` or a `Trouble`; the others go on.
+   `NotValidated` if spirv-val is missing.
+4. A resumed run emits its known events: each `GeneratorFault` and `Result`, as if it had just happened.
 5. The cases, in blocks. The oracle says what is allowed, once for all drivers. A driver is given cases
-   (`CasesStarted`), each is judged as soon as it has run (`CaseJudged`), a finding runs again, and what became of a
-   case on a driver is a `Result`.
+   (`CasesStarted`), each is judged as soon as it has run (`CaseJudged`), a finding runs again, and the
+   result of a case on a driver is a `Result`.
 6. The areas, one after the other. An example is drawn, and judged as a case is (`Progress`); a finding, or a fault of
-   the generator, is made smaller (`Shrinking`, `Reduced`). What is wrong with the generator is a `GeneratorFault`, and
-   what became of an area on a driver a `Result`.
+   the generator, is reduced (`Shrinking`, `Reduced`). A fault of the generator is a `GeneratorFault`, and the result
+   of an area on a driver a `Result`.
 7. The cases that a quarantine leaves for last, one by one.
 8. Each driver is closed.
 9. Drivers on which nothing was tested are a `Trouble`, entries of the baseline that were not needed are `Unused`. A run
-   that has stopped at its first finding, or whose time was up, does not know either.
-10. `RunFinished`: the footer, with what the run's `cts.running.tally.Tally` has counted, and the exit status.
+   that has stopped at its first finding, or whose time was up, emits neither.
+10. `RunFinished`: the footer, with the counts of the run's `cts.running.tally.Tally`, and the exit status.
 
-A session of pytest lives in the same way (`cts.pytest_cases.items`), with items in the place of 5 to 7. An exception
-that is no case's own, such as Ctrl-C, may end a run at any of these steps: drivers are closed, and there is no footer.
+A session of pytest has the same steps (`cts.pytest_cases.items`), with items in place of 5 to 7. An exception
+that belongs to no case, such as Ctrl-C, may end a run at any step: drivers are closed, and there is no footer.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ from cts.running.tally import Tally
 from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
 from cts.sweeps.selection import SweepEntry
 
-#: Cases that a process gets at a time, where there are several, and how often it gets some at least.
+#: Cases that a process gets at a time if there are several processes, and how often it gets some at least.
 CASES, SHARES = 8, 4
 
 
 @dataclass(frozen=True)
 class ResumedRun:
-    """What an interrupted run has come to: results and faults of generators, which are reported again, the cases that
-    were judged, and what follows from these for each driver, by spec. It took so many `seconds`.
+    """The state of an interrupted run: results and faults of generators, which are reported again, judged cases, and
+    the state of each driver that follows from them, by spec. The run took `seconds`.
     """
 
     results: tuple[Result, ...] = ()
@@ -90,12 +90,11 @@ NOT_RESUMED = ResumedRun()
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
+    """The plan of a run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
 
-    What is in `resumed` is reported first and not run again; findings are run `reruns` times more. Nothing is begun
-    after `max_seconds`. `jobs` processes run it, in turn on `devices` where there are some, or the workers of a Dask
-    `scheduler`. `config` is the file that options without a value on the command line come from, if any. `sweeps` are
-    swept last.
+    Results in `resumed` are reported first and not run again; findings are run `reruns` times more. Nothing is started
+    after `max_seconds`. The plan runs on `jobs` processes, in turn on `devices` if there are any, or on the workers of
+    a Dask `scheduler`. `config` is the file with defaults for options, if any. `sweeps` are swept last.
     """
 
     drivers: tuple[str, ...]
@@ -126,7 +125,7 @@ def run(plan: Plan, emit: Emit) -> int:
 
 
 class _Run:
-    """One run: what is done, and what is left."""
+    """One run: its finished and its remaining work."""
 
     def __init__(self, plan: Plan, emit: Emit) -> None:
         self.plan = plan
@@ -184,7 +183,7 @@ class _Run:
         self._last()
 
     def _open(self, stack: ExitStack) -> list[OpenDriver]:
-        """The drivers that open; those of a scheduler's workers are only known by what one of these says."""
+        """The drivers that open; drivers of a scheduler's workers are only known by a worker's description."""
         opened = []
         device = self.plan.devices[0] if self.plan.devices else ""
         for spec in dict.fromkeys(self.plan.drivers):
@@ -211,7 +210,7 @@ class _Run:
             self._problem(does_not_close(driver, e))
 
     def _resume(self, drivers: Sequence[OpenDriver]) -> None:
-        """What is known already, as if it had just happened. That cases were judged is counted, and not told again."""
+        """Emit known results as if they had just happened. Judged cases are counted, but not emitted again."""
         specs = {d.spec for d in drivers}
         going_on = self.plan.policy.keep > 0  # then results follow from all examples, judged before and now
         results = [r for r in self.plan.resumed.results if r.driver in specs and not (going_on and _is_generated(r))]
@@ -228,7 +227,7 @@ class _Run:
         return [d for d in drivers if (d.spec, name) not in self.done]
 
     def _cases(self, drivers: Sequence[OpenDriver]) -> None:
-        """The corpus, but for what a quarantine leaves for `_last`."""
+        """The corpus, without cases that a quarantine leaves for `_last`."""
         entries = [
             (entry, some)
             for entry in self.plan.entries
@@ -267,7 +266,7 @@ class _Run:
         return for_last
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
-        """All areas: together where several processes share them or none ends another, else one after the other."""
+        """All areas: together if several processes share them or none ends another, else one after the other."""
         plan = self.plan
         runs = [
             AreaRun(area, some, registry.oracle(), plan.profile, plan.policy, self.emit, clock=self._seconds)
@@ -339,7 +338,7 @@ class _Run:
                 runs[name].take_causes(task, answer)
             else:
                 runs[name].take(task, answer)
-                # Whether a baseline lists what differs is known when all sets are judged.
+                # Whether a baseline lists the failures is known when all sets are judged.
                 if plan.stop_at_first and not plan.baseline.rules and runs[name].differs:
                     why = STOPPED
                     break
@@ -354,7 +353,7 @@ class _Run:
             self._add([not_run(d.spec, AREA, name, reason, generated=True) for d in some])
 
     def _finish(self, run: AreaRun) -> None:
-        """What there is to say of an area when all its examples have been judged, or it is not begun."""
+        """Report an area when all its examples have been judged, or when it is not started."""
         if (why := self._stopping()) and not run.taken:
             name = f"generated.{run.area}"
             self._add([not_run(spec, run.area, name, why, generated=True) for spec in run.specs])
@@ -368,7 +367,7 @@ class _Run:
             self._add(ran.results)
 
     def _executing(self, drivers: Sequence[OpenDriver]) -> AbstractContextManager[Executor]:
-        """What carries out tasks: this process, several others, or the workers of a scheduler."""
+        """The executor of tasks: this process, several others, or the workers of a scheduler."""
         plan = self.plan
         if plan.jobs == 1 and not plan.devices and not plan.scheduler:
             return nullcontext(
@@ -415,7 +414,7 @@ class _Run:
                 self.stopped = self.stopped or STOPPED
 
     def _stopping(self) -> str:
-        """Why nothing more is begun, "" where the run goes on."""
+        """Why nothing more is started, "" while the run goes on."""
         self.stopped = self.stopped or self.time_is_up()
         return self.stopped
 

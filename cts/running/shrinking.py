@@ -96,9 +96,9 @@ class Shrinker:
         return Failing(case, attempt, judged.expectation)
 
     def _of_draws(self, draws: Draws, number: int, first: Failing) -> Failing:
-        """The case of the simplest draws that end alike, and say what is wrong if the first did.
+        """The case of the simplest draws that end alike, and whose failure says what is wrong if the first one's did.
 
-        Smaller examples than the first one are of any shard.
+        Smaller examples may belong to any shard.
         """
         verdict, telling = first.attempt.verdict, _tells(first)
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
@@ -123,7 +123,7 @@ class Shrinker:
         return known_by_condition(self._driver, attempted.case, attempted.attempt) is None
 
     def _minimized(self, failing: Failing) -> Failing:
-        """Make the case smaller, away from what is known or left for last."""
+        """Reduce the case, avoiding known failures and cases that are left for last."""
         verdict = failing.attempt.verdict
         if self._limit():
             whole = size(failing.case)
@@ -144,7 +144,7 @@ class Shrinker:
 
 
 def _tells(failing: Failing) -> bool:
-    """Whether something is said of what the failure looks like."""
+    """Whether the finding describes the failure."""
     return failing.expectation is not None and tells(failing.case, failing.attempt, failing.expectation)
 
 

@@ -1,4 +1,4 @@
-"""What the suite is: what must be the same in all processes that share a run, and when it goes on."""
+"""The suite's identity, which must be the same in all processes that share a run, and when a run is resumed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import cts
 from cts.model.identity import HASHES
 
-#: Distributions whose version decides how cases are read, or what is expected of them.
+#: Distributions whose version decides how cases are read, or their expectations.
 _VERSIONS = ("ml_dtypes", "msgspec", "numpy")
 
 
 def versions() -> dict[str, str]:
-    """The installed versions of what examples and expectations depend on."""
+    """The installed versions of packages on which examples and expectations depend."""
     return {name: metadata.version(name) for name in _VERSIONS}
 
 
@@ -35,6 +35,6 @@ def identity() -> dict[str, str]:
 
 
 def differing(ours: dict[str, str], theirs: dict[str, str]) -> str:
-    """In which parts two identities differ, "" where they are the same."""
+    """The parts in which two identities differ, "" if they are the same."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     return ", ".join(f"{name} {theirs.get(name, 'missing')} in the place of {ours.get(name)}" for name in names)

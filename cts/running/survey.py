@@ -1,4 +1,4 @@
-"""What becomes of the examples of an area on several drivers, added up, in whatever processes they were judged."""
+"""The results of an area's examples on several drivers, added up, regardless of the processes that judged them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from cts.verdict import Verdict
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """A finding or an error of a driver as it is reported: made smaller, and run again.
+    """A finding or an error of a driver as it is reported: reduced, and run again.
 
-    What a quarantine leaves for last, or what the run dies with, is not made smaller. `runs` counts verdicts, and
-    `known` is why a baseline lists it.
+    A case that a quarantine leaves for last, or with which the run dies, is not reduced. `runs` counts verdicts, and
+    `known` is the baseline's reason for listing it.
     """
 
     verdict: Verdict
@@ -34,22 +34,22 @@ class ReportedFinding:
     known: str
 
     @classmethod
-    def of(
+    def from_kept(
         cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None
     ) -> ReportedFinding:
-        """A kept case as it is, or what became of it when it ran again."""
+        """A kept case as it is, or with the verdict of a further run."""
         known = rule.text if rule is not None else ""
         return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
 
 
 @dataclass(eq=False)
 class AreaResult:
-    """What became of one area on one driver.
+    """The result of one area on one driver.
 
-    `examples` counts distinct cases that were judged, and `repeated` those that were like an earlier one. `not_run`
-    counts what was left out, by reason, `lacks` what the driver has not, and `known` the failures that a baseline
-    lists. By suspected cause, `failing` has the content hashes of the other failures, `kept` the shortest of their
-    cases, and `reduced` what one of these became.
+    `examples` counts distinct judged cases, and `repeated` the cases that equal an earlier one. `not_run` counts cases
+    left out, by reason, `lacks` missing capabilities of the driver, and `known` failures that a baseline lists. By
+    suspected cause, `failing` has the content hashes of the other failures, `kept` the shortest of their cases, and
+    `reduced` one of these after its reduction.
     """
 
     examples: int = 0
@@ -70,7 +70,7 @@ class AreaResult:
     _hashes: set[bytes] = field(default_factory=set)
 
     def add(self, judged: ExamplesJudged, most: int) -> ExamplesJudged:
-        """Count examples, keeping at most so many cases of a cause; the event without cases that are not kept."""
+        """Count examples, keeping at most `most` cases of a cause; returns the event with kept cases only."""
         before = len(self._hashes)
         ran = [*digests(judged.cases)]
         self._hashes.update(ran)
@@ -98,28 +98,28 @@ class AreaResult:
         return min(self.kept[cause].values(), key=lambda kept: (kept.size, kept.finding.case.content_hash))
 
     def found(self, cause: str) -> ReportedFinding:
-        """What a case of a cause became, or the shortest as it is."""
-        return self.reduced.get(cause) or ReportedFinding.of(self.shortest(cause))
+        """A cause's reduced case, or its shortest case as it is."""
+        return self.reduced.get(cause) or ReportedFinding.from_kept(self.shortest(cause))
 
     @property
     def causes(self) -> list[str]:
-        """The suspected causes, those of most cases first."""
+        """The suspected causes, most frequent first."""
         return sorted(self.failing, key=lambda cause: (-len(self.failing[cause]), cause))
 
 
 @dataclass(eq=False)
 class AreaOutcome:
-    """What became of an area: by driver spec, and what is wrong with its examples, by kind."""
+    """The outcome of an area: results by driver spec, and faults of its examples by kind."""
 
     results: dict[str, AreaResult]
     faults: dict[str, Faulty]
 
 
 class AreaTally:
-    """What becomes of the examples of an area on several drivers.
+    """The tally of an area's examples on several drivers.
 
-    `alive` are the specs of the drivers on which the area goes on: all of them, or those without a finding. Of these
-    nothing is counted after the first finding, as if the examples had been judged one after the other.
+    `alive` are the specs of drivers on which the area goes on: all, or the drivers without a finding. For a driver
+    whose area ends at its first finding, nothing after it is counted, as if examples were judged one after the other.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class AreaTally:
     ) -> None:
         self.results = {spec: AreaResult() for spec in specs}
         self.alive = list(self.results)
-        #: Why no more examples are begun, where that is for lack of time, and how many are not.
+        #: Why no more examples are started for lack of time, "" otherwise; and how many are not.
         self.late, self.left = "", 0
         self._profile = profile
         self._policy = policy
@@ -167,7 +167,7 @@ class AreaTally:
         return self._faults.too_many and not self._policy.keep
 
     def add(self, judged: ExamplesJudged) -> Iterator[ExamplesJudged]:
-        """Count examples of a driver, after those before them; gives what is counted now."""
+        """Count examples of a driver once all earlier ones are counted; yields the events that are counted now."""
         spec = judged.driver
         if self._policy.keep or judged.last:
             yield from self._count(judged)
@@ -196,7 +196,7 @@ class AreaTally:
             self.alive.remove(spec)
 
     def outcome(self, draws: Draws, oracle: Oracle, known: Set[str] = frozenset()) -> AreaOutcome:
-        """All of it, with the faults made smaller; those whose kind is `known` are only counted."""
+        """The area's outcome, with simplified faults; faults whose kind is `known` are only counted."""
         if set(self._faults.by_kind) - known:
             self._emit(Shrinking("", self._area))
             self._faults.shrink(draws, lambda case: checked_expectation(case, oracle), known)
@@ -208,7 +208,7 @@ class AreaTally:
         return AreaOutcome(self.results, self._faults.by_kind)
 
     def _leave_out(self, explored: AreaResult) -> None:
-        """Count what was not begun."""
+        """Count examples that were not started."""
         left = self.left if self._policy.budget else self._profile.max_examples - explored.covered
         if self._too_many and left > 0:
             why = f"{self._faults.total} of the first {explored.covered} examples are faults of the generator"

@@ -1,4 +1,4 @@
-"""Universes on drivers: which sets are to be judged, what became of them, and what the failing ones have in common."""
+"""Universes on drivers: the sets to judge, their results, and what failing sets have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 from cts.verdict import Verdict
 
-#: Sets of one task: what is lost, at most, when a run is interrupted, and what a process gets at a time. A process
+#: Sets of one task: the most that an interruption loses, and the batch that a process gets. A process
 #: compiles every template of which it has sets, so that few processes should share one.
 TASK_SETS = 65_536
 
@@ -55,16 +55,16 @@ class SweepRun:
         self._progress = {spec: Judged(np.zeros(self.chosen.count, np.uint8)) for spec in self.specs}
 
     def resume(self, events: Iterable[SetsJudged]) -> None:
-        """What an interrupted run has judged already."""
+        """Take over sets that an interrupted run has judged."""
         for event in events:
             if event.universe == self.entry.name and event.driver in self._progress:
                 details = {State[name]: text for name, text in event.details.items()}
                 before = Judged(unpacked(event.states), Counter(event.excluded), details, event.seconds)
-                self._progress[event.driver].put(event.start, before)
+                self._progress[event.driver].merge_at(event.start, before)
                 self._emit(event)
 
     def tasks(self) -> Iterator[Sets]:
-        """The sets to judge, so many at a time, as long as there is time."""
+        """The sets to judge, a batch at a time, while there is time."""
         for start, stop in pairwise(self._ends()):
             pending = tuple(s for s in self.specs if not self._progress[s].states[start:stop].all())
             if self._time_is_up():
@@ -73,7 +73,7 @@ class SweepRun:
                 yield Sets(self.entry, self.chosen, start, stop, pending)
 
     def _ends(self) -> Iterator[int]:
-        """Where tasks begin and end: with parts of the universe, or within one that is too large for a task."""
+        """The boundaries of tasks: those of the universe's parts, or within a part that is too large for a task."""
         parts = len(self.universe.parts)
         ends = [self.chosen.place_of(part * self.universe.part_size) for part in range(1, parts)] + [self.chosen.count]
         at = 0
@@ -91,11 +91,11 @@ class SweepRun:
         return any(wrong(progress.states).any() for progress in self._progress.values())
 
     def take(self, task: Sets, answer: Answer) -> None:
-        """Keep what became of sets, and tell of it."""
+        """Keep the results of sets, and emit them."""
         for event in answer.events:
             self._emit(event)
         for spec, judged in answer.sets.items():
-            self._progress[spec].put(task.start, judged)
+            self._progress[spec].merge_at(task.start, judged)
             self._emit(
                 SetsJudged(
                     spec,
@@ -111,23 +111,23 @@ class SweepRun:
 
     @property
     def has_causes(self) -> bool:
-        """Whether it was looked for what wrong sets have in common."""
+        """Whether causes of wrong sets have been searched."""
         return bool(self._causes)
 
     def cause_tasks(self) -> Iterator[FindCauses]:
-        """Of each driver on which sets do not pass: find what these have in common."""
+        """Tasks that find what failing sets have in common, one for each driver on which sets fail."""
         for spec in self.specs:
             if wrong(self._progress[spec].states).any():
                 yield FindCauses(self.entry, self.chosen, spec, self._progress[spec].states)
 
     def take_causes(self, task: FindCauses, answer: Answer) -> None:
-        """Keep what wrong sets have in common."""
+        """Keep the causes of wrong sets."""
         for event in answer.events:
             self._emit(event)
         self._causes[task.spec] = answer.causes or [self._unknown(task.spec, answer.why)]
 
     def _unknown(self, spec: str, why: str) -> tuple[Cause, Result]:
-        """What is said of sets that do not pass, if nobody could find out more."""
+        """The result for sets that do not pass when no cause was found."""
         name = sweep_name(self.entry.name)
         states = self._progress[spec].states[wrong(self._progress[spec].states)]
         verdict, detail = VERDICTS[State(int(states[0]))], f"{len(states):,} parameter sets; not looked into: {why}"

@@ -41,13 +41,13 @@ class Row:
 
 
 class Tally:
-    """Consumes the events of a run, in any process; what it says at any moment is of the events so far.
+    """Consumes the events of a run, in any process; its counts are those of the events so far.
 
     `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by
     driver and reason: cases that the driver cannot run, cases left out, and failures that the baseline lists.
-    `unexpected` are the results that should have failed. `faults` are those of generators by area and kind, and
-    `unused` the entries of the baseline that were not needed, once they are named. `covered` is ahead of all that: it
-    counts examples as they are judged.
+    `unexpected` are the results that should have failed. `faults` are generator faults by area and kind, and `unused`
+    the baseline entries that were not needed, once they are known. `covered` is ahead of the other counts: it counts
+    examples as they are judged.
     """
 
     def __init__(self, baseline: Baseline = NO_BASELINE) -> None:
@@ -63,7 +63,7 @@ class Tally:
         self.covered = Covered()
         #: By driver: generated cases that ran, and of these those of which a condition of the baseline holds.
         self.watched: dict[str, tuple[int, int]] = {}
-        #: By driver and name: what its compiler tells of the cases.
+        #: By driver and name: its compiler's statistics of the cases.
         self.measured: dict[tuple[str, str], Measured] = {}
         self.rejected = 0
         self.troubles = 0
@@ -130,7 +130,7 @@ class Tally:
 
     @property
     def exit_status(self) -> int:
-        """The highest status that applies: 0 clean, 1 findings, 2 what was asked for cannot be used, 3 trouble."""
+        """The highest status that applies: 0 clean, 1 findings, 2 unusable input, 3 trouble."""
         return exit_status(
             self.verdicts - self._known_verdicts,
             rejected=self.rejected > 0,
@@ -159,7 +159,7 @@ class Tally:
         return f": {why}" + (f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else "")
 
     def closing(self, *, complete: bool = True) -> Iterator[Event]:
-        """What there is to say at the end: drivers on which nothing was tested; when all has run, unused entries."""
+        """Closing events: drivers on which nothing was tested and, if everything has run, unused entries."""
         for driver in self.untested():
             yield problem(
                 HarnessTrouble(
@@ -188,7 +188,7 @@ class Tally:
 
 
 def _by_driver(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """What is counted by driver and reason, the most frequent reasons first."""
+    """Counts by driver and reason, the most frequent reasons first."""
     drivers: dict[str, dict[str, int]] = {}
     for (driver, why), count in counts.most_common():
         drivers.setdefault(driver, {})[why] = count

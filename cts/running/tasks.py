@@ -1,6 +1,6 @@
-"""Parts of a run that any process can carry out, on drivers that it has, and what each comes to.
+"""Parts of a run that any process can carry out on its drivers, and their answers.
 
-An `Executor` carries them out: this process (`TaskRunner`), several on this machine (`cts.running.processes`), or the
+An `Executor` carries tasks out: this process (`TaskRunner`), several on this machine (`cts.running.processes`), or the
 workers of a Dask scheduler (`cts.running.on_dask`).
 """
 
@@ -32,7 +32,7 @@ from cts.sweeps.selection import Chosen, SweepEntry, opened
 
 @dataclass(frozen=True)
 class Cases:
-    """Case files, each with the specs of its drivers; with `last` those that quarantines leave for last."""
+    """Case files, each with the specs of its drivers; with `last` also cases that quarantines leave for last."""
 
     entries: tuple[tuple[Entry, tuple[str, ...]], ...]
     last: bool = False
@@ -40,7 +40,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples of an area by their numbers, of drivers with equal capabilities, on those of `specs`."""
+    """Examples of an area by number, for a group of drivers with equal capabilities, run on `specs` of it."""
 
     area: str
     group: tuple[str, ...]
@@ -51,7 +51,7 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """Make a case that was kept on a driver smaller, in so many seconds."""
+    """Reduce a case that was kept on a driver, in so many seconds."""
 
     area: str
     group: tuple[str, ...]
@@ -62,7 +62,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Sets:
-    """Parameter sets of a universe, those of the chosen ones from `start` to `stop`, on the drivers of these specs."""
+    """Chosen parameter sets of a universe, from `start` to `stop`, on the drivers of these specs."""
 
     entry: SweepEntry
     chosen: Chosen
@@ -73,9 +73,9 @@ class Sets:
 
 @dataclass(frozen=True, eq=False)
 class FindCauses:
-    """Find what sets of a universe that do not pass on a driver have in common.
+    """Find what the sets of a universe that do not pass on a driver have in common.
 
-    `states` are those of all chosen sets.
+    `states` has the state of each chosen set.
     """
 
     entry: SweepEntry
@@ -89,9 +89,9 @@ Task: TypeAlias = Cases | Examples | Reduction | Sets | FindCauses
 
 @dataclass(eq=False)
 class Answer:
-    """What a task came to, by its kind; places of entries that are left for last, and events to tell.
+    """The answer to a task, by its kind; places of entries that are left for last, and events to emit.
 
-    `why` it was not carried out, else "".
+    `why` is the reason why the task was not carried out, else "".
     """
 
     judged: list[ExamplesJudged] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Answer:
 
 
 class Executor(Protocol):
-    """Carries out tasks. A source of tasks may give None: there is none until an answer has come."""
+    """Carries out tasks. A source of tasks yields None when no task is ready before the next answer."""
 
     @property
     def size(self) -> int:
@@ -116,7 +116,7 @@ class Executor(Protocol):
     ) -> Iterator[tuple[Task, Answer]]:
         """Each task with its answer, an empty one if it is `stale` by the time it begins.
 
-        Raises BadInput or HarnessTrouble where no process can carry out any.
+        Raises BadInput or HarnessTrouble if no process can carry out tasks.
         """
         ...
 
@@ -228,7 +228,7 @@ class TaskRunner:
         return finder.find(task.chosen, task.states)
 
     def _explorer(self, area: str, group: tuple[str, ...]) -> Explorer:
-        """The one of an area, which remembers what it has judged."""
+        """The explorer of an area, which remembers judged cases."""
         key = area, group
         if key not in self._explorers:
             drivers = [self._drivers[spec] for spec in group]

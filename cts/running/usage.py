@@ -15,7 +15,7 @@ _Entry = tuple[str, int]
 
 
 class BaselineUsage:
-    """Consumes the events of a run, those of all its processes: what they say of a case is all that is known of it."""
+    """Consumes the events of all processes of a run, and finds baseline entries that were not needed."""
 
     def __init__(self, baseline: Baseline = NO_BASELINE) -> None:
         self._baseline = baseline

@@ -96,8 +96,8 @@ class Row:
     """A case, or what was generated of an area.
 
     `verdicts` and `statuses` are by column, None if the run has no such case. `since` are the columns with which a
-    failure appeared: the run before on the same driver and kind of device, or the first, had none. `until` are those in which it passes after it
-    had failed. `known` is the latest reason of a baseline.
+    failure appeared: the run before on the same driver and kind of device, or the first, had none. `until` are the
+    columns in which it passes after a failure. `known` is the latest reason of a baseline.
     """
 
     name: str

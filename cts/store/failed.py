@@ -29,7 +29,7 @@ class Failed:
         """The cases, by name or path."""
         return tuple(self.drivers)
 
-    def of(self, entries: Iterable[Entry], specs: Sequence[str]) -> list[Entry]:
+    def failed_entries(self, entries: Iterable[Entry], specs: Sequence[str]) -> list[Entry]:
         """The entries that failed, for drivers of these on which they did; for others, all that failed anywhere."""
         others = tuple(spec for spec in specs if spec not in self.specs)
         found = []

@@ -114,7 +114,7 @@ class Judged:
         if detail:
             self.details.setdefault(state, said(detail))
 
-    def put(self, start: int, some: Judged) -> None:
+    def merge_at(self, start: int, some: Judged) -> None:
         """Put in what became of the sets from a place on."""
         self.states[start : start + len(some.states)] = some.states
         self.excluded.update(some.excluded)
@@ -162,7 +162,7 @@ def together(parts: Sequence[Judged]) -> Judged:
     """What became of sets of several parts, one after the other."""
     whole, start = Judged(np.zeros(sum(len(part.states) for part in parts), np.uint8)), 0
     for part in parts:
-        whole.put(start, part)
+        whole.merge_at(start, part)
         start += len(part.states)
     return whole
 

@@ -97,7 +97,7 @@ class _Search:
         self.further = None if further is None else _Further(further, len(fails))
         self.conditions = list(conditions)
         if self.further is not None:
-            sample = self.further.of(np.concatenate([_evenly(self.left), self.passing]))
+            sample = self.further.columns_of(np.concatenate([_evenly(self.left), self.passing]))
             self.conditions += _compared_with_values(sample)
 
     def regions(self) -> list[Region]:
@@ -197,7 +197,7 @@ class _Further:
         self._known = np.zeros(count, bool)
         self._columns: dict[str, Column] = {}
 
-    def of(self, sets: Column) -> Mapping[str, Column]:
+    def columns_of(self, sets: Column) -> Mapping[str, Column]:
         """The columns of some sets."""
         new = np.unique(sets[~self._known[sets]])
         if new.size:
@@ -218,7 +218,7 @@ class _Columns(dict[str, Column]):
             self[name] = self._columns[name][self._sets]
         else:
             assert self._further is not None
-            self.update(self._further.of(self._sets))
+            self.update(self._further.columns_of(self._sets))
         return self[name]
 
 

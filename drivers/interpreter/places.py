@@ -46,7 +46,7 @@ class Variables:
         self.owned.discard(variable)
         return value
 
-    def put(self, variable: int, value: Value, mask: Array | None) -> None:
+    def store_whole(self, variable: int, value: Value, mask: Array | None) -> None:
         """Store a whole value in the lanes of the mask (None: all)."""
         self.check(variable)
         if mask is not None:
@@ -79,7 +79,7 @@ class Variables:
         """Store to a place in the lanes of the mask (None: all). Raises OutOfBounds."""
         variable = place.variable
         if not place.path:
-            self.put(variable, value, mask)
+            self.store_whole(variable, value, mask)
             return
         whole = self.values.get(variable)
         if whole is None or variable not in self.owned:
@@ -138,7 +138,7 @@ class Variables:
         index, rest = path[0], path[1:]
         if isinstance(whole, Matrix):
             instances = self.topology.scopes[whole.scope]
-            components.put(whole, instances, self._component(whole, index, mask), value, mask)
+            components.set_component(whole, instances, self._component(whole, index, mask), value, mask)
             return whole
         parts = list(whole)
         if isinstance(index, int):

@@ -63,7 +63,7 @@ class Trail:
         #: Whether one of these accesses was private, and whether several workgroups ever made one.
         self._private, self._foreign = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
 
-    def of(self, bytes_: Array) -> Earlier:
+    def earlier_accesses(self, bytes_: Array) -> Earlier:
         """The accesses to bytes (n,)."""
         arrays = (self._agents, self._time, self._private, self._foreign)
         return Earlier(self._last[bytes_] - 1, *(array[bytes_] for array in arrays))
@@ -76,7 +76,7 @@ class Trail:
     def note(self, accesses: Accesses, agents: Agents, clocks: Clocks) -> None:
         """Remember accesses; several may be to one byte."""
         bytes_, by, local = accesses.bytes_, accesses.by, agents.local(accesses.by)
-        earlier = self.of(bytes_)
+        earlier = self.earlier_accesses(bytes_)
         there = earlier.last >= 0
         near = there & (agents.workgroup(earlier.last) == agents.workgroup(by))
         kept = near & ~self.ordered(earlier, accesses, agents, clocks) if near.any() else near

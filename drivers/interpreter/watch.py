@@ -159,7 +159,7 @@ class WatchedSpace(AddressSpace):
     def _check(self, trail: Trail, did: str, accesses: Accesses) -> None:
         """Raise Race where nothing orders an earlier access to the bytes with these."""
         agents, by = self._agents, accesses.by
-        earlier = trail.of(accesses.bytes_)
+        earlier = trail.earlier_accesses(accesses.bytes_)
         there = earlier.last >= 0
         if not there.any():
             return
@@ -174,7 +174,7 @@ class WatchedSpace(AddressSpace):
         k = int(np.argmax(wrong))
         byte, by = int(accesses.bytes_[k]), int(accesses.by[k])
         agent, at = trail.rival(byte, by, self._agents)
-        earlier = trail.of(accesses.bytes_[k : k + 1])
+        earlier = trail.earlier_accesses(accesses.bytes_[k : k + 1])
         missing = self._clocks.missing(int(earlier.agents[0]), int(earlier.times[0]), by, accesses.memory)
         lacking = missing if missing.barrier or missing.release or missing.acquire else None
         rival = Rival(agent, did, self._instructions.get(at), bool(earlier.private[0]), lacking)

@@ -30,8 +30,8 @@ class WatchedVariables(Variables):
         none = zero(self._stored.types[variable])
         self._stored.reset(variable, none if value is None else _invert(none))
 
-    def put(self, variable: int, value: Value, mask: Array | None) -> None:
-        super().put(variable, value, mask)
+    def store_whole(self, variable: int, value: Value, mask: Array | None) -> None:
+        super().store_whole(variable, value, mask)
         self._mark(VariablePath(variable), mask)
 
     def load(self, place: VariablePath, mask: Array | None) -> Value:

@@ -89,7 +89,7 @@ class _Ticket:
         self.phase = phase
         return True
 
-    def where(self) -> str:
+    def phase_text(self) -> str:
         """What it is doing, in words."""
         if self.phase is None:
             return "before the run had begun"
@@ -174,7 +174,7 @@ class Session:
         limit = head.run.timeout + self.limits.grace if head.phase == "dispatch" else self.limits.pipeline
         reply = worker.receive(self._since + limit - time.monotonic())
         if reply is None:
-            what = f"no answer for {limit:g} s {head.where()}"
+            what = f"no answer for {limit:g} s {head.phase_text()}"
             self._settle(head, Loss(Status.TIMEOUT, self._quote(worker, what)))
             self._abandon(worker)
         elif isinstance(reply, Ended):
@@ -210,7 +210,7 @@ class Session:
             suspects = live[:1]
             loss = Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {end.detail}"))
         else:
-            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {suspects[0].where()}"))
+            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {suspects[0].phase_text()}"))
         if len(suspects) == 1:
             suspects[0].loss = loss
         else:
@@ -226,7 +226,7 @@ class Session:
         for ticket in suspects:
             ticket.kills += 1
             if ticket.kills >= MAX_KILLS:
-                what = f"{end.detail}, from outside, {ticket.kills} times {ticket.where()}: out of memory?"
+                what = f"{end.detail}, from outside, {ticket.kills} times {ticket.phase_text()}: out of memory?"
                 ticket.loss = Loss(Status.ERROR, self._quote(worker, what))
 
     def _settle(self, ticket: _Ticket, result: Result) -> None:

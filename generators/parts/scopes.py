@@ -78,7 +78,7 @@ class _Place:
     wide: Operand
     narrow: Operand
 
-    def of(self, scope: Scope) -> Operand:
+    def offset_at(self, scope: Scope) -> Operand:
         """The offset of matrices of a scope."""
         return self.wide if scope is Scope.Workgroup else self.narrow
 
@@ -170,7 +170,7 @@ def _length(arrangement: Arrangement, order: Order) -> tuple[int, int]:
 
 
 def _store(kernel: Kernel, matrix: Matrix, place: _Place) -> None:
-    offset = place.of(kernel.scope)
+    offset = place.offset_at(kernel.scope)
     kernel.program.emit(
         MatrixStore(matrix=matrix.id, buffer=place.buffer, stride=place.stride, order=place.order, offset=offset)
     )
@@ -179,7 +179,7 @@ def _store(kernel: Kernel, matrix: Matrix, place: _Place) -> None:
 def _load(kernel: Kernel, like: Matrix, shape: tuple[int, int], place: _Place) -> Matrix:
     """A matrix of the kernel's scope, with the component type, use and numbers of another."""
     name, declared = kernel.name("m"), kernel.type(like.component, *shape, like.use)
-    offset = place.of(kernel.scope)
+    offset = place.offset_at(kernel.scope)
     kernel.program.emit(
         MatrixLoad(id=name, type=declared, buffer=place.buffer, stride=place.stride, order=place.order, offset=offset)
     )

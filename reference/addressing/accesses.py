@@ -119,20 +119,22 @@ class Access:
     def chosen(self, which: npt.NDArray[np.intp]) -> Access:
         """The same under some sets, by their numbers."""
 
-        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+        def in_chosen_sets(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
             return some_sets(values, which)
 
         blocks = self.blocks
         if blocks is not None:
-            blocks = Blocks(tuple(map(some, blocks.block_coord)), tuple(map(some, blocks.coord_in_block)))
+            blocks = Blocks(
+                tuple(map(in_chosen_sets, blocks.block_coord)), tuple(map(in_chosen_sets, blocks.coord_in_block))
+            )
         return replace(
             self,
-            pointer=some(self.pointer),
-            byte=some(self.byte),
-            status=some(self.status),
-            stride=None if self.stride is None else some(self.stride),
-            layout=self.layout and self.layout.map(some),
-            view=self.view and self.view.map(some),
+            pointer=in_chosen_sets(self.pointer),
+            byte=in_chosen_sets(self.byte),
+            status=in_chosen_sets(self.status),
+            stride=None if self.stride is None else in_chosen_sets(self.stride),
+            layout=self.layout and self.layout.map(in_chosen_sets),
+            view=self.view and self.view.map(in_chosen_sets),
             blocks=blocks,
         )
 
@@ -140,15 +142,15 @@ class Access:
         """Operands and state of the active instances of the only parameter set, for rules on them."""
         chosen = np.flatnonzero(np.broadcast_to(active, (1, active.shape[1]))[0])
 
-        def some(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+        def in_active_instances(values: npt.NDArray[_T]) -> npt.NDArray[_T]:
             return values if values.shape[1] == 1 else values[:, chosen]
 
         return replace(
             self,
-            pointer=some(self.pointer),
-            stride=None if self.stride is None else some(self.stride),
-            layout=None if self.layout is None else self.layout.map(some),
-            view=None if self.view is None else self.view.map(some),
+            pointer=in_active_instances(self.pointer),
+            stride=None if self.stride is None else in_active_instances(self.stride),
+            layout=None if self.layout is None else self.layout.map(in_active_instances),
+            view=None if self.view is None else self.view.map(in_active_instances),
         )
 
 

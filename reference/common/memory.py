@@ -70,12 +70,12 @@ class Memory:
             chosen = np.broadcast_to(mask, shape)
             index = np.broadcast_to(byte // size + _first_of_each(components, 4), shape)[chosen]
             places = _Places(index, chosen)
-        places.put(components, np.broadcast_to(value.bits, shape))
+        places.fill(components, np.broadcast_to(value.bits, shape))
         if value.free is not None and component not in self.layers:
             self.layers[component] = _Layer(component, *components.shape)
         for layer in self.layers.values():
             if layer.component is component:
-                layer.put(places, value.broadcast(shape))
+                layer.store(places, value.broadcast(shape))
             else:
                 layer.overwrite(places.indices(components.shape) * size, size)
 
@@ -101,7 +101,7 @@ class Memory:
             index = np.broadcast_to(byte >> _shift(value.component), (1, *shape[1:])).reshape(-1)
             components[:, index] = np.broadcast_to(value.bits, shape).reshape(len(components), -1)
         else:
-            _Places(columns=columns).put(components, np.broadcast_to(value.bits, shape))
+            _Places(columns=columns).fill(components, np.broadcast_to(value.bits, shape))
 
     def _repeat(self, sets: int) -> None:
         """A row for each of so many sets, which one row stood for."""
@@ -141,7 +141,7 @@ class _Places:
     chosen: Mask | None = None
     columns: slice | None = None
 
-    def put(self, memory: npt.NDArray[Any], elements: npt.NDArray[Any] | float) -> None:
+    def fill(self, memory: npt.NDArray[Any], elements: npt.NDArray[Any] | float) -> None:
         """Give components of memory, or of what is kept beside it, the values of elements, or one value."""
         if self.columns is not None:
             memory[:, self.columns] = (
@@ -178,12 +178,12 @@ class _Layer:
         for name in ("flags", "lo", "hi", "group", "step", "reason"):
             setattr(self, name, np.tile(getattr(self, name), (times, 1)))
 
-    def put(self, places: _Places, value: Value) -> None:
+    def store(self, places: _Places, value: Value) -> None:
         """What elements that are stored may be."""
         free = value.free
         if free is None:
-            places.put(self.flags, 0)
-            places.put(self.group, 0)
+            places.fill(self.flags, 0)
+            places.fill(self.group, 0)
             return
         if free.reasons not in self.reasons:
             self.reasons.append(free.reasons)
@@ -195,7 +195,7 @@ class _Layer:
             (self.step, 0.0 if free.step is None else free.step),
             (self.reason, self.reasons.index(free.reasons)),
         ):
-            places.put(memory, elements)
+            places.fill(memory, elements)
 
     def get(self, index: I64, value: Value) -> Free | None:
         flags = self.flags.reshape(-1)[index]

@@ -220,7 +220,7 @@ class _Machine:
         if self.recording is not None:
             self.recording.read[self.number] = scalars
         names = (*references(instruction), *instruction.defines)
-        floats = self.fast_math.of(instruction, (self.shapes[n].component for n in names if n in self.shapes))
+        floats = self.fast_math.floats_of(instruction, (self.shapes[n].component for n in names if n in self.shapes))
         operation = Operation(
             self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories, step.pointers
         )

@@ -33,7 +33,7 @@ class FastMathOf:
         given = [getattr(i, "fast_math", None) or () for i in self._case.program]
         return any(bit in LICENCES for bits in (*given, *self._case.fast_math.values()) for bit in bits)
 
-    def of(self, instruction: Instruction, components: Iterable[ComponentType]) -> Floats:
+    def floats_of(self, instruction: Instruction, components: Iterable[ComponentType]) -> Floats:
         """That of an instruction on operands, and with a result, of these types."""
         own: tuple[FastMath, ...] | None = getattr(instruction, "fast_math", None)
         if own is None:

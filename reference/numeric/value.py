@@ -301,8 +301,9 @@ def unrounded(value: Value) -> Value:
         return value
     assert value.component is not None
     known, (low, high) = value.history.known, value.core
-    least, most = known.bounds(value.component)
-    unknown = known.unknown
+    with np.errstate(invalid="ignore", over="ignore"):
+        least, most = known.bounds(value.component)
+    unknown = known.unknown | np.isnan(least) | np.isnan(most)
     lo, hi = np.where(unknown, low, np.fmin(low, least)), np.where(unknown, high, np.fmax(high, most))
     wider = unknown | (lo < low) | (hi > high)
     if not wider.any():

@@ -39,15 +39,19 @@ def _undefined(access: Access, addressable: Mask) -> Iterator[Broken]:
     undefined = undefined & addressable[:, None, None, None]
     path = f"program[{access.instruction}].layout"
 
-    def where(number: int) -> str:
+    def described_element(number: int) -> str:
         return f"element {_element(of_set(undefined, number))} is out of bounds"
 
     if access.layout is not None and access.layout.type.clamp is ClampMode.Undefined:
         right = "coordinates within layoutDimension, or another clamp mode"
-        yield from broken("TA-060", path, undefined, lambda n: (f"{where(n)} with clamp mode Undefined", right))
+        yield from broken(
+            "TA-060", path, undefined, lambda n: (f"{described_element(n)} with clamp mode Undefined", right)
+        )
     else:
         right = "at least 2 in mirrored dimensions that are left"
-        yield from broken("TA-063", path, undefined, lambda n: (f"{where(n)} in a mirrored dimension of 1", right))
+        yield from broken(
+            "TA-063", path, undefined, lambda n: (f"{described_element(n)} in a mirrored dimension of 1", right)
+        )
 
 
 def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: Mask) -> Iterator[Broken]:

@@ -55,7 +55,7 @@ def test_bugs_of_quads_are_found(mutant: str) -> None:
 
 @pytest.mark.parametrize("pixels", [1, 2, 7, 9, 12, 45, 64])
 def test_each_pixel_is_covered_once(pixels: int) -> None:
-    width, height = Staged.of(Stage.FRAGMENT, pixels).extent
+    width, height = Staged.for_stage(Stage.FRAGMENT, pixels).extent
     assert width * height == pixels
     covered = [xy[inside] for xy, inside in pixels_of_triangles(width, height)]
     drawn = sorted(map(tuple, np.concatenate(covered).tolist()))

@@ -65,8 +65,8 @@ def test_verdicts_without_a_reason_give_no_long_expression() -> None:
     cases = [CaseView(case).root for case in drawn("reductions", 80, 5)]
     fails = np.random.default_rng(1).random(len(cases)) < 0.3
     fails[0] = True
-    assert all(rule.length > 0 for rule in search(cases, Verdicts.of(fails), 0))
-    assert search(cases, Verdicts.of(fails), 0)[0].text.count(",") <= 1
+    assert all(rule.length > 0 for rule in search(cases, Verdicts.from_mask(fails), 0))
+    assert search(cases, Verdicts.from_mask(fails), 0)[0].text.count(",") <= 1
 
 
 def test_neighbours_are_valid_and_each_is_another() -> None:

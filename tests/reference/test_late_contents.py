@@ -115,4 +115,4 @@ def test_windows_begin_before_memory() -> None:
     assert (memory.start, memory.size) == (GUARD_BYTES - 2 * GIB + 512, 2 * GIB + GUARD_BYTES)
     assert len(memory.data) == 512 + 2 * GUARD_BYTES
     # No form moves such a window.
-    assert set(Host.of(job).descriptors) == {(0, 1)}
+    assert set(Host.for_job(job).descriptors) == {(0, 1)}

@@ -95,14 +95,14 @@ def remembers_the_first_call(patch: pytest.MonkeyPatch) -> None:
 
 @mistake
 def shares_private_variables(patch: pytest.MonkeyPatch) -> None:
-    real = Variables.put
+    real = Variables.store_whole
 
-    def put(self: Variables, variable: int, value: Any, mask: Any) -> None:
+    def store_whole(self: Variables, variable: int, value: Any, mask: Any) -> None:
         if isinstance(value, np.ndarray) and value.shape[0] > 1:
             value = np.broadcast_to(value[-1:], value.shape)
         real(self, variable, value, mask)
 
-    patch.setattr(Variables, "put", put)
+    patch.setattr(Variables, "store_whole", store_whole)
 
 
 @mistake

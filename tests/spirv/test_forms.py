@@ -63,7 +63,7 @@ def words(name: str) -> npt.NDArray[np.uint32]:
 
 
 def names(module: npt.NDArray[np.uint32]) -> list[str]:
-    return [op.name for op in Layout.of(module)]
+    return [op.name for op in Layout.from_words(module)]
 
 
 def test_a_module_is_put_together_as_it_was(cases: list[Case]) -> None:
@@ -109,7 +109,7 @@ def test_functions_come_in_every_order() -> None:
 
 def test_ids_are_sparse() -> None:
     module = words(DECODES)
-    dense, sparse = Layout.of(module), Layout.of(formed(module, ["ids"], 4))
+    dense, sparse = Layout.from_words(module), Layout.from_words(formed(module, ["ids"], 4))
     assert names(module) == [op.name for op in sparse] and sparse.bound > 1.5 * dense.bound
     used = sorted({op.result for op in sparse if op.result is not None})
     assert used[-1] < sparse.bound and used != list(range(used[0], used[0] + len(used)))
@@ -117,7 +117,7 @@ def test_ids_are_sparse() -> None:
 
 def test_arrays_with_a_stride_are_not_those_of_variables() -> None:
     """An array of a block has an ArrayStride, which Vulkan allows no variable of a function."""
-    layout = Layout.of(words(DECODES))
+    layout = Layout.from_words(words(DECODES))
     half, uint = layout.type("OpTypeFloat", 16), layout.type("OpTypeInt", 32, 0)
     three = next(op.result for op in layout.globals if op.name == "OpConstant" and op.values == (uint, 3))
     assert three is not None
@@ -139,14 +139,14 @@ def test_the_size_of_a_workgroup_comes_before_matrices(by: WorkgroupSizeMode) ->
 
 def test_declarations_are_in_another_order() -> None:
     module = words(SEVERAL)
-    plain, other = (Layout.of(m) for m in (module, formed(module, ["order"], 1)))
+    plain, other = (Layout.from_words(m) for m in (module, formed(module, ["order"], 1)))
     assert [op.result for op in plain.globals] != [op.result for op in other.globals]
     assert sorted(map(repr, plain)) == sorted(map(repr, other))
 
 
 def test_pointers_that_are_declared_forward_stay_before_their_structures() -> None:
     """A list whose elements point to the next: the pointer names the structure, and the structure the pointer."""
-    layout = Layout.of(words(DECODES))
+    layout = Layout.from_words(words(DECODES))
     uint = layout.type("OpTypeInt", 32, 0)
     pointer, node = layout.id(), layout.id()
     layout.globals += [
@@ -155,7 +155,7 @@ def test_pointers_that_are_declared_forward_stay_before_their_structures() -> No
         Op("OpTypePointer", pointer, ("PhysicalStorageBuffer", node)),
     ]
     for seed in range(20):
-        found = Layout.of(formed(layout.words(), ["order"], seed)).globals
+        found = Layout.from_words(formed(layout.words(), ["order"], seed)).globals
         at = {op.name: n for n, op in enumerate(found) if pointer in op.values or op.result == pointer}
         assert at["OpTypeForwardPointer"] < at["OpTypeStruct"] < at["OpTypePointer"]
 
@@ -180,16 +180,16 @@ def test_debug_information_is_everywhere() -> None:
 
 def test_other_entry_points_come_first_and_last() -> None:
     orders = {
-        tuple(op.values[2] for op in Layout.of(formed(words(DECODES), ["entry-points"], seed)).entry_points)
+        tuple(op.values[2] for op in Layout.from_words(formed(words(DECODES), ["entry-points"], seed)).entry_points)
         for seed in range(12)
     }
     assert orders == {("main", "other"), ("other", "main")}
     twice = formed(formed(words(DECODES), ["entry-points"], 1), ["entry-points"], 2)
-    assert {op.values[2] for op in Layout.of(twice).entry_points} == {"main", "other", "other0"}
+    assert {op.values[2] for op in Layout.from_words(twice).entry_points} == {"main", "other", "other0"}
 
 
 def test_a_module_that_is_newer_than_the_grammar_is_unsupported() -> None:
-    layout = Layout.of(words(DECODES))
+    layout = Layout.from_words(words(DECODES))
     layout.extensions.append(Op("OpExtension", None, ("SPV_XYZ_not_yet",)))
     with pytest.raises(TransformFailed, match="cannot write the module in another form: it declares") as failed:
         form("ids")(layout.words())

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from cts.errors import BadInput
 from cts.judging.events import DriverOpened, Result
-from cts.report.html.compared import badge
+from cts.plain_json import pretty
+from cts.report.html.compared import badge, badge_names, page_of_comparison
 from cts.running.profiles import profile
 from cts.running.runner import Plan
-from cts.store.comparison import Comparison, Status, columns_of, compare
+from cts.shipped import shipped
+from cts.store.comparison import Comparison, Status, columns_of, compare, document, read
 from cts.store.folder import folders
 from cts.store.manifest import Manifest
 from cts.store.run import Run
@@ -41,15 +43,15 @@ def compared(runs: list[Run]) -> Comparison:
 
 def test_what_appears_and_goes_with_which_version() -> None:
     runs = [
-        run(3, {"d": {"a": P, "b": F, "c": P}}, "580"),
-        run(1, {"d": {"a": P, "b": P, "c": P}}, "560"),
-        run(2, {"d": {"a": F, "b": P, "c": P}}, "570"),
+        run(3, {"d": {"a": P, "b": F, "c": P}}, "gpu 580.1"),
+        run(1, {"d": {"a": P, "b": P, "c": P}}, "gpu 560.1"),
+        run(2, {"d": {"a": F, "b": P, "c": P}}, "gpu 570.2"),
     ]
     found = compared(runs)
     assert [(c.device, c.counts[Status.FAIL], c.counts[Status.PASS]) for c in found.columns] == [
-        ("560", 0, 3),
-        ("570", 1, 2),
-        ("580", 1, 2),
+        ("gpu 560.1", 0, 3),
+        ("gpu 570.2", 1, 2),
+        ("gpu 580.1", 1, 2),
     ]
     assert [(r.name, r.verdicts, r.since, r.until) for r in found.failing] == [
         ("b", (P, P, F), (2,), ()),
@@ -99,3 +101,61 @@ def test_folders_of_runs(tmp_path: Path) -> None:
     assert folders(tmp_path / "002") == [tmp_path / "002"]
     with pytest.raises(BadInput, match="no run is kept here"):
         folders(tmp_path / "notes")
+
+
+def test_another_device_has_a_history_of_its_own() -> None:
+    found = compared([run(1, {"d": {"a": P}}, "gpu A 1.0"), run(2, {"d": {"a": F}}, "gpu B 1.0")])
+    (row,) = found.failing
+    assert (row.since, len(found.latest)) == ((1,), 2)
+    assert [
+        row.since for row in compared([run(1, {"d": {"a": F}}, "A 1"), run(2, {"d": {"a": F}}, "B 1")]).failing
+    ] == [(0, 1)]
+
+
+def test_known_failures_and_what_did_not_run_are_told_apart() -> None:
+    names = {"a": P, "b": F, "c": U, "e": Verdict.NOT_RUN}
+    (column,) = compared([run(1, {"d": names}, known="it is known")]).columns
+    assert [column.status(n) for n in "abcex"] == [Status.PASS, Status.KNOWN, Status.UNSUPPORTED, Status.NOT_RUN, None]
+
+
+def test_a_file_of_results_comes_back(tmp_path: Path) -> None:
+    columns = compared([run(1, {"vulkan:timeout=9,worker=ssh a python3": {"a": F, "b": P}}, "x 1", known="k")]).columns
+    path = tmp_path / "results.json"
+    path.write_bytes(pretty(document(columns)))
+    (back,) = read(path)
+    assert (back.driver, back.run) == ("vulkan:timeout=9", "")
+    assert back.verdicts == columns[0].verdicts and back.known == {"a": "k"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "results-malformed"),
+        ('{"format": 2, "columns": []}', "results-format"),
+        ('{"format": 1, "columns": [{"driver": 1}]}', "results-malformed"),
+        ('{"format": 1, "rows": []}', "results-malformed"),
+    ],
+)
+def test_files_that_are_none(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(BadInput) as raised:
+        read(tmp_path / "r.json")
+    assert raised.value.code == says and raised.value.remedy
+
+
+def test_shipped_results_have_names_and_no_places() -> None:
+    files = shipped("results", ".json")
+    assert set(files) == {"emulator", "interpreter", "lavapipe-26.1", "lavapipe-26.2", "nvidia-580"}
+    for name in files:
+        for column in read(Path(name)):
+            assert "worker" not in column.driver and not column.run
+            assert column.counts[Status.FAIL] == 0, "a shipped result has known failures alone"
+
+
+def test_a_page_of_shipped_results_has_every_case_once() -> None:
+    found = compare(column for name in shipped("results", ".json") for column in read(Path(name)))
+    text = page_of_comparison(found)
+    assert all(text.count(f'<tr id="{row.name}" ') == 1 for row in found.rows)
+    assert all(text.count(f'<li id="known-{n}">') == 1 for n in (1, 2, 3))
+    assert [name.count(".svg") for name in badge_names(found.columns)] == [1] * 5
+    assert len(set(badge_names(found.columns))) == 5

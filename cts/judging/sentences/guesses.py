@@ -1,4 +1,4 @@
-"""What a failure looks like, and what stores its first byte, in words."""
+"""Guesses at a failure, and the writer of its first wrong byte, in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cts.oracle.trace import Writer, WriterUnknown, WrittenByConversion, Written
 
 
 def writer_text(writer: Writer) -> str:
-    """What stores the first wrong byte."""
+    """The writer of the first wrong byte, in words."""
     match writer:
         case WrittenByInstruction(instruction, op, place):
             row = "" if place.row is None else f"row {place.row}, "
@@ -39,7 +39,7 @@ def writer_text(writer: Writer) -> str:
 
 
 def guess_text(guess: Guess) -> str:
-    """What the difference looks like, if the guess is right."""
+    """The guess as a sentence."""
     match guess:
         case WrongBeforeStore(place=place):
             at = f"component {place.col}" if place.row is None else f"row {place.row}, column {place.col}"

@@ -16,9 +16,9 @@ from cts.oracle.trace import TraceStep, Writer
 
 
 def to_json(document: object) -> Any:
-    """What msgspec encodes of structs and dataclasses, as builtins and with the words of what they say.
+    """Structs and dataclasses as builtins, as msgspec encodes them, with their words.
 
-    Each guess and writer has its sentence as `text`, each step what it does and gives as `what` and `value`.
+    Each guess and writer has its sentence as `text`, each step its action as `what` and its result as `value`.
     """
     built = msgspec.to_builtins(document)
     _add_text(document, built)
@@ -26,7 +26,7 @@ def to_json(document: object) -> Any:
 
 
 def check_words(document: object) -> None:
-    """Raise ValueError where steps or guesses lack something that their words say."""
+    """Raise ValueError if steps or guesses lack a value that their words name."""
     try:
         to_json(document)
     except Exception as e:  # each kind of step has words of its own, and so errors of its own

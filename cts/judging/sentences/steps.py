@@ -16,7 +16,7 @@ _NO_CLIP = 0xFFFFFFFF
 
 
 def step_text(step: TraceStep) -> str:
-    """What a step does, and what it gives: `what -> value`.
+    """A step's action and its result: `what -> value`.
 
     >>> step_text(TraceStep(StepKind.TENSOR_BYTE, "TA-036", numbers={"pointer": 4, "index": 8, "size": 2, "byte": 20}))
     'byte address: pointer 4 + index 8 * 2 -> 20'
@@ -26,13 +26,13 @@ def step_text(step: TraceStep) -> str:
 
 
 def step_parts(step: TraceStep) -> tuple[str, str]:
-    """What a step does, and what it gives: "" where nothing is to be said of that."""
+    """A step's action, and its result: "" if there is no text for it."""
     what, value = _STEPS[step.kind]
     return _said(what, step), _said(value, step)
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
-    """What leaves a value free.
+    """The reasons why a value is free.
 
     >>> reasons_text(["a denormal may be flushed (NU-011)", Policy("the order is free (NU-010)")])
     'a denormal may be flushed (NU-011); policy: the order is free (NU-010)'
@@ -53,7 +53,7 @@ class _Numbers(tuple[Any, ...]):
 
 
 def _words(step: TraceStep) -> dict[str, Any]:
-    """What templates may name."""
+    """The values that templates may name."""
     words: dict[str, Any] = {"instruction": step.instruction, "result": _result(step.result)}
     for name, value in (*step.names.items(), *step.numbers.items()):
         # JSON gives lists back as tuples: both come here as tuples.
@@ -75,7 +75,7 @@ def _indexed(place: ElementPlace) -> str:
 
 
 def _result(value: ElementValue | None) -> str:
-    """An element, as bits, and what else it may be."""
+    """An element as bits, and the other values it may have."""
     if value is None:
         return "not recorded"
     text, freedom = f"0x{value.bits:0{2 * value.component.size}x}", Freedom(value.freedom)
@@ -103,7 +103,7 @@ def _sum(a: Iterable[Any], b: Iterable[Any]) -> str:
 
 
 def _instance(step: TraceStep) -> str:
-    """The workgroup, and what of it."""
+    """The workgroup, and the subgroup or invocation in it."""
     lane = f", {step.names['unit']} {step.numbers['lane']}" if "unit" in step.names else ""
     return f"workgroup {_Numbers(_tuple(step, 'workgroup')):()}{lane}"
 
@@ -273,7 +273,7 @@ def _input_conversion(step: TraceStep) -> str:
 
 _K = StepKind
 
-#: What a step does, and what it gives.
+#: A step's action, and its result.
 _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.INSTRUCTION: (_begins, "{place}"),
     _K.GUARD_BYTE: ("byte {byte} is outside the {size} bytes of {buffer!r}", "a guard byte: unchanged"),

@@ -1,4 +1,4 @@
-"""The passes, in the order in which the reducer tries them. `cts.reduction.interface` says what a pass is."""
+"""The passes, in the order in which the reducer tries them. `cts.reduction.interface` defines passes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _name(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-#: Done once, before anything goes: then what is left can tell which element was read.
+#: Done once, before anything is removed: then the rest can tell which element was read.
 EVIDENCE: tuple[Pass, ...] = (_case(fill_with_counts),)
 
 #: Less of everything at once.

@@ -68,7 +68,7 @@ def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
     gone = _substituted(after, {c.id: c.init for c in opening.carry})
     yield before + gone
     once = _substituted(_first_iteration(whole), {c.id: c.init for c in opening.carry})
-    # What the iteration carries on may itself be what was carried in.
+    # A value that the iteration carries on may itself have been carried in.
     values = {c.id: c.init for c in opening.carry}
     last = {c.id: values.get(n, n) for c, n in zip(opening.carry, end.next, strict=True)}
     yield before + once + _substituted(after, last)
@@ -104,7 +104,7 @@ def _switch(program: Program, i: int) -> Iterator[Program]:
     starts, j = branches_of(program, i)
     before, after = program[:i], program[j + 1 :]
     end: Any = program[j]
-    # The default is the last, also where it has no branch.
+    # The default is the last, even if it has no branch.
     bodies = [program[start + 1 : stop] for start, stop in pairwise((*starts, j))]
     for n, body in enumerate((*bodies, ())[: _branches(program, starts) + 1]):
         yield before + body + _substituted(after, {m.id: (*m.branches, m.default)[n] for m in end.merge})

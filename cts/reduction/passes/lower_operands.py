@@ -10,7 +10,7 @@ from msgspec import structs
 from cts.model import AnyInstruction, Case, ClampMode, MatrixType, Scalar, VectorType
 from cts.reduction.candidates import smaller_numbers
 
-#: Fields that say of what type a result is; other passes lower them.
+#: Fields for the type of a result; other passes lower them.
 _OF_TYPES = frozenset({"dim", "permutation", "m", "k", "rows", "cols"})
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from cts.model import AnyInstruction, Case, MatrixReduce, Order, StridedInstruction, Walk
 from cts.reduction.candidates import with_instruction
 
-#: Operands by their fields, and what stands for none.
+#: Operands by their fields, and the value for no operand.
 _LESS = (("view", None), ("decode_vector", None), ("decode", None), ("offset", 0), ("walk", Walk.Ascending))
 
 

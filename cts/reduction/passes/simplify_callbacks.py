@@ -49,7 +49,7 @@ def _is_body(text: str) -> bool:
 
 
 def _with_body(function: FunctionT, body: str) -> FunctionT:
-    """The function with another body, and of its tables and outputs those that the body names."""
+    """The function with another body, and with the tables and outputs that the body names."""
     names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     fewer = {
         field: tuple(known for known in declared if known.name in names)
@@ -85,7 +85,7 @@ def _simpler(body: str) -> Iterator[str]:
 
 
 def _values(tree: ast.Module) -> list[ast.expr]:
-    """All expressions that have a value: what is assigned to has none."""
+    """All expressions that have a value: targets of assignments have none."""
     return [n for n in ast.walk(tree) if isinstance(n, ast.expr) and not isinstance(getattr(n, "ctx", None), ast.Store)]
 
 
@@ -100,7 +100,7 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _simpler_statements(line: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """What a statement may become: nothing, one of the ways that it has, or its first iteration."""
+    """Simpler forms of a statement: nothing, one of its branches, or its first iteration."""
     match line:
         case ast.Assign() | ast.AugAssign():
             yield []
@@ -117,7 +117,7 @@ def _simpler_statements(line: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _once_assigned(tree: ast.Module, inlined: ast.stmt | None) -> ast.Module:
-    """Where a level assigns to a name twice, the first value in the place of the name until the second.
+    """If a block assigns to a name twice, the first value in place of the name, up to the second assignment.
 
     `inlined` is an assignment that has been removed: its value takes the place of its name.
     """

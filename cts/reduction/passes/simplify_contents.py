@@ -30,7 +30,7 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _plain(data: Data, only_written: bool) -> Iterator[Data]:
-    """Contents that are easily seen through. What counts tells where it was read, so that is not made one number."""
+    """Simple contents. Counting contents are not made one number: they tell where an element was read."""
     if only_written:
         yield from (Data(fill=n) for n in (0, 99, -5))
     elif data.iota is not None:
@@ -44,7 +44,7 @@ def _plain(data: Data, only_written: bool) -> Iterator[Data]:
 
 
 def _fresh(counts: _Counts) -> Iterator[_Counts]:
-    """With one of its numbers as where nothing is said."""
+    """Contents with one of their numbers at its default."""
     yield structs.replace(counts, start=0)
     yield structs.replace(counts, step=1)
     yield structs.replace(counts, modulo=None)
@@ -89,7 +89,7 @@ def _shorter(cycle: tuple[Number, ...]) -> Iterator[Data]:
 
 
 def _numbers(buffer: Buffer) -> Iterator[Number]:
-    """What a buffer begins with: numbers, and bit patterns where these are infinite, NaN or -0."""
+    """The first contents of a buffer: numbers, and bit patterns for infinities, NaN and -0."""
     bits = initial_bits(buffer)
     for number, pattern in zip(decode(buffer.type, bits), bits, strict=True):
         plain = number.item()

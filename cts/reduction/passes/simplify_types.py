@@ -27,7 +27,7 @@ def _mentions(value: Any, component: ComponentType) -> bool:
 
 
 def _retyped(value: Any, old: ComponentType, new: ComponentType) -> Any:
-    """The value with one component type replaced wherever it stands; the same object where it does not."""
+    """The value with one component type replaced everywhere; the same object if it does not occur."""
     if value is old:
         return new
     if isinstance(value, tuple):

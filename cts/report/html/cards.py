@@ -42,7 +42,7 @@ class Pictures:
     spent: int = 0
     left_out: int = 0
 
-    def of(self, finding: Finding, explanation: Explanation | None) -> dict[str, Any] | None:
+    def picture_of(self, finding: Finding, explanation: Explanation | None) -> dict[str, Any] | None:
         """The picture of a finding; None where there is none, or no room for it."""
         if self.spent >= self.most:
             self.left_out += 1

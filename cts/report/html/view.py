@@ -94,7 +94,7 @@ class _Cards:
         if finding is not None and shown["in_full"]:
             explanation = self._explanation(lead)
             shown |= details(explanation, finding, self.cited)
-            shown["picture"] = self.pictures.of(finding, explanation)
+            shown["picture"] = self.pictures.picture_of(finding, explanation)
         elif finding is not None:
             self.pictures.left_out += 1
         return {

@@ -92,7 +92,7 @@ def formed_job(job: ModuleJob, names: Sequence[str], seed: int, ways: Collection
 
     `DRAWN` stands also for some of the `ways`, those of WAYS that the device has. Raises as `formed` does.
     """
-    layout = _formed(job.words, names, seed, Host.of(job))
+    layout = _formed(job.words, names, seed, Host.for_job(job))
     random = np.random.default_rng([*_digest(job.words, names, seed), 1])
     chosen = {name for name in names if name in WAYS}
     if DRAWN in names:
@@ -109,7 +109,7 @@ def _digest(words: Words, names: Sequence[str], seed: int) -> bytes:
 
 def _formed(words: Words, names: Sequence[str], seed: int, host: Host) -> Layout:
     random = np.random.default_rng(list(_digest(words, names, seed)))
-    layout = Layout.of(words)
+    layout = Layout.from_words(words)
     layout.host = host
     chosen = set(names)
     if DRAWN in chosen:

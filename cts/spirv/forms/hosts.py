@@ -45,7 +45,7 @@ class Host:
     constants: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, job: ModuleJob) -> Host:
+    def for_job(cls, job: ModuleJob) -> Host:
         """That of a job; of a robust one no windows, which are part of what its module does."""
         uses = Counter([*job.bindings.values(), *job.array_bindings.values()])
         led = {a.of for m in job.buffers.values() for a in m.addresses} | {a.of for a in job.push_addresses}

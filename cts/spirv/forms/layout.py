@@ -84,7 +84,7 @@ class Layout:
     moves: Moves = field(default_factory=Moves)
 
     @classmethod
-    def of(cls, words: Words) -> Layout:
+    def from_words(cls, words: Words) -> Layout:
         """Take a module apart. Raises DecodeError for what is none, and Unreadable."""
         if newer := unknown(words):
             raise Unreadable(f"it declares {newer[0]}")

@@ -62,7 +62,7 @@ def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
     """What a variable of a storage buffer is, where nothing is done with it but to load numbers by constants."""
     declared = {op.result: op for op in layout.globals if op.result is not None}
 
-    def of(id_: Value | None, name: str) -> Op | None:
+    def declaration(id_: Value | None, name: str) -> Op | None:
         op = declared.get(id_) if isinstance(id_, Id) else None
         return op if op is not None and op.name == name else None
 
@@ -73,17 +73,17 @@ def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
     host = layout.host
     if place not in host.alone or place not in host.descriptors:
         return None
-    pointer = of(variable.values[0], "OpTypePointer")
-    block = of(pointer.values[1], "OpTypeStruct") if pointer else None
-    array = of(block.values[0], "OpTypeRuntimeArray") if block and len(block.values) == 1 else None
-    number = of(array.values[0], "OpTypeInt") if array else None
+    pointer = declaration(variable.values[0], "OpTypePointer")
+    block = declaration(pointer.values[1], "OpTypeStruct") if pointer else None
+    array = declaration(block.values[0], "OpTypeRuntimeArray") if block and len(block.values) == 1 else None
+    number = declaration(array.values[0], "OpTypeInt") if array else None
     if number is None or number.values[0] != 32 or number.result is None or variable.result is None:
         return None
     found = _Numbers(variable, number.result, (int(place[0]), int(place[1])))
     loads: set[Id] = set()
     for op in (op for function in layout.functions for op in function):
         if variable.result in op.ids:
-            index = of(op.values[3], "OpConstant") if op.name in _CHAINS and len(op.values) == 4 else None
+            index = declaration(op.values[3], "OpConstant") if op.name in _CHAINS and len(op.values) == 4 else None
             if index is None or op.result is None or not isinstance(index.values[1], int):
                 return None
             found.indices[op.result] = index.values[1]

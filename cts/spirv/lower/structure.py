@@ -85,7 +85,7 @@ def staged(case: Case, stage: Stage) -> Staged | None:
     if stage is Stage.COMPUTE:
         return None
     assert case.dispatch.invocations is not None, "matrices are for compute shaders"
-    return Staged.of(stage, math.prod(case.dispatch.workgroups) * case.dispatch.invocations)
+    return Staged.for_stage(stage, math.prod(case.dispatch.workgroups) * case.dispatch.invocations)
 
 
 def _placement(case: Case, stage: Stage) -> Placement | None:

@@ -57,7 +57,7 @@ class Tables:
             buffer[:] = self.memory[begin : begin + len(buffer)]
             begin += len(buffer)
 
-    def of(self, instances: Ints) -> Ints:
+    def origins_of(self, instances: Ints) -> Ints:
         """The bytes where the tables begin, (tables, n), for elements of these instances, (n,)."""
         return np.ascontiguousarray(self.origins[:, instances]) if len(self.origins) else self.origins
 
@@ -198,7 +198,7 @@ class ScalarMachine:
         result = np.empty(len(places.blocks), np.uint32)
         fault = call(
             program.code, program.table, self.settings, lanes, _NO_WIDE, memory, places.blocks, places.coordinates,
-            tables.memory, tables.of(places.instances), self.bug, result, np.empty(0),
+            tables.memory, tables.origins_of(places.instances), self.bug, result, np.empty(0),
         )  # fmt: skip
         if fault != NO_FAULT:
             raise OutsideMemoryError(fault)

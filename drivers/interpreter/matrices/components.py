@@ -36,7 +36,7 @@ def take(m: Matrix, instances: Instances, index: Index) -> Array:
     return bits
 
 
-def put(m: Matrix, instances: Instances, index: Index, value: Array, mask: Array | None) -> None:
+def set_component(m: Matrix, instances: Instances, index: Index, value: Array, mask: Array | None) -> None:
     """Set component `index` of the lanes of the mask, in place; `bits` must have an entry per instance.
 
     `value` is (lanes or 1,), of any dtype of the same width.

@@ -47,7 +47,7 @@ def convert(memory: AddressSpace, bases: Mapping[str, int], number: int, c: Layo
             start = bases[c.destination.of] + c.destination.offset
             memory.scatter(start + np.arange(taken), np.array(opaque.POISON, np.uint8))
             made = OptimalMatrix(c.destination.layout, c.rows, c.cols, destination.name)
-            opaque.put(memory, start, made, destination.dtype.itemsize)
+            opaque.place_matrix(memory, start, made, destination.dtype.itemsize)
         memory.scatter(addresses, values)
     except Problem as problem:
         problem.where = problem.where or f"conversion {number} of {c.source.of!r} to {c.destination.of!r}"

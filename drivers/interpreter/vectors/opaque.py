@@ -57,7 +57,7 @@ def offsets(layout: int, rows: int, cols: int, element: int, stride: int) -> Arr
     return _optimal(layout, rows, cols, element)
 
 
-def put(memory: AddressSpace, address: int, matrix: OptimalMatrix, element: int) -> None:
+def place_matrix(memory: AddressSpace, address: int, matrix: OptimalMatrix, element: int) -> None:
     """From now on there is this matrix at an address, and none of those that it overlaps."""
     end = address + size(matrix.layout, matrix.rows, matrix.cols, element)
     for other in [a for a in memory.matrices if address <= a < end]:
@@ -72,7 +72,7 @@ def expect(memory: AddressSpace, address: int, matrix: OptimalMatrix, dtype: np.
         return
     places = offsets(matrix.layout, matrix.rows, matrix.cols, dtype.itemsize, 0)
     if not memory.gather(address + places, np.dtype(f"u{dtype.itemsize}")).any():
-        put(memory, address, matrix, dtype.itemsize)
+        place_matrix(memory, address, matrix, dtype.itemsize)
         return
     byte, name = memory.named(address)
     found = f"; there is one of {_words(there)}" if there else ""

@@ -100,7 +100,7 @@ def insert(c: Compiler, i: Instruction) -> Step:
         instances = m.topology.scopes[matrix.scope]
         bits = np.broadcast_to(matrix.bits, (instances.count, *matrix.bits.shape[1:])).copy()
         changed = Matrix(bits, matrix.scope)
-        components.put(changed, instances, index, m.registers[part], m.mask)
+        components.set_component(changed, instances, index, m.registers[part], m.mask)
         m.registers[result] = _with(whole, path, changed)
 
     return run
