@@ -21,7 +21,7 @@ TITLE_ADVANCE, NOTE_ADVANCE = 9.6, 7.6
 BAND, HEAD, GAP = 10, 42, 28
 
 #: The widest that panels are drawn beside each other.
-WIDEST = 1480
+WIDEST = 980
 
 _FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 

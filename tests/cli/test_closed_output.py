@@ -1,4 +1,4 @@
-"""Output that nobody reads to its end, as with `| head`: the command ends without a word, and is no finding."""
+"""Output that nobody reads to its end, as with `| head`: the command ends silently, without a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cts doctor --conformance`: the answers of a device or of a file, held against the specifications."""
+"""`cts doctor --conformance`: the answers of a device or of a file, checked against the specifications."""
 
 from __future__ import annotations
 
