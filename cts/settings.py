@@ -197,7 +197,7 @@ class Settings:
         int | None,
         Option(
             "Instead: N cases of each entry that leaves cases out (`when: never`), on drivers in processes of their "
-            "own. One that passes is an unexpected pass.",
+            "own. Entries none of whose cases fail any more are named at the end.",
             metavar="N",
             verbs=(RUN,),
             key="",

@@ -27,9 +27,9 @@ def explain(
 ) -> None:
     """Find the first instruction whose result differs, and show how its elements should come about.
 
-    Drivers that do not show their matrices and vectors run the case with every intermediate result
-    stored; whether the failure survives that is said. Of several causes that fit, the case with other
-    contents, and as a run has found it, say which are likelier.
+    Drivers that do not show their matrices and vectors run the case with every intermediate result stored; `cts explain`
+    reports whether the failure still occurs. If several causes fit, the case also runs with other contents, and as a
+    run found it, to rank them.
     """
     from cts.cli.target import read, read_found, tell_if_not_validated
     from cts.explain import explain as explained

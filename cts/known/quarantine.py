@@ -153,7 +153,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
-    """`hashes` is how the content hashes of its entries were computed; files of before do not say.
+    """`hashes` is how the content hashes of its entries were computed; older files lack the field.
 
     `conditions` are expressions by the names that entries have for them.
     """

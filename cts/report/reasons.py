@@ -61,7 +61,7 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
             yield f"{sum(count for count, _ in left):>7,}  for {len(left)} more reasons"
     for driver, (ran, matching) in tally.watched.items():
         if matching:
-            share = f"{100 * matching / ran:.1f} %"
+            share = f"{matching / ran:.1%}"
             yield f"blind: {share} of the generated cases on {public(driver)} match what is known to fail"
 
 

@@ -67,7 +67,7 @@ class BaselineUsage:
                 if rule == TOLERATED or entry in self._failed or self._is_used(driver, rule):
                     continue
                 if ran := self._ran[entry]:
-                    why = f"{ran} cases that it matches ran, and none was {' or '.join(rule.verdicts)}"
+                    why = f"{ran} cases that it matches ran, and the verdict of none was {' or '.join(rule.verdicts)}"
                 elif (area := _area(rule)) is not None:
                     why = f"the generated cases of {area} ran without it"
                     if (driver, area) not in self._areas:

@@ -1,1 +1,1 @@
-"""Tools that must say no: modules that break one rule of the specifications each, beside valid twins."""
+"""Testing validators: modules that break one rule of the specifications each, and a valid counterpart of each."""

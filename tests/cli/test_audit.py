@@ -46,7 +46,7 @@ def test_what_a_run_knew_is_audited(cts: Cts) -> None:
     assert area["ran"] + area["left_out"] == 80 and 0 < area["left_out"] < 40
     wide = next(entry for entry in found["entries"] if entry["verdict"] == "too wide")
     assert (wide["ran"], wide["failed"]) == (area["matching"], 0)
-    share = f"{100 * area['matching'] / area['ran']:.1f} %"
+    share = f"{area['matching'] / area['ran']:.1%}"
     assert f"blind: {share} of the generated cases on emulator match what is known to fail" in ran.out
     cts("report", "cts-run", "--html", "page.html", "--no-coverage")
     assert f"<strong>{share}</strong> blind" in (cts.folder / "page.html").read_text()

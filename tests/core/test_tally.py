@@ -124,7 +124,7 @@ def unused(*events: Event) -> list[tuple[str, str]]:
 
 def test_entries_are_used_by_cases_that_fail_as_they_say() -> None:
     """Entry 0 of those that concern the driver is the second of the file."""
-    ran = "2 cases that it matches ran, and none was fail or crash"
+    ran = "2 cases that it matches ran, and the verdict of none was fail or crash"
     assert unused(OPENED, judged(Verdict.PASS, 0), judged(Verdict.TIMEOUT, 0)) == [("known", ran)]
     assert unused(OPENED, judged(Verdict.PASS, 0), judged(Verdict.CRASH, 0)) == []
     assert unused(OPENED, judged(Verdict.PASS), result(Verdict.PASS)) == []

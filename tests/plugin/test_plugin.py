@@ -444,7 +444,7 @@ def test_baseline_and_the_folder_of_the_run(session: pytest.Pytester, more: list
     result.assert_outcomes(xfailed=1, failed=3)
     result.stdout.fnmatch_lines(["XFAIL *known to fail on fake:wrong: one is known*"])
     said = sorted({line for line in result.outlines if line.startswith("cts: ")} - {result.outlines[0]})
-    unused = "*: none crashes: 2 cases that it matches ran, and none was crash"
+    unused = "*: none crashes: 2 cases that it matches ran, and the verdict of none was crash"
     assert [line for line in said if "profile" not in line] == [
         "cts: first.yaml passes on fake:right, and should fail: one is known",
         "cts: known failures on fake:wrong: 1 case",
