@@ -27,7 +27,7 @@ from cts.store import journal, load
 
 def command(arguments: argparse.Namespace, folder: Path, *others: str) -> list[str]:
     """A new campaign in a folder."""
-    cases = ("--cases", str(arguments.cases), "--seed", "7", "--chunk", "10", "--reduce-seconds", "0")
+    cases = ("--cases", str(arguments.cases), "--seed", "7", "--chunk", "10", "--reduce-time", "0")
     new = ("campaign", "-d", arguments.driver, *cases, "--save-dir", str(folder), *others)
     return [sys.executable, "-m", "cts", *new]
 
@@ -74,7 +74,7 @@ def killed(arguments: argparse.Namespace, folder: Path, chunks: int) -> tuple[in
         client.kill()
         client.wait()
         resumed = ("campaign", "--resume", str(folder / "001"), "--scheduler", cluster.scheduler_address)
-        subprocess.run([sys.executable, "-m", "cts", *resumed, "--reduce-seconds", "0"], check=False)
+        subprocess.run([sys.executable, "-m", "cts", *resumed, "--reduce-time", "0"], check=False)
         killer.stopped.set()
         killer.join()
     return killer.kills, time.monotonic() - started

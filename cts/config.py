@@ -52,6 +52,7 @@ Table = defstruct(
 
 #: Keys of releases before 1.0, and what to write instead.
 _RENAMED = {key: f'vary = ["{key}=..."]' for key in ("forms", "optimised", "stages", "subgroup-sizes")}
+_RENAMED |= dict.fromkeys(("reduce-seconds", "bundle-seconds"), "reduce-time = 20.0")
 
 #: Settings that are paths, by key.
 _PATHS = frozenset(one.key for one in declared().values() if one.key and one.kind is Path)

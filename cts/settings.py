@@ -337,12 +337,13 @@ class Settings:
             complete="flaky",
         ),
     ] = "fail"
-    reduce_seconds: Annotated[
+    reduce_time: Annotated[
         float,
         Option(
-            "How long each finding of generated cases or parameter sets is made smaller; 0: not at all.",
+            "How long each finding of generated cases or parameter sets, and the case of each bundle, is reduced; "
+            "0: not at all.",
             metavar="S",
-            pytest="how long a finding of generated cases is made smaller (20)",
+            pytest="how long a finding of generated cases, and the case of a bundle, is reduced (20)",
             at_least=0,
             resumed=True,
         ),
@@ -367,16 +368,6 @@ class Settings:
             resumed=True,
         ),
     ] = None
-    bundle_seconds: Annotated[
-        float,
-        Option(
-            "How long to minimise the case of each bundle; 0: not at all.",
-            metavar="S",
-            pytest="how long a bundle's case is made smaller (20)",
-            at_least=0,
-            resumed=True,
-        ),
-    ] = 20.0
     save_dir: Annotated[
         Path,
         Option(

@@ -77,6 +77,23 @@ RENAMED = {
     "history": "cts compare RUN...",
 }
 
+#: Options of releases before 1.0 by verb, and what to type instead.
+_OF_RUNS = {"--reduce-seconds": "--reduce-time S", "--bundle-seconds": "--reduce-time S, which holds for bundles, too"}
+RENAMED_OPTIONS = {
+    "run": {
+        **_OF_RUNS,
+        "--forms": "--vary forms=N",
+        "--optimised": "--vary optimised=N",
+        "--stages": "--vary stages=NAMES",
+        "--subgroup-sizes": "--vary subgroup-sizes=SIZES",
+    },
+    "sweep": _OF_RUNS,
+    "campaign": _OF_RUNS,
+    "minimize": {"--reduce-seconds": "--reduce-time S"},
+    "validation": {"--write": "--out DIR"},
+    "worker": {"--zipapp": "--out FILE"},
+}
+
 #: What options take that declare no word of their own, by their names in Python.
 METAVARS = {
     "driver": "SPEC",
@@ -128,13 +145,18 @@ class _Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": _Commands()})
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a verb. Raises BadInput for a verb that has another name now."""
-        if cmd_name in RENAMED and not ctx.resilient_parsing:
-            from cts.errors import BadInput
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of a verb. Raises BadInput for a verb or an option that has another name now."""
+        from cts.errors import BadInput
 
-            raise BadInput("renamed", f"there is no verb {cmd_name!r} any more", f"cts {cmd_name}", RENAMED[cmd_name])
-        return super().get_command(ctx, cmd_name)
+        verb, *others = args
+        if verb in RENAMED:
+            raise BadInput("renamed", f"there is no verb {verb!r} any more", f"cts {verb}", RENAMED[verb])
+        for arg in others:
+            new = RENAMED_OPTIONS.get(verb, {}).get(old := arg.partition("=")[0])
+            if new is not None:
+                raise BadInput("renamed", f"there is no option {old} any more", f"cts {verb} {arg}", new)
+        return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Without those of completion, which is set up once: docs/guide.md says how."""

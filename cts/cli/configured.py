@@ -24,17 +24,8 @@ GROUPS = {
         *("keyword", "shard"),
     ),
     "Changes to modules": ("validation", "transform", "vary"),
-    "Known failures and findings": ("quarantine", "baseline", "reruns", "flaky", "reduce_seconds", "exitfirst"),
+    "Known failures and findings": ("quarantine", "baseline", "reruns", "flaky", "reduce_time", "exitfirst"),
     "Course and output": (),
-}
-
-
-#: Options of releases before 1.0, and what to type instead.
-RENAMED = {
-    "--forms": "--vary forms=N",
-    "--optimised": "--vary optimised=N",
-    "--stages": "--vary stages=NAMES",
-    "--subgroup-sizes": "--vary subgroup-sizes=SIZES",
 }
 
 
@@ -42,15 +33,7 @@ class Configured(TyperCommand):
     """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, with the file's settings as defaults.
-
-        Raises BadInput for a file that is no TOML, and for an option that has another name now.
-        """
-        for arg in args:
-            if (old := arg.partition("=")[0]) in RENAMED and not ctx.resilient_parsing:
-                from cts.errors import BadInput
-
-                raise BadInput("renamed", f"there is no option {old} any more", f"cts run {arg}", RENAMED[old])
+        """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""
         if not ctx.resilient_parsing and not {OFF, *ctx.help_option_names} & set(args):
             from cts.config import find
 

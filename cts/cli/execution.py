@@ -53,7 +53,7 @@ def execute(
     else:
         plan = make_plan(request, checks)
         folder = store.create(settings.save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-    profile = replace(plan.profile, reduce_seconds=settings.reduce_seconds)
+    profile = replace(plan.profile, reduce_seconds=settings.reduce_time)
     plan = replace(plan, profile=profile, max_seconds=settings.max_time, config=str(config.path) if config else "")
     html = settings.html
     if verb == CAMPAIGN and html is None:
@@ -170,7 +170,7 @@ def run_and_report(
         from cts.deadline import Deadline
         from cts.export.bundles import Bundles
 
-        bundles = Bundles(bundle_dir, plan.quarantine, settings.bundle_seconds, Deadline(plan.max_seconds))
+        bundles = Bundles(bundle_dir, plan.quarantine, settings.reduce_time, Deadline(plan.max_seconds))
         stack.callback(bundles.close)
         sides.append(SideOutput(bundles, f"--bundle-dir {bundle_dir}"))
 

@@ -27,7 +27,7 @@ def explain(
 ) -> None:
     """Find the first instruction whose result differs, and show how its elements should come about.
 
-    Drivers that do not show their matrices and vectors run the case with every intermediate result stored; `cts explain`
+    Drivers that do not show their matrices and vectors run the case with every intermediate result stored; the output
     reports whether the failure still occurs. If several causes fit, the case also runs with other contents, and as a
     run found it, to rank them.
     """

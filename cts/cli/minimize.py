@@ -35,7 +35,7 @@ def minimize(
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--reduce-seconds", help="Stop after this time.", metavar="S", min=0)
+        float | None, typer.Option("--reduce-time", help="Stop after this time.", metavar="S", min=0)
     ] = None,
     max_runs: Annotated[
         int | None, typer.Option("--max-runs", help="Stop after this many runs.", metavar="N", min=0)

@@ -9,7 +9,7 @@ from cts.errors import BadInput, HarnessTrouble
 
 #: Options that have other names now, by their verbs.
 _RENAMED = {
-    ("minimize", "--seconds"): "--reduce-seconds",
+    ("minimize", "--seconds"): "--reduce-time",
     ("minimize", "--steps"): "--max-runs",
     ("coverage", "--examples"): "--max-examples",
     ("report", "--examples"): "--max-examples",

@@ -58,7 +58,7 @@ def validation(
     ] = None,
     write: Annotated[
         Path | None,
-        typer.Option("--write", help="Write the modules of the rules, and their valid twins, here.", metavar="DIR"),
+        typer.Option("--out", help="Write the modules of the rules, and their valid twins, here.", metavar="DIR"),
     ] = None,
 ) -> None:
     """Try tools on modules that break one rule of the specifications each, beside valid twins.
@@ -72,7 +72,7 @@ def validation(
 
     check_json(json)
     check_file(markdown, "--markdown")
-    check_folder(write, "--write")
+    check_folder(write, "--out")
     before = load_known(known) if known is not None else {}
     rules = _selected(targets or [], of_glsl=_of_glsl(driver or [], targets or []))
     if write is not None:

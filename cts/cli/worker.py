@@ -14,7 +14,7 @@ def worker(
     zipapp: Annotated[
         Path,
         typer.Option(
-            "--zipapp",
+            "--out",
             metavar="FILE",
             help="Where to write it, for example worker.pyz.",
             autocompletion=completion.paths,

@@ -92,7 +92,7 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
     assert settings is not None, "it is only missing with an error"
     return Plan(
         drivers,
-        replace(settings, reduce_seconds=values["reduce-seconds"]),
+        replace(settings, reduce_seconds=values["reduce-time"]),
         areas=tuple(registry.names("cts.areas")),
         quarantine=quarantine,
         baseline=baseline,

@@ -62,8 +62,8 @@ def known(
 def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int, runs: Path) -> Retried:
     """For each entry that leaves cases out on a driver, so many cases: from the corpus, then drawn by the seed.
 
-    Entries none of whose cases fail are named at the end of the run. Raises BadInput if a driver runs in the suite's own
-    process, which a crash would end, and if no entry has a case.
+    Entries none of whose cases fail are named at the end of the run. Raises BadInput if a driver runs in the process of
+    the suite, which a crash would end, and if no entry has a case.
     """
     found: dict[str, Entry] = {}
     expected: list[Rule] = []

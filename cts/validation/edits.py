@@ -69,7 +69,7 @@ def _find(lines: Sequence[str], text: str, where: str) -> tuple[int, int]:
     if len(found) != 1:
         what = f"{len(found)} lines of the module have {text!r}" if found else f"no line of the module has {text!r}"
         raise BadInput(
-            "rule-edit", what, where, "words of exactly one line; `cts validation RULE --write DIR` writes all lines"
+            "rule-edit", what, where, "words of exactly one line; `cts validation RULE --out DIR` writes all lines"
         )
     return found[0]
 

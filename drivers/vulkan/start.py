@@ -46,7 +46,7 @@ _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 
 
 #: What to use where the worker is another one.
-_OUR_WORKER = "the worker of this suite: `cts worker --zipapp FILE` writes it"
+_OUR_WORKER = "the worker of this suite: `cts worker --out FILE` writes it"
 
 
 class WorkerProcess(ChildProcess[Reply]):

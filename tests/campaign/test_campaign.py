@@ -235,9 +235,9 @@ def test_a_case_of_each_cause_is_made_smaller(tmp_path: Path) -> None:
 
 def test_its_baseline_leaves_nothing_new(cts: Cts) -> None:
     words = ("campaign", "-d", MUTANT, "--area", "tensor_addressing", "--seed", "3", "--cases", "100")
-    assert cts(*words, "--reduce-seconds", "1").status == 1
+    assert cts(*words, "--reduce-time", "1").status == 1
     Path("known.yaml").write_text(cts("baseline", "cts-run/001").out, encoding="utf-8")
-    again = cts(*words, "--reduce-seconds", "1", "--baseline", "known.yaml")
+    again = cts(*words, "--reduce-time", "1", "--baseline", "known.yaml")
     assert again.status == 0, again.out
     failed = sum(map(len, load(Path("cts-run/001")).failing().values()))
     known = load(Path("cts-run/002"))
@@ -352,14 +352,14 @@ def test_what_is_wrong_is_said(cts: Cts, arguments: str, said: str) -> None:
 
 def test_the_verb(cts: Cts) -> None:
     arguments = ("--cases", "40", "--area", "tensor_addressing", "--seed", "3", "--chunk", "5")
-    ran = cts("campaign", "-d", MUTANT, *arguments, "--reduce-seconds", "0")
+    ran = cts("campaign", "-d", MUTANT, *arguments, "--reduce-time", "0")
     assert ran.status == 1 and "exit status 1" in ran.out and "distinct cases of" in ran.out
     folder = cts.folder / "cts-run/001"
     before = load(folder)
     assert (folder / "report.html").is_file()
     for path in (folder / "findings").rglob("*.yaml"):
         load_case(path)
-    again = cts("campaign", "--resume", "cts-run/001", "--reduce-seconds", "2")
+    again = cts("campaign", "--resume", "cts-run/001", "--reduce-time", "2")
     assert again.status == 1 and "then shrunk" in again.out
     after = load(folder)
     assert after.examples == before.examples

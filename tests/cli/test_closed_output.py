@@ -25,7 +25,7 @@ ARGUMENTS = {
     "demo": (),
     "run": (CASE, "-d", "fake:wrong"),
     "merge": ("cts-run/001", "cts-run/002"),
-    "campaign": ("-d", "emulator", "--cases", "2", "--area", "reductions", "--reduce-seconds", "0"),
+    "campaign": ("-d", "emulator", "--cases", "2", "--area", "reductions", "--reduce-time", "0"),
     "sweep": ("matrix_negations_8", "-d", "interpreter"),
     "validation": ("tensor_addressing.clamp", "--list"),
     "compare": ("cts-run",),

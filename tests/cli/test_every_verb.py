@@ -140,7 +140,7 @@ def run(world: World) -> None:
     for area in registry.names("cts.areas"):
         assert area in generated
     world.cts("run", "--resume", world.wrong, "--html", "run.html", "--junit", "run.xml", status=1)
-    bundles = world.cts("run", *world.cases, "-d", WRONG, "--bundle-dir", "bundles", "--bundle-seconds", "0", status=1)
+    bundles = world.cts("run", *world.cases, "-d", WRONG, "--bundle-dir", "bundles", "--reduce-time", "0", status=1)
     assert len(list((world.folder / "bundles").iterdir())) == len(world.cases), bundles.out + bundles.err
 
 
@@ -165,7 +165,7 @@ def sweep(world: World) -> None:
 @exercise
 def campaign(world: World) -> None:
     """Cases of every area, and a campaign that was ended after its first answers."""
-    cases = ("--cases", "40", "--chunk", "2", "--seed", "1", "--reduce-seconds", "0", "--save-dir", "campaigns")
+    cases = ("--cases", "40", "--chunk", "2", "--seed", "1", "--reduce-time", "0", "--save-dir", "campaigns")
     assert "40 distinct cases of" in world.cts("campaign", "-d", MODULES, *cases).out
     folder = world.folder / "campaigns/001"
     journal = folder / "results.jsonl"
@@ -340,5 +340,5 @@ def conversions(world: World) -> None:
 
 @exercise
 def worker(world: World) -> None:
-    world.cts("worker", "--zipapp", "worker.pyz")
+    world.cts("worker", "--out", "worker.pyz")
     assert (world.folder / "worker.pyz").stat().st_size

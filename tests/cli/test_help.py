@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import RENAMED, VERBS
+from cts.cli.app import RENAMED, RENAMED_OPTIONS, VERBS
 from cts.cli.configured import GROUPS
-from cts.cli.configured import RENAMED as RENAMED_OPTIONS
 from cts.settings import declared
 from tests.cli.command_line import ran_in
 
@@ -44,10 +43,11 @@ def test_old_verbs_name_the_new_ones(tmp_path: Path, verb: str) -> None:
     assert RENAMED[verb].split()[1] in VERBS
 
 
-@pytest.mark.parametrize("option", RENAMED_OPTIONS)
-def test_old_options_name_the_new_ones(tmp_path: Path, option: str) -> None:
-    ran = ran_in(tmp_path, "run", "x", option, "1")
-    assert ran.status == 2 and ran.err.endswith(f"  fix:   {RENAMED_OPTIONS[option]}\n")
+@pytest.mark.parametrize(("verb", "option"), [(v, o) for v, options in RENAMED_OPTIONS.items() for o in options])
+def test_old_options_name_the_new_ones(tmp_path: Path, verb: str, option: str) -> None:
+    ran = ran_in(tmp_path, verb, "x", option, "1")
+    assert ran.status == 2 and ran.err.endswith(f"  fix:   {RENAMED_OPTIONS[verb][option]}\n")
+    assert RENAMED_OPTIONS[verb][option].split()[0] in ran_in(tmp_path, verb, "--help").out
 
 
 def test_old_keys_of_a_file_name_the_new_one(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_bug_keeps_its_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) ->
         (("triage", "--json", "--against", "x"), "--json without a file"),
         (("run", "--json", "--no-generate"), "--json without a file"),
         (("explain", CASE, "-d", "emulator", "--json"), "--json without a file"),
-        (("minimize", CASE, "-d", "emulator", "--seconds", "3"), "--reduce-seconds"),
+        (("minimize", CASE, "-d", "emulator", "--seconds", "3"), "--reduce-time"),
         (("minimize", CASE, "-d", "emulator", "--steps=3"), "--max-runs"),
         (("coverage", "--examples", "3"), "--max-examples"),
         (("report", "--examples", "3"), "--max-examples"),

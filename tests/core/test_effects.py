@@ -86,7 +86,7 @@ def test_what_is_left_of_a_reduction_has_the_effect_of_its_case(tmp_path: Path) 
         "4",
         "--no-steer",
     )
-    asked += ("--baseline", "known.yaml", "--reduce-seconds", "3")
+    asked += ("--baseline", "known.yaml", "--reduce-time", "3")
     same = ran_in(tmp_path, *asked, "-d", "emulator:mutant=reduce-last-column-missed")
     assert same.status == 0 and "known failures" in same.out
     other = ran_in(tmp_path, *asked, "-d", "emulator:mutant=reduce-last-row-missed")

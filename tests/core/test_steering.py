@@ -116,7 +116,7 @@ def test_runs_are_steered_and_say_so(cts: Cts, jobs: str) -> None:
         "--cases",
         "120",
     )
-    asked += ("--seed", "3", "--keep", "2", "--baseline", "known.yaml", "-j", jobs, "--reduce-seconds", "1")
+    asked += ("--seed", "3", "--keep", "2", "--baseline", "known.yaml", "-j", jobs, "--reduce-time", "1")
     cts(*asked)
     cts(*asked, "--no-steer")
     steered, plain = load(Path("cts-run/001")), load(Path("cts-run/002"))

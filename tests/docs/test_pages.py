@@ -189,3 +189,20 @@ def test_links_and_paths_lead_somewhere(name: str) -> None:
             assert anchor in map(slug, headings), target
     for path in TREE_PATH.findall(prose(page)):
         assert (TREE / path).exists(), path
+
+
+def test_a_page_has_one_name() -> None:
+    """That of its heading, in the site's navigation, and in README's list of where to go."""
+    titles = {
+        p.name: p.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for p in TREE.glob("docs/*.md")
+    }
+    navigation = re.findall(r"- ([^:\n]+): ([\w-]+\.md)$", (TREE / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert {page: name for name, page in navigation if titles.get(page, name) != name} == {}
+    assert set(titles) <= {page for _, page in navigation}
+    where = (TREE / "README.md").read_text(encoding="utf-8").partition("## Where to go")[2]
+    assert [name for name, page in re.findall(r"\[([^]]+)\]\(docs/([\w-]+\.md)\)", where) if titles[page] != name] == []
+
+
+def test_the_navigation_is_short() -> None:
+    navigation = (TREE / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    assert len(re.findall(r"^  - ", navigation, re.MULTILINE)) <= 12

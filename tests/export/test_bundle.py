@@ -174,7 +174,7 @@ def test_the_snippet_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_from_a_run_to_a_bundle_and_back(cts: Run, tmp_path: Path) -> None:
-    status, out, err = cts("run", NAME, "--driver", MUTANT, "--bundle-dir", "bundles", "--bundle-seconds", "0")
+    status, out, err = cts("run", NAME, "--driver", MUTANT, "--bundle-dir", "bundles", "--reduce-time", "0")
     assert status == 1, err
     (bundle,) = (tmp_path / "bundles").iterdir()
     assert f"bundle: {Path('bundles') / bundle.name}" in out

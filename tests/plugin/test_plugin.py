@@ -197,7 +197,7 @@ def test_other_yaml_is_left_alone_unless_it_is_named(session: pytest.Pytester) -
         (["--cts-driver", "fake:nope"], "no fake 'nope'"),
         (["--cts-driver", "fake", "--cts-bundle-dir", "case.yaml/bundles"], "case.yaml is no folder"),
         (["--cts-driver", "fake", "--cts-save-dir", "case.yaml"], "case.yaml is no folder"),
-        (["--cts-driver", "fake", "--cts-bundle-seconds", "-1"], "0 or more"),
+        (["--cts-driver", "fake", "--cts-reduce-time", "-1"], "0 or more"),
     ],
 )
 def test_wrong_options_are_usage_errors(session: pytest.Pytester, arguments: list[str], words: str) -> None:

@@ -125,7 +125,7 @@ class World:
         (folder / "runs" / "001").rename(folder / "kept")
         self._run("triage", "kept", "--explain", status=1)
         (folder / "known.yaml").write_text(self._run("baseline", "kept").replace("fake:wrong", "fake:right"))
-        drawn = ("--area", "matrix_memory", "--cases", "4", "--chunk", "4", "--seed", "1", "--reduce-seconds", "0")
+        drawn = ("--area", "matrix_memory", "--cases", "4", "--chunk", "4", "--seed", "1", "--reduce-time", "0")
         self._run("campaign", "-d", "fake:wrong", *drawn, "--save-dir", "campaigns", status=1)
         (folder / "campaigns" / "001").rename(folder / "drawn")
         shutil.copytree(ROOT / "tests" / "store" / "older_campaign", folder / "older")
@@ -141,7 +141,7 @@ class World:
         (folder / "pyproject.toml").write_text(
             '[tool.cts]\ndrivers = ["fake:right"]\nareas = []\ncorpus = true\nseed = 3\nshard = "1/2"\njobs = 1\n'
             'max-time = 1e3\nreruns = 0\nsave-dir = "runs"\njson = "a.jsonl"\njunit = "a.xml"\nmax-examples = 1\n'
-            'profile = "smoke"\nforms = 0\nbundle-dir = "bundles"\nbundle-seconds = 0\n'
+            'profile = "smoke"\nvary = []\nbundle-dir = "bundles"\nreduce-time = 0\n'
         )
 
     def fresh(self, example: Example, choose: Callable[[list[bytes]], bytes]) -> tuple[Path, bytes]:

@@ -131,7 +131,7 @@ def test_in_pytest(tmp_path: Path, fakes_path: Path) -> None:
 def test_in_a_campaign(tmp_path: Path, fakes_path: Path, way: str) -> None:
     verdict = expected(fakes_path)[way]
     words = ("cts", "campaign", "-d", spec(way), "--area", "fake_area", "--cases", "4", "--chunk", "2", "-j", "2")
-    done = ran(tmp_path, fakes_path, *words, "--reduce-seconds", "1", "--reruns", "0")
+    done = ran(tmp_path, fakes_path, *words, "--reduce-time", "1", "--reruns", "0")
     assert re.search(rf"\b\d+ {verdict}\b.*; \d+ cases judged", done.stdout), done.stdout + done.stderr
     assert done.returncode == {"pass": 0, "error": 3}.get(verdict, 1)
     assert fit(done.stdout) and fit(done.stderr)

@@ -149,7 +149,7 @@ def test_a_run_that_tests_nothing_is_trouble(cts: Cts) -> None:
 def test_rules_are_listed_and_written(cts: Cts) -> None:
     ran = cts("validation", "tensor_addressing.clamp", "--list")
     assert ran.status == 0 and ran.out.splitlines()[-1] == "6 rules"
-    ran = cts("validation", NAMES[0], "--write", "modules")
+    ran = cts("validation", NAMES[0], "--out", "modules")
     assert ran.status == 0 and "1 rules" in ran.err
     names = {path.name for path in (cts.folder / "modules").iterdir()}
     assert names == {f"{NAMES[0]}{kind}" for kind in (".spv", ".spvasm", ".twin.spv", ".twin.spvasm")}
@@ -164,7 +164,7 @@ def test_rules_are_listed_and_written(cts: Cts) -> None:
         ((), "no-driver"),
         (("-d", "spirv-val", "--json", "no/such.json"), "output-path"),
         (("-d", "spirv-val", "--markdown", "."), "output-path"),
-        (("-d", "spirv-val", "--write", "file"), "output-path"),
+        (("-d", "spirv-val", "--out", "file"), "output-path"),
         (("-d", "emulator"), "no-validation"),
         (("-d", "spirv-val", "--known", "none.json"), "known-findings-unreadable"),
         (("-d", "spirv-val", "--known", "file"), "known-findings-malformed"),

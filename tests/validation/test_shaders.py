@@ -61,7 +61,7 @@ def test_the_verb(glslang: str, tmp_path: Path) -> None:
     assert ran.status == 1 and "glslang v99.1.0: 2 fail, 1 crash" in ran.out
     ran = ran_in(tmp_path, "validation", "glsl.khr.component", "--list")
     assert ran.status == 0 and "3 rules" in ran.out
-    ran = ran_in(tmp_path, "validation", "glsl.khr.component_bool", "--write", "kept")
+    ran = ran_in(tmp_path, "validation", "glsl.khr.component_bool", "--out", "kept")
     assert {p.name for p in (tmp_path / "kept").iterdir()} == {
         "glsl.khr.component_bool.comp",
         "glsl.khr.component_bool.twin.comp",

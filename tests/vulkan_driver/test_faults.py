@@ -197,7 +197,7 @@ def test_trouble_at_the_start_is_an_error(fault: str, code: str, words: str, tmp
     assert caught.value.code == code
     assert caught.value.remedy
     if "version" in fault or fault == "newer message":
-        assert "`cts worker --zipapp FILE` writes it" in caught.value.remedy
+        assert "`cts worker --out FILE` writes it" in caught.value.remedy
 
 
 def test_several_workers_share_the_runs_in_order(tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ def test_the_worker_refuses_a_suite_of_another_version(hello: dict[str, object],
 
 def test_cts_worker_writes_the_zipapp(tmp_path: Path) -> None:
     out = tmp_path / "worker.pyz"
-    assert CliRunner().invoke(app, ["worker", "--zipapp", str(out)]).exit_code == 0
+    assert CliRunner().invoke(app, ["worker", "--out", str(out)]).exit_code == 0
     assert out.read_bytes() == package.zipapp()
     assert os.access(out, os.X_OK)
 
@@ -280,9 +280,9 @@ def test_cts_worker_writes_the_zipapp(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--zipapp", "{folder}/no/such/worker.pyz"], "error[worker-file]"),
-        (["--zipapp", "{folder}/worker.pyz", "--driver", "emulator"], "error[no-worker]"),
-        (["--zipapp", "{folder}/worker.pyz", "--driver", "vulcan"], "did you mean 'vulkan'?"),
+        (["--out", "{folder}/no/such/worker.pyz"], "error[worker-file]"),
+        (["--out", "{folder}/worker.pyz", "--driver", "emulator"], "error[no-worker]"),
+        (["--out", "{folder}/worker.pyz", "--driver", "vulcan"], "did you mean 'vulkan'?"),
     ],
 )
 def test_cts_worker_says_what_is_wrong(arguments: list[str], words: str, tmp_path: Path) -> None:
