@@ -93,7 +93,7 @@ class Settings:
     cases: Annotated[
         int | None,
         Option(
-            "Generated cases of all areas together, in the place of --max-examples.",
+            "Generated cases of all areas together, instead of --max-examples.",
             metavar="N",
             verbs=(RUN, CAMPAIGN),
             key="",

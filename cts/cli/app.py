@@ -37,8 +37,10 @@ GROUPS = {
         "demo": Verb("demo:demo", "See in half a minute what the suite does.", EXIT_STATUS),
         "doctor": Verb("doctor:doctor", "Tell whether a driver can be tested, and what it lacks.", EXIT_STATUS),
         "run": Verb("run:run", "Run drawn cases and the corpus on drivers.", EXIT_STATUS, "configured:Configured"),
-        "campaign": Verb("campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS),
-        "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS),
+        "campaign": Verb(
+            "campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS, "configured:Grouped"
+        ),
+        "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS, "configured:Grouped"),
         "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
         "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
     },

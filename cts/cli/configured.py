@@ -1,4 +1,4 @@
-"""A verb whose options have defaults in `[tool.cts]` of a `pyproject.toml`: what is typed goes before them."""
+"""Verbs that run cases: help in groups, and defaults in `[tool.cts]` of a `pyproject.toml`, which options override."""
 
 from __future__ import annotations
 
@@ -29,18 +29,8 @@ GROUPS = {
 }
 
 
-class Configured(TyperCommand):
-    """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""
-        if not ctx.resilient_parsing and not {OFF, *ctx.help_option_names} & set(args):
-            from cts.config import find
-
-            ctx.obj = find(Path.cwd())
-            if ctx.obj is not None:
-                ctx.default_map = {parameter(key): value for key, value in ctx.obj.settings.items()}
-        return super().parse_args(ctx, args)
+class Grouped(TyperCommand):
+    """A verb whose help has its options in groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, then the options in groups."""
@@ -52,8 +42,23 @@ class Configured(TyperCommand):
             if record is not None:
                 records[title].append(record)
         for title, rows in records.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+class Configured(Grouped):
+    """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""
+        if not ctx.resilient_parsing and not {OFF, *ctx.help_option_names} & set(args):
+            from cts.config import find
+
+            ctx.obj = find(Path.cwd())
+            if ctx.obj is not None:
+                ctx.default_map = {parameter(key): value for key, value in ctx.obj.settings.items()}
+        return super().parse_args(ctx, args)
 
 
 def parameter(key: str) -> str:
