@@ -22,7 +22,8 @@ from pathlib import Path
 from measuring import Figure, concluded
 
 from cts.capabilities import everything
-from cts.drivers.emulator.options import CHOICES, SUBGROUP_SIZES, TILES
+from cts.driver_options import options_of
+from cts.drivers.emulator.options import SUBGROUP_SIZES, TILES, Options
 from cts.judging.judge import OpenDriver, judge, unsupported
 from cts.model import Case, dumps_case
 from cts.plugins import registry
@@ -61,13 +62,17 @@ class Tally:
         return self
 
 
+#: Options with named values, of which each is a legal choice.
+OTHERS = [o for o in options_of(Options) if o.values and o.name not in ("subgroup_size", "tile", "mutant", "vendor")]
+
+
 def variant(case: Case) -> str:
     """A driver spec with a choice of every option, by the case's content."""
     chooser = random.Random(int(hashlib.sha256(case.content_hash.encode()).hexdigest(), 16))
     options = {
         "subgroup_size": str(chooser.choice(SUBGROUP_SIZES)),
         "tile": chooser.choice(list(TILES)),
-        **{key: chooser.choice(list(values)) for key, (_, values) in CHOICES.items()},
+        **{option.name: chooser.choice(list(option.values)) for option in OTHERS},
     }
     return "emulator:" + ",".join(f"{key}={value}" for key, value in options.items())
 

@@ -17,7 +17,7 @@ def commit() -> str:
         return ""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        ran = subprocess.run(command, cwd=_PACKAGE, check=True, capture_output=True, text=True, timeout=10)  # noqa: S603
+        ran = subprocess.run(command, cwd=_PACKAGE, check=True, capture_output=True, encoding="utf-8", timeout=10)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return ""
     return ran.stdout.strip()

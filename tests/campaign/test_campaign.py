@@ -242,10 +242,10 @@ def test_its_baseline_leaves_nothing_new(cts: Cts) -> None:
     failed = sum(map(len, load(Path("cts-run/001")).failing().values()))
     known = load(Path("cts-run/002"))
     assert not known.findings() and sum(r.known_examples.get("known", 0) for r in known.results) == failed > 1
-    for verb in ("report", "triage", "history"):
+    for verb in ("report", "triage", "compare"):
         assert cts(verb, "cts-run/002").status == 0
-    assert cts("diff", "cts-run/001", "cts-run/002").status == 0
-    assert cts("diff", "cts-run/002", "cts-run/001").status == 1
+    assert cts("compare", "cts-run/001", "cts-run/002").status == 0
+    assert cts("compare", "cts-run/002", "cts-run/001").status == 1
 
 
 def planned(order: int, news: dict[str, int], cases: int, lacking: frozenset[str] = frozenset()) -> list[Chunk]:

@@ -84,7 +84,7 @@ def test_numbers_of_compilers_are_compared(tmp_path: Path) -> None:
             "--save-dir",
             str(folders[-1]),
         ).status
-    result = ran_in(tmp_path, "diff", *(str(next(iter(sorted(f.iterdir())))) for f in folders))
+    result = ran_in(tmp_path, "compare", *(str(next(iter(sorted(f.iterdir())))) for f in folders))
     assert result.status == 0, result.out
     assert "Instructions of" in result.out and "most in matrix_memory.constants" in result.out
 
