@@ -27,7 +27,7 @@ from cts.drivers.emulator.options import SUBGROUP_SIZES, TILES, Options
 from cts.judging.judge import OpenDriver, judge, unsupported
 from cts.model import Case, dumps_case
 from cts.plugins import registry
-from cts.running.drawing import check, examples, fault_of
+from cts.running.drawing import Draws, check, examples, fault_of
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
@@ -94,7 +94,9 @@ def work(draw: Draw) -> tuple[str, Tally]:
         if attempt.verdict not in (Verdict.PASS, Verdict.UNSUPPORTED):
             wrong(case, f"{opened.spec}: {attempt.verdict.value} {attempt.detail}")
 
-    for tally.drawn, example in examples(registry.area(draw.area)(everything()), draw.profile):
+    for tally.drawn, example in examples(
+        Draws(registry.area(draw.area)(everything()), draw.profile.seed or 0), draw.profile
+    ):
         fault = fault_of(example, lambda case: check(case, oracle))
         if fault is not None:
             tally.wrong.append(f"{draw.area}, seed {draw.profile.seed}: {fault.what}")
