@@ -21,20 +21,16 @@ from cts.model import (
     Instruction,
     Load,
     MatrixConstant,
-    MatrixConvert,
     MatrixInstruction,
     MatrixLoadTensor,
     MatrixPerElement,
     PerElement,
     Store,
-    VectorArithmetic,
     VectorAtomicAdd,
-    VectorConvert,
     VectorExtract,
     VectorInsert,
     VectorInstruction,
     VectorMatrixMul,
-    VectorOperation,
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
     case_dynamic_operands,
@@ -57,7 +53,7 @@ from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.history import Deferred
 from cts.reference.numeric.rounding import binding
 from cts.reference.numeric.undefined import Undefined, Watch
-from cts.reference.numeric.value import Value, anything, rearranged, step_of, unrounded, where
+from cts.reference.numeric.value import Value, anything, rearranged, step_of, where
 from cts.reference.vectors.compute import computed as computed_vector
 from cts.reference.vectors.opaque import convert
 
@@ -71,19 +67,6 @@ def execute(case: Case, parameter_sets: U32) -> Execution:
     if parameter_sets.ndim != 2 or parameter_sets.shape[1] != asked:
         raise ValueError(f"parameter sets have shape {parameter_sets.shape}; the case asks for (sets, {asked})")
     return run(evaluate(case, np.asarray(parameter_sets, np.uint32)), len(parameter_sets))
-
-
-#: Operations whose results no history of their operands bounds.
-_OF_NUMBERS = frozenset(
-    {VectorOperation.Exp, VectorOperation.Log, VectorOperation.Tanh, VectorOperation.Atan, VectorOperation.Step}
-)
-
-
-def _reads_roundings(instruction: Instruction) -> bool:
-    """Whether an operation that may be rearranged shows roundings of its operands by its operands' values alone."""
-    if isinstance(instruction, VectorArithmetic):
-        return instruction.operation in _OF_NUMBERS
-    return isinstance(instruction, MatrixConvert | VectorConvert)
 
 
 @dataclass
@@ -230,9 +213,6 @@ class _Machine:
         name: str = instruction.id  # type: ignore[attr-defined]
         vector = isinstance(instruction, VectorInstruction)
         compute = computed_vector if vector else computed
-        if self.fast_math.mixed and floats.loose and _reads_roundings(instruction):
-            read = {name: unrounded(self.values[name]) for name in references(instruction) if name in self.values}
-            operation = replace(operation, values={**self.values, **read})
         value = compute(instruction, operation)
         if self.fast_math.mixed and value.component is not None and value.component.is_float:
             if floats.loose:

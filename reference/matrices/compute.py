@@ -149,8 +149,8 @@ def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
 @computed.register
 def _convert(i: MatrixConvert, operation: Operation) -> Value:
     """KM-018, CM-050, MX-002, MX-003."""
-    a = _laid(operation.values[i.matrix], transpose=i.transpose)
     floats = operation.floats
+    a = floats.read(_laid(operation.values[i.matrix], transpose=i.transpose))
     return conversions.instructed(
         i.operation.value, a, i.component, operation.watch, i.saturate, floats.ieee, floats.modes
     )

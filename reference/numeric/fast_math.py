@@ -44,7 +44,7 @@ class FastMathOf:
     @cached_property
     def relaxed(self) -> Floats:
         """That of an operation that may be rearranged."""
-        return Floats(True, False, self._modes)
+        return Floats(True, False, self._modes, drops=self.mixed)
 
     def _floats(self, bits: frozenset[FastMath]) -> Floats:
         if bits & LICENCES:

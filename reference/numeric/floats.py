@@ -55,6 +55,7 @@ from cts.reference.numeric.value import (
     merged,
     step_of,
     stepped,
+    unrounded,
     unstepped,
     with_freedom,
 )
@@ -73,10 +74,12 @@ class Floats:
 
     `loose` where it is undecorated; `ieee` where no fast math is allowed, so that conversions round as well
     (NU-019), and infinities, NaNs and signs of zero are what IEEE 754 says (NU-020). `modes` are execution modes, which
-    programs that are not loose may have.
+    programs that are not loose may have. `drops` is said of an operation that may drop the roundings of operands whose
+    own operations may not (NU-049).
     """
 
-    def __init__(self, loose: bool, ieee: bool = False, modes: Modes | None = None) -> None:
+    def __init__(self, loose: bool, ieee: bool = False, modes: Modes | None = None, *, drops: bool = False) -> None:
+        self.drops = drops
         self.loose = loose
         self.ieee = ieee
         self.modes: Modes = {} if modes is None else modes
@@ -84,7 +87,11 @@ class Floats:
     @property
     def without_modes(self) -> Floats:
         """The same without what execution modes say: of operations inside instructions that they need not bind."""
-        return Floats(self.loose, self.ieee) if self.modes else self
+        return Floats(self.loose, self.ieee, drops=self.drops) if self.modes else self
+
+    def read(self, value: Value) -> Value:
+        """An operand of an operation whose result the operand's history does not bound."""
+        return unrounded(value) if self.drops else value
 
     def mode(self, component: ComponentType) -> Mode:
         """What binds operations on a type."""

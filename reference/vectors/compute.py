@@ -125,15 +125,15 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
         case _O.Fma:
             return floats.fma(a, rest[0], rest[1])
         case _O.Step:
-            return transcendental.step(a, rest[0], floats.ieee)
+            return transcendental.step(floats.read(a), floats.read(rest[0]), floats.ieee)
         case _O.Exp:
-            return floats.exp(a)
+            return floats.exp(floats.read(a))
         case _O.Log:
-            return floats.flushed(transcendental.log(a, floats.ieee))
+            return floats.flushed(transcendental.log(floats.read(a), floats.ieee))
         case _O.Tanh:
-            return floats.flushed(transcendental.tanh(a, floats.ieee))
+            return floats.flushed(transcendental.tanh(floats.read(a), floats.ieee))
         case _O.Atan:
-            return floats.flushed(transcendental.atan(a, floats.ieee))
+            return floats.flushed(transcendental.atan(floats.read(a), floats.ieee))
         case _:
             raise AssertionError(f"{what.value} of floats: typing refuses it")
 
@@ -203,7 +203,7 @@ def _convert(i: VectorConvert, operation: Operation) -> Value:
     floats = operation.floats
     return conversions.instructed(
         i.operation.value,
-        operation.values[i.vector],
+        floats.read(operation.values[i.vector]),
         i.component,
         operation.watch,
         ieee=floats.ieee,
