@@ -89,6 +89,8 @@ def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | Non
     for result in findings:
         case = str(saved_case(result, folder)) if result.generated and result.finding and folder else result.name
         return remedy(result.verdict, case, result.shown_on)
+    for fault in tally.faults.values():
+        return f"report this bug of the suite, which this shows: {fault.reproduce}"
     if tally.unexpected:
         return "remove the entries of the baseline whose cases pass"
     if tally.rejected:
