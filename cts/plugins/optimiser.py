@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,12 +27,9 @@ from cts.plugins.commands import split
 from cts.plugins.transform import Origin, TransformFailed, not_a_transform
 from cts.spirv.subprocess_tools import TARGET, find_program, program, validate_apart
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
 Words = npt.NDArray[np.uint32]
+
+LINUX = sys.platform == "linux"
 
 #: How long an optimiser may take over one module, in seconds: by the clock, and of the processor's time where a process
 #: can be held to that, so that a busy machine makes nothing hang. Most modules take milliseconds.
@@ -157,20 +155,27 @@ def _optimised(optimiser: Optimiser, words: bytes) -> bytes:
     return done.stdout
 
 
+def _limit(pid: int) -> None:
+    """Limit the processor's time of a process, on Linux: macOS has the module `resource` without this function."""
+    if sys.platform == "linux":
+        import resource
+
+        with suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(pid, resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
+
+
 def _run(optimiser: Optimiser, words: bytes, *more: str) -> subprocess.CompletedProcess[bytes]:
     """What the program says to a module. Raises subprocess.TimeoutExpired."""
     command = [optimiser.path, f"--target-env={TARGET}", *_LAYOUTS, *more, *optimiser.flags, "-", "-o", "-"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:  # noqa: S603
-        if resource is not None:
-            with suppress(ProcessLookupError):  # it has ended
-                resource.prlimit(process.pid, resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
+        _limit(process.pid)
         try:
             out, err = process.communicate(words, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    if resource is not None and -process.returncode in (signal.SIGXCPU, signal.SIGKILL):
+    if LINUX and -process.returncode in (signal.SIGXCPU, signal.SIGKILL):
         raise subprocess.TimeoutExpired(command, PROCESSOR_SECONDS)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 

@@ -22,6 +22,7 @@ from cts.driver_options import parse, says, seconds
 from cts.errors import BadInput, HarnessTrouble
 from cts.job import ModuleJob
 from cts.plugins import registry
+from cts.plugins.commands import split
 from cts.spirv.assembly import Words
 from cts.spirv.module import ModuleBuilder
 from cts.spirv.subprocess_tools import TARGET, packaged_program, program
@@ -237,7 +238,7 @@ def open_tool(spec: str) -> Tool:
         return OfDriver(validated)
     options = parse(Options, registry.options_of(spec)[1], "spirv-val")
     own = packaged_program("spirv-val")
-    command = shlex.split(options.command) if options.command is not None else [str(own or program("spirv-val"))]
+    command = split(options.command) if options.command is not None else [str(own or program("spirv-val"))]
     if not command or shutil.which(command[0]) is None:
         what = f"no program {command[0] if command else ''!r}"
         raise BadInput("driver-option", what, spec, "the path of a spirv-val, or a command that runs it")
