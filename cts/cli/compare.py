@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cts.store.comparison import Column, Comparison
     from cts.store.diff import Difference, Shift
 
+#: Files of a run, whose folder is meant.
+_OF_RUN = ("manifest.json", "results.jsonl")
+
 #: What is compared if nothing is named.
 _RUNS = Path("cts-run")
 
@@ -108,6 +111,8 @@ def _read(paths: list[Path]) -> tuple[list[Column], list[Run]]:
     columns: list[Column] = []
     found: list[Run] = []
     for path in paths:
+        if path.name in _OF_RUN:
+            path = path.parent
         if is_folder(path) or path == _RUNS or (len(path.parts) > 1 and not path.suffix):
             found += (stored(folder) for folder in folders(path))
         else:

@@ -47,7 +47,7 @@ def parse(variations: Iterable[str]) -> dict[str, str]:
         kind, _, values = text.partition("=")
         where = f"--vary {text}"
         if kind not in _DEFAULTS:
-            remedy = f"{did_you_mean(kind, _DEFAULTS)}, as in {_EXAMPLES}"
+            remedy = f"{did_you_mean(kind, _DEFAULTS)} Such as {_EXAMPLES}"
             raise BadInput("unknown-variation", f"there is no variation {kind!r}", where, remedy)
         if kind in found:
             raise BadInput(

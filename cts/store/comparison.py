@@ -135,8 +135,10 @@ class Comparison:
         """The columns of one driver, by its spec or by what it reports. Raises BadInput if there are none."""
         chosen = [c for c in self.columns if driver in (c.driver, c.device)]
         if not chosen:
-            known = ", ".join(dict.fromkeys(c.driver for c in self.columns))
-            raise BadInput("unknown-driver", f"no run has the driver {driver!r}", "--driver", f"one of {known}")
+            remedy = did_you_mean(
+                driver, dict.fromkeys(name for c in self.columns for name in (c.driver, c.device) if name)
+            )
+            raise BadInput("unknown-driver", f"no run has the driver {driver!r}", f"--driver {driver}", remedy)
         return compare(chosen)
 
 
