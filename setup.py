@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
-ROOT = Path(__file__).resolve().parent
+# The suite itself, which is not installed yet.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from cts.revision import commit
 
 #: Where a source distribution and a wheel keep it.
 KEPT = Path("cts") / "commit.txt"
-
-
-def commit() -> str:
-    """The commit of a checkout; of a source distribution what it keeps; "" if there is neither."""
-    if (ROOT / ".git").exists():
-        command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        try:
-            return subprocess.run(  # noqa: S603
-                command, cwd=ROOT, check=True, capture_output=True, text=True
-            ).stdout.strip()
-        except (OSError, subprocess.CalledProcessError):
-            return ""
-    return (ROOT / KEPT).read_text(encoding="utf-8").strip() if (ROOT / KEPT).is_file() else ""
 
 
 def keep(folder: str) -> None:

@@ -21,6 +21,16 @@ def public(spec: str) -> str:
     return "|".join([f"{name}:{','.join(kept)}" if kept else name, *transforms])
 
 
+def shared_label(specs: Iterable[str]) -> str:
+    """What a line about several drivers calls them: one driver by its spec without places, or how many there are.
+
+    >>> shared_label(["vulkan:worker=ssh a python3"]), shared_label(["emulator", "interpreter", "emulator"])
+    ('vulkan', '2 drivers')
+    """
+    every = dict.fromkeys(specs)
+    return public(next(iter(every))) if len(every) == 1 else f"{len(every)} drivers"
+
+
 def labels(specs: Iterable[str]) -> dict[str, str]:
     """A label for each spec in a table: without places, unless another spec then has the same.
 

@@ -10,7 +10,7 @@ from cts.deadline import TIME_IS_UP
 from cts.judging.cause import named_by
 from cts.judging.events import Result, RunFinished, RunStarted
 from cts.running.tally import Row, Tally
-from cts.specs import public
+from cts.specs import shared_label
 from cts.store.files import saved_case
 from cts.verdict import TROUBLE, Verdict
 
@@ -62,8 +62,7 @@ def finding_lines(findings: Sequence[Result]) -> Iterator[str]:
     if ranked:
         yield f"{len(findings)} finding{'s' if len(findings) != 1 else ''}, by what the first wrong element leads to:"
     for (verdict, cause), results in ranked[:GROUPS]:
-        drivers = dict.fromkeys(r.driver for r in results)
-        on = public(next(iter(drivers))) if len(drivers) == 1 else f"{len(drivers)} drivers"
+        on = shared_label(r.driver for r in results)
         yield f"{len(results):>5}  {verdict}{f', {cause}' if cause else ''}, on {on}"
         names = list(dict.fromkeys(_name(r) for r in results))
         more = f", and {len(names) - NAMES} more" if len(names) > NAMES else ""

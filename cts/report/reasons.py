@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cts.running.tally import Tally
-from cts.specs import public
+from cts.specs import public, shared_label
 
 #: A number, or sizes such as 16x32, but not the digits of a name such as float16 or VK-021.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:x\d+)*(?!\w)")
@@ -50,8 +50,7 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
         lines = list(_alike(reasons))
         if not lines:
             continue
-        drivers = dict.fromkeys(driver for driver, _ in counts)
-        on = public(next(iter(drivers))) if len(drivers) == 1 else f"{len(drivers)} drivers"
+        on = shared_label(driver for driver, _ in counts)
         few = lines if len(lines) < LINES else lines[: LINES - 2]
         cut = len(few) < len(lines) or any(" more like it" in text for _, text in few)
         yield f"{kind} on {on}: {reasons.total():,} case{'s' if reasons.total() != 1 else ''}{where if cut else ''}"

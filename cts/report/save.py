@@ -23,7 +23,9 @@ class Saver:
         self.tally = Tally()
 
     def __call__(self, event: Event) -> None:
-        self.tally(event)
+        if isinstance(event, Result):
+            # Results alone have the reasons: of examples and parameter sets there are too many to count them once more.
+            self.tally(event)
         if isinstance(event, RunStarted):
             self.header = event
         if isinstance(event, RunFinished) and (reasons := list(reason_lines(self.tally))):

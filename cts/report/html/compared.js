@@ -1,11 +1,9 @@
-// Shows what is chosen of areas, features and cases. The choice is kept in the address, so that it can be sent to others.
+// Shows what is chosen of areas, features and cases.
 "use strict";
 (() => {
-  const form = document.getElementById("filters");
   const told = document.getElementById("shown");
   const rows = [...document.querySelectorAll("[data-row]")];
   const tables = [...document.querySelectorAll(".matrix")];
-  const fields = [...form.elements].filter((field) => field.name);
 
   /** Whether a row has a status on the chosen driver, or on any. */
   function has(row, status, column) {
@@ -13,8 +11,7 @@
     return cells.some((cell) => cell.matches(`.s-${status}`) || cell.querySelector(`.s-${status}`));
   }
 
-  function choose() {
-    const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value]));
+  function choose(wanted) {
     const words = wanted.text.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const shown = {};
     for (const row of rows) {
@@ -35,20 +32,7 @@
       }
     }
     told.textContent = `${shown.cases || 0} cases, ${shown.feature || 0} features shown`;
-    const used = fields.filter((field) => field.value).map((field) => [field.name, field.value]);
-    if (used.length || location.hash.includes("=")) {
-      history.replaceState(null, "", used.length ? "#" + new URLSearchParams(used) : location.pathname);
-    }
   }
 
-  if (location.hash.includes("=")) {
-    for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-      const field = form.elements.namedItem(name);
-      if (field) field.value = value;
-    }
-  }
-  form.addEventListener("input", choose);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
-  choose();
+  keepChoice(document.getElementById("filters"), choose);
 })();

@@ -1,14 +1,11 @@
-// Shows what is chosen of failures and results. The choice is kept in the address, so that it can be sent to others.
+// Shows what is chosen of failures and results.
 "use strict";
 (() => {
-  const form = document.getElementById("filters");
   const told = document.getElementById("shown");
   const rows = [...document.querySelectorAll("[data-row]")];
   const groups = [...document.querySelectorAll("[data-group]")];
-  const fields = [...form.elements].filter((field) => field.name);
 
-  function choose() {
-    const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value]));
+  function choose(wanted) {
     const text = wanted.text.trim().toLowerCase();
     const shown = {};
     for (const row of rows) {
@@ -28,20 +25,7 @@
       if (others && left.length) others.open = others.contains(left[0]);
     }
     told.textContent = Object.entries(shown).map(([kind, count]) => `${count} ${kind}`).join(", ") + " shown";
-    const used = fields.filter((field) => field.value).map((field) => [field.name, field.value]);
-    if (used.length || location.hash.includes("=")) {
-      history.replaceState(null, "", used.length ? "#" + new URLSearchParams(used) : location.pathname);
-    }
   }
 
-  if (location.hash.includes("=")) {
-    for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
-      const field = form.elements.namedItem(name);
-      if (field) field.value = value;
-    }
-  }
-  form.addEventListener("input", choose);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
-  choose();
+  keepChoice(document.getElementById("filters"), choose);
 })();
