@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 #: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
 _EMBEDDED = {
     "cts.drivers": {
+        "amd": "cts.drivers.amd:create",
         "emulator": "cts.drivers.emulator:create",
         "interpreter": "cts.drivers.interpreter:create",
         "vulkan": "cts.drivers.vulkan:create",

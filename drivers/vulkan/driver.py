@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -82,8 +82,18 @@ class _LostBatch:
         return Loss(self.loss.status, what, self.loss.messages, self.loss.refused)
 
 
+class Machine(Protocol):
+    """What runs compiled code in place of a device."""
+
+    def execute(self, run: protocol.Run, made: protocol.Done) -> protocol.Done | Loss:
+        """The result of a run, from the listing of its pipeline."""
+
+
 class VulkanDriver:
-    """Runs modules on one Vulkan device. Raises HarnessTrouble or BadInput where there is no such device."""
+    """Runs modules on one Vulkan device. Raises HarnessTrouble or BadInput where there is no such device.
+
+    With a `machine` the device compiles alone, and the machine runs what it made.
+    """
 
     name = "vulkan"
 
@@ -105,8 +115,10 @@ class VulkanDriver:
         """Whether pipelines are made and none is run."""
         return self._options.judge == "pipeline"
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, machine: Machine | None = None) -> None:
         self._options = options
+        self._machine = machine
+        self._runs: dict[int, protocol.Run] = {}
         self._opening = Opening(
             options.worker,
             options.device,
@@ -316,6 +328,10 @@ class VulkanDriver:
             features = (*run.features, "pipelineExecutableInfo") if counted else run.features
             features = tuple(sorted(set(features)))
             run = msgspec.structs.replace(run, only_pipeline=True, statistics=counted, features=features)
+        if self._machine is not None:
+            features = tuple(sorted({*run.features, "pipelineExecutableInfo"}))
+            run = msgspec.structs.replace(run, only_pipeline=True, listing=True, features=features)
+            self._runs[run.id] = run
         self._batches[first.number] = batch
         self.pool.submit(run)
 
@@ -328,6 +344,9 @@ class VulkanDriver:
         number = next(iter(self._batches))
         result = self.pool.result_of(number)
         batch = self._batches.pop(number)
+        if self._machine is not None:
+            run = self._runs.pop(number)
+            result = self._machine.execute(run, result) if isinstance(result, protocol.Done) else result
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
             lost = _LostBatch(result, len(batch))
             for item in batch:

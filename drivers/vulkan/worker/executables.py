@@ -35,6 +35,37 @@ def statistics(device: Any, pipeline: Any) -> dict[str, float]:
     return dict(numbers)
 
 
+def listing(device: Any, pipeline: Any) -> dict[str, str]:
+    """The texts that a driver has of what it compiled, by their names. Raises vulkan's VkError.
+
+    The pipeline was made with CAPTURE_INTERNAL_REPRESENTATIONS. Texts of the same name follow each other.
+    """
+    # The package's own wrapper asks for sizes alone.
+    get = vk.ffi.cast(f"PFN_{_REPRESENTATIONS}", vk.lib.vkGetDeviceProcAddr(device, _REPRESENTATIONS.encode()))
+    texts: dict[str, str] = {}
+    for executable in _executables(device, pipeline):
+        count = vk.ffi.new("uint32_t *")
+        _checked(get(device, vk.ffi.addressof(executable), count, vk.ffi.NULL))
+        found = vk.ffi.new("VkPipelineExecutableInternalRepresentationKHR[]", count[0])
+        for one in found:
+            one.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR
+        _checked(get(device, vk.ffi.addressof(executable), count, found))
+        held = [vk.ffi.new("char[]", max(1, one.dataSize)) for one in found]
+        for one, data in zip(found, held, strict=True):
+            one.pData = data
+        _checked(get(device, vk.ffi.addressof(executable), count, found))
+        for one, data in zip(found, held, strict=True):
+            if one.isText:
+                name = vk.ffi.string(one.name).decode()
+                texts[name] = texts.get(name, "") + vk.ffi.string(data).decode(errors="replace")
+    return texts
+
+
+def _checked(result: int) -> None:
+    if result != vk.VK_SUCCESS:
+        raise vk.exception_codes[result]
+
+
 def _executables(device: Any, pipeline: Any) -> Iterator[Any]:
     properties = vk.vkGetDeviceProcAddr(device, "vkGetPipelineExecutablePropertiesKHR")
     info = vk.ffi.new("VkPipelineInfoKHR *", {"sType": 1000269001, "pipeline": pipeline})

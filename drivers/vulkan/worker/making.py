@@ -109,6 +109,7 @@ def _flags(key: Key) -> int:
     flags = _DISPATCH_BASE if key.dispatch_base else 0
     flags |= _UNOPTIMISED if making.unoptimised else 0
     flags |= _STATISTICS if key.statistics else 0
+    flags |= _REPRESENTATIONS if key.listing else 0
     return flags | (_STATISTICS | _REPRESENTATIONS if making.statistics else 0)
 
 

@@ -57,6 +57,7 @@ class Key(NamedTuple):
     queues: Queues
     staged: shaders.StagedKey | None = None
     statistics: bool = False
+    listing: bool = False
 
     @property
     def home(self) -> Home:
@@ -85,6 +86,7 @@ def key(run: Run) -> Key:
         run.submitting.queues,
         shaders.StagedKey(run.staged.stage, tuple(sorted(run.staged.companions.items()))) if run.staged else None,
         run.statistics,
+        run.listing,
     )
 
 
@@ -104,6 +106,7 @@ class Pipeline:
         self.launch: Launch | None = None
         #: What the driver says of its executables, where that was asked for.
         self.statistics: dict[str, float] = {}
+        self.listing: dict[str, str] = {}
         self._shader: ShaderObject | None = None
         self.set_layouts: list[Any] = []
         try:
@@ -155,6 +158,8 @@ class Pipeline:
             self.handle = make(self.device, key, self.layout)
             if key.statistics:
                 self.statistics = executables.statistics(device, self.handle)
+            if key.listing:
+                self.listing = executables.listing(device, self.handle)
         else:
             self._shader = ShaderObject(self.device, key, self.set_layouts, ranges)
 

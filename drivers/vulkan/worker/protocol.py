@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 10
+VERSION = 11
 
 #: A longer frame is taken for garbage.
 MAX_FRAME_BYTES = 1 << 30
@@ -225,7 +225,7 @@ class Run(_Message, frozen=True, tag="run"):
     are repeated `times` times, with a barrier between.
     `only_pipeline`: make the pipeline and run nothing; `Done` has no memory then. Calls that the validation layer
     objects to do not reach the driver. No other run may be in flight. `statistics`: `Done` has what the driver says of
-    the pipeline's executables, which needs the feature pipelineExecutableInfo.
+    the pipeline's executables, which needs the feature pipelineExecutableInfo; `listing`: what it was compiled to.
     """
 
     id: int
@@ -244,6 +244,7 @@ class Run(_Message, frozen=True, tag="run"):
     times: int = 1
     only_pipeline: bool = False
     statistics: bool = False
+    listing: bool = False
     making: Making = Making()
     submitting: Submitting = Submitting()
     staged: Staged | None = None
@@ -372,7 +373,8 @@ class Done(_Message, frozen=True, tag="done"):
     """The memory after a run, by parameter set and buffer; None where it is as it was.
 
     `messages` are those of the validation layer. `seconds` by phase; `cached` when the pipeline was. `statistics` are
-    those of VK_KHR_pipeline_executable_properties by name, summed over the executables of the pipeline.
+    those of VK_KHR_pipeline_executable_properties by name, summed over the executables of the pipeline. `listing` has the
+    texts that the driver has of its executables, by their names, each after the other where names are alike.
     """
 
     id: int
@@ -381,6 +383,7 @@ class Done(_Message, frozen=True, tag="done"):
     seconds: dict[str, float] = {}
     cached: bool = False
     statistics: dict[str, float] = {}
+    listing: dict[str, str] = {}
 
 
 class Failed(_Message, frozen=True, tag="failed"):

@@ -1,0 +1,73 @@
+"""The driver: modules that RADV compiles for an AMD GPU, which need not be there, and whose code runs on NumPy."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+
+from cts.drivers.amd.machine import Dispatch, Program, program, program_key
+from cts.drivers.amd.memory import AddressSpace
+from cts.drivers.amd.options import Options
+from cts.drivers.amd.problems import Problem, Unsupported
+from cts.drivers.vulkan.driver import VulkanDriver
+from cts.drivers.vulkan.session import Loss
+from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
+
+#: Programs that are remembered.
+_REMEMBERED = 64
+
+
+class Executor:
+    """Runs what a pipeline was compiled to."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._programs: OrderedDict[Hashable, Program] = OrderedDict()
+
+    def execute(self, run: Run, made: Done) -> Done | Loss:
+        """The memory after a run, or why there is none."""
+        try:
+            sets = tuple(self._run(run, parameters, made.listing) for parameters in run.sets)
+        except Problem as problem:
+            return Loss(problem.status, str(problem), made.messages, refused=True)
+        return Done(made.id, sets, made.messages)
+
+    def _run(self, run: Run, parameters: ParameterSet, texts: dict[str, str]) -> tuple[bytes | None, ...]:
+        if run.opaque or run.conversions:
+            raise Unsupported("matrices in layouts of the driver's own")
+        ready = self._program(texts)
+        memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
+        push_constants = memory.patched(parameters.push_constants, parameters.push_addresses)
+        deadline = time.monotonic() + run.timeout
+        dispatch = Dispatch(ready, memory, self._options.max_steps, deadline)
+        parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
+        for _ in range(run.times):
+            for first, count in parts:
+                dispatch.run(run.bindings, push_constants, first, count)
+        return memory.after()
+
+    def _program(self, texts: dict[str, str]) -> Program:
+        if "Assembly" not in texts:
+            raise Unsupported("what Mesa hands out no code of, such as a shader object")
+        key = program_key(texts)
+        if key not in self._programs:
+            self._programs[key] = program(texts)
+            if len(self._programs) > _REMEMBERED:
+                self._programs.popitem(last=False)
+        return self._programs[key]
+
+
+class AmdDriver(VulkanDriver):
+    """Compiles on Mesa's RADV for a chip that need not be there, and runs the machine code."""
+
+    name = "amd"
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options.vulkan(), Executor(options))
+
+    def identity(self) -> str:
+        """The compiler, and that it is its code that is run here."""
+        return f"{super().identity()}, its code run by this suite"
+
+

@@ -1,0 +1,71 @@
+"""What RADV gives a compute shader in registers, and what it says of the shader in the head of its NIR.
+
+The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
+address of each descriptor set, push constants, the number of workgroups, and a word that is of no use any more on this
+hardware. The numbers of a workgroup and of its waves are in registers that the hardware sets (RDNA 4 ISA, "Initial Wave
+State").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cts.drivers.amd.listing import TTMP
+from cts.drivers.amd.problems import Unsupported
+
+_WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
+_SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
+_SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
+_START = re.compile(r"^(.*)= p_startpgm", re.MULTILINE)
+_ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
+
+#: Registers of the numbers of a workgroup: x; y and z; and, from bit 25 on, of the wave in its workgroup.
+TTMP_X, TTMP_YZ, TTMP_WAVE = TTMP + 9, TTMP + 7, TTMP + 8
+WAVE_SHIFT = 25
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments."""
+
+    workgroup: tuple[int, int, int]
+    lanes: int
+    lds: int
+    arguments: int
+
+    @property
+    def invocations(self) -> int:
+        """Invocations of a workgroup."""
+        x, y, z = self.workgroup
+        return x * y * z
+
+
+def interface(nir: str, aco: str) -> Interface:
+    """What the texts of a shader say. Raises Unsupported where they do not."""
+    size, lanes, start = _WORKGROUP.search(nir), set(_SUBGROUP.findall(nir)), _START.search(aco)
+    if size is None or len(lanes) != 1 or start is None:
+        raise Unsupported("a shader whose NIR or ACO IR does not say how it is called")
+    shared = _SHARED.search(nir)
+    registers = [int(first) + int(count) for count, first in _ARGUMENT.findall(start[1])]
+    x, y, z = (int(n) for n in size.groups())
+    return Interface((x, y, z), int(lanes.pop()), int(shared[1]) if shared else 0, max(registers, default=0))
+
+
+def arguments(
+    shader: Interface, sets: Sequence[int], push_constants: bytes, workgroups: tuple[int, int, int]
+) -> list[int]:
+    """The scalar registers from the first on: addresses of descriptor sets, push constants, the number of workgroups.
+
+    Raises Unsupported where that is not how many the shader has.
+    """
+    words = [int.from_bytes(push_constants[at : at + 4], "little") for at in range(0, len(push_constants), 4)]
+    given = [address & 0xFFFFFFFF for address in sets]
+    more = shader.arguments - len(given) - len(words)
+    if more in (3, 4):
+        return [*given, *words, *workgroups]
+    if more in (0, 1):
+        return [*given, *words]
+    what = f"{shader.arguments} registers of arguments, of {len(given)} descriptor sets and {len(words)} words"
+    raise Unsupported(f"{what} of push constants: some are not used, or are in memory")

@@ -1,0 +1,15 @@
+"""The instructions, by the chapters of AMD's "RDNA 4 Instruction Set Architecture" reference guide."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+CHAPTERS = ("flow", "lds", "packed", "scalar_alu", "scalar_memory", "vector_alu", "vector_memory", "wmma")
+
+
+@cache
+def load() -> None:
+    """Register the instructions of every chapter."""
+    for chapter in CHAPTERS:
+        import_module(f"{__name__}.{chapter}")

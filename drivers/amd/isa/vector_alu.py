@@ -1,0 +1,494 @@
+"""Vector arithmetic: VOP1, VOP2 and VOP3 (RDNA 4 ISA, "Vector ALU Operations").
+
+A table has the types of result and operands of each instruction and what it computes of NumPy arrays, an element for
+each lane. Rounding and denormals are those of the mode; what is less exact in hardware, such as reciprocals, is
+correctly rounded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cts.drivers.amd import formats
+from cts.drivers.amd.formats import E4M3, E5M2, Array
+from cts.drivers.amd.listing import EXEC, Instruction, Operand
+from cts.drivers.amd.modes import Modes
+from cts.drivers.amd.operands import Type, lane_mask, scalar, to_lane_mask, to_scalar, to_vector, vector
+from cts.drivers.amd.problems import Unsupported
+from cts.drivers.amd.registry import Context, Run, instruction
+from cts.drivers.amd.wave import Wave
+
+Function = Callable[..., Any]
+
+
+class Op(NamedTuple):
+    """Types of the result and of each operand, and what the instruction computes."""
+
+    result: Type
+    operands: tuple[Type, ...]
+    compute: Function
+
+
+def _u64(x: Any) -> Any:
+    return np.asarray(x).astype(np.uint64)
+
+
+def _i64(x: Any) -> Any:
+    return np.asarray(x).astype(np.int64)
+
+
+def _f64(x: Any) -> Any:
+    return np.asarray(x).astype(np.float64)
+
+
+# Integers. NumPy's unsigned integers wrap around, as hardware's do.
+
+
+def _shift_left(by: Any, x: Any) -> Any:
+    return x << (by & np.uint32(31))
+
+
+def _bit_reversed(x: Any) -> Any:
+    for shift, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
+        m, s = np.uint32(mask), np.uint32(shift)
+        x = (x >> s & m) | (x & m) << s
+    return x >> np.uint32(16) | x << np.uint32(16)
+
+
+def _field(x: Any, offset: Any, width: Any) -> Any:
+    width = width & np.uint32(31)
+    return x >> (offset & np.uint32(31)) & ((np.uint32(1) << width) - np.uint32(1))
+
+
+def _signed_field(x: Any, offset: Any, width: Any) -> Any:
+    width = width & np.uint32(31)
+    spare = (np.uint32(32) - width) & np.uint32(31)
+    signed = (_field(x, offset, width) << spare).view(np.int32) >> spare.astype(np.int32)
+    return np.where(width == 0, np.int32(0), signed).astype(np.int32)
+
+
+def _low24(x: Any) -> Any:
+    return x & np.uint32(0xFFFFFF)
+
+
+def _signed24(x: Any) -> Any:
+    return _i64(np.asarray(x << np.uint32(8)).view(np.int32)) >> 8
+
+
+def _permuted(a: Any, b: Any, selector: Any) -> Any:
+    """Bytes of {a, b}, chosen by those of the selector: 0 to 7 one of them, b's first; then signs and constants."""
+    both = _u64(a) << np.uint64(32) | _u64(b)
+    result = np.zeros(np.broadcast(both, selector).shape, np.uint64)
+    for place in range(4):
+        choice = _u64(selector) >> np.uint64(8 * place) & np.uint64(0xFF)
+        byte = both >> (np.minimum(choice, np.uint64(7)) * np.uint64(8)) & np.uint64(0xFF)
+        # 8 to 11 are the signs of the halves, from b's low one on.
+        sign = both >> ((np.clip(choice, 8, 11) - np.uint64(8)) * np.uint64(16) + np.uint64(15)) & np.uint64(1)
+        byte = np.where(choice >= 8, sign * np.uint64(0xFF), byte)
+        byte = np.where(choice == 12, np.uint64(0), np.where(choice > 12, np.uint64(0xFF), byte))
+        result |= byte << np.uint64(8 * place)
+    return result.astype(np.uint32)
+
+
+_INTEGERS: dict[str, Op] = {
+    "v_mov_b32": Op("b32", ("b32",), lambda a: a),
+    "v_mov_b16": Op("b16", ("b16",), lambda a: a),
+    "v_not_b32": Op("b32", ("b32",), np.invert),
+    "v_not_b16": Op("b16", ("b16",), np.invert),
+    "v_bfrev_b32": Op("b32", ("b32",), _bit_reversed),
+    "v_add_nc_u32": Op("b32", ("b32", "b32"), lambda a, b: a + b),
+    "v_sub_nc_u32": Op("b32", ("b32", "b32"), lambda a, b: a - b),
+    "v_subrev_nc_u32": Op("b32", ("b32", "b32"), lambda a, b: b - a),
+    "v_add_nc_u16": Op("b16", ("b16", "b16"), lambda a, b: a + b),
+    "v_sub_nc_u16": Op("b16", ("b16", "b16"), lambda a, b: a - b),
+    "v_mul_lo_u16": Op("b16", ("b16", "b16"), lambda a, b: a * b),
+    "v_mad_u16": Op("b16", ("b16", "b16", "b16"), lambda a, b, c: a * b + c),
+    "v_and_b32": Op("b32", ("b32", "b32"), lambda a, b: a & b),
+    "v_or_b32": Op("b32", ("b32", "b32"), lambda a, b: a | b),
+    "v_xor_b32": Op("b32", ("b32", "b32"), lambda a, b: a ^ b),
+    "v_xor_b16": Op("b16", ("b16", "b16"), lambda a, b: a ^ b),
+    "v_and_b16": Op("b16", ("b16", "b16"), lambda a, b: a & b),
+    "v_or_b16": Op("b16", ("b16", "b16"), lambda a, b: a | b),
+    "v_lshlrev_b32": Op("b32", ("b32", "b32"), _shift_left),
+    "v_lshrrev_b32": Op("b32", ("b32", "b32"), lambda by, x: x >> (by & np.uint32(31))),
+    "v_ashrrev_i32": Op("i32", ("i32", "i32"), lambda by, x: x >> (by & np.int32(31))),
+    "v_lshlrev_b64": Op("b64", ("b32", "b64"), lambda by, x: x << _u64(by & np.uint32(63))),
+    "v_min_i32": Op("i32", ("i32", "i32"), np.minimum),
+    "v_max_i32": Op("i32", ("i32", "i32"), np.maximum),
+    "v_min_u32": Op("b32", ("b32", "b32"), np.minimum),
+    "v_max_u32": Op("b32", ("b32", "b32"), np.maximum),
+    "v_mul_lo_u32": Op("b32", ("b32", "b32"), lambda a, b: a * b),
+    "v_mul_hi_u32": Op("b32", ("b32", "b32"), lambda a, b: (_u64(a) * _u64(b) >> np.uint64(32)).astype(np.uint32)),
+    "v_mul_hi_i32": Op("i32", ("i32", "i32"), lambda a, b: (_i64(a) * _i64(b) >> 32).astype(np.int32)),
+    "v_mul_u32_u24": Op("b32", ("b32", "b32"), lambda a, b: _low24(a) * _low24(b)),
+    "v_mad_u32_u24": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _low24(a) * _low24(b) + c),
+    "v_mad_i32_i24": Op("i32", ("b32", "b32", "i32"), lambda a, b, c: (_signed24(a) * _signed24(b) + c).astype(np.int32)),
+    "v_add3_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a + b + c),
+    "v_lshl_add_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _shift_left(b, a) + c),
+    "v_add_lshl_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _shift_left(c, a + b)),
+    "v_lshl_or_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _shift_left(b, a) | c),
+    "v_and_or_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a & b | c),
+    "v_or3_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a | b | c),
+    "v_xad_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: (a ^ b) + c),
+    "v_bfe_u32": Op("b32", ("b32", "b32", "b32"), _field),
+    "v_bfe_i32": Op("i32", ("b32", "b32", "b32"), _signed_field),
+    "v_bfi_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a & b | ~a & c),
+    "v_perm_b32": Op("b32", ("b32", "b32", "b32"), _permuted),
+}
+
+# Floating point. Sums and products of singles and halves are exact enough in doubles to be rounded once.
+
+
+def _single(modes: Modes, x: Any) -> Any:
+    return formats.single(x, modes.round32)
+
+
+def _half(modes: Modes, x: Any) -> Any:
+    return formats.half(x, modes.round16)
+
+
+def _maximum_number(a: Any, b: Any) -> Any:
+    """The larger; of a NaN and a number the number; -0 is less than +0 (RDNA 4 ISA, "V_MAX_NUM_F32")."""
+    larger = np.where((a > b) | ((a == b) & np.signbit(b)), a, b)
+    return np.where(np.isnan(a), b, np.where(np.isnan(b), a, larger))
+
+
+def _minimum_number(a: Any, b: Any) -> Any:
+    return -_maximum_number(-a, -b)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    """The larger; NaN where one is (RDNA 4 ISA, "V_MAXIMUM_F32")."""
+    return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), _maximum_number(a, b))
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    return -_maximum(-a, -b)
+
+
+def _integer(low: float, high: float, dtype: Any) -> Function:
+    """A conversion to integers: towards zero, NaN to 0, what is beyond to the nearest there is."""
+
+    def convert(x: Any) -> Any:
+        x = np.trunc(_f64(x))
+        return np.where(np.isnan(x), 0, np.clip(x, low, high)).astype(np.int64).astype(dtype)
+
+    return convert
+
+
+Rounding = Callable[[Modes, Any], Any]
+
+
+def _arithmetic(round: Rounding, modes: Modes) -> dict[str, tuple[int, Function]]:
+    """How many operands an operation has, and the operation."""
+    return {
+        "add": (2, lambda a, b: round(modes, formats.add(_f64(a), _f64(b)))),
+        "sub": (2, lambda a, b: round(modes, formats.add(_f64(a), -_f64(b)))),
+        "subrev": (2, lambda a, b: round(modes, formats.add(_f64(b), -_f64(a)))),
+        "mul": (2, lambda a, b: round(modes, _f64(a) * _f64(b))),
+        "fma": (3, lambda a, b, c: round(modes, formats.fma(a, b, c))),
+        "max_num": (2, _maximum_number),
+        "min_num": (2, _minimum_number),
+        "maximum": (2, _maximum),
+        "minimum": (2, _minimum),
+        "minimummaximum": (3, lambda a, b, c: _maximum(_minimum(a, b), c)),
+        "maximumminimum": (3, lambda a, b, c: _minimum(_maximum(a, b), c)),
+        "rcp": (1, lambda a: round(modes, 1.0 / _f64(a))),
+        "sqrt": (1, lambda a: round(modes, np.sqrt(_f64(a)))),
+        "rsq": (1, lambda a: round(modes, 1.0 / np.sqrt(_f64(a)))),
+        "exp": (1, lambda a: round(modes, np.exp2(_f64(a)))),
+        "log": (1, lambda a: round(modes, np.log2(_f64(a)))),
+        "trunc": (1, np.trunc),
+        "floor": (1, np.floor),
+        "ceil": (1, np.ceil),
+        "rndne": (1, np.rint),
+    }
+
+
+_OPERATIONS = tuple(_arithmetic(_single, Modes()))
+_CONVERSIONS = {
+    "v_cvt_f32_i32": Op("f32", ("i32",), lambda a: a.astype(np.float32)),
+    "v_cvt_f32_u32": Op("f32", ("b32",), lambda a: a.astype(np.float32)),
+    "v_cvt_f16_i16": Op("f16", ("i16",), lambda a: a.astype(np.float16)),
+    "v_cvt_f16_u16": Op("f16", ("b16",), lambda a: a.astype(np.float16)),
+    "v_cvt_i32_f32": Op("i32", ("f32",), _integer(-(2.0**31), 2.0**31 - 1, np.int32)),
+    "v_cvt_u32_f32": Op("b32", ("f32",), _integer(0, 2.0**32 - 1, np.uint32)),
+    "v_cvt_i16_f16": Op("i16", ("f16",), _integer(-(2.0**15), 2.0**15 - 1, np.int16)),
+    "v_cvt_u16_f16": Op("b16", ("f16",), _integer(0, 2.0**16 - 1, np.uint16)),
+    "v_cvt_f32_f16": Op("f32", ("f16",), lambda a: a.astype(np.float32)),
+    **{
+        f"v_cvt_f32_ubyte{n}": Op(
+            "f32", ("b32",), lambda a, n=n: (a >> np.uint32(8 * n) & np.uint32(0xFF)).astype(np.float32)
+        )
+        for n in range(4)
+    },
+}
+
+
+def _operands(i: Instruction, types: tuple[Type, ...]) -> tuple[Operand, ...]:
+    """The operands that are read; halves of scalar registers are chosen by op_sel, those of vector ones by name."""
+    sources = i.operands[1 : 1 + len(types)]
+    if len(sources) != len(types) or len(i.operands) != 1 + len(types):
+        raise Unsupported(f"{len(i.operands)} operands")
+    chosen = i.bits("op_sel", (0,) * len(types))
+    return tuple(
+        replace(o, half=chosen[n]) if o.kind == "sgpr" and t.endswith("16") else o
+        for n, (o, t) in enumerate(zip(sources, types, strict=True))
+    )
+
+
+def _made(i: Instruction, context: Context, op: Op) -> Run:
+    write = to_vector(i.operands[0], op.result, i, context.modes)
+    sources = _operands(i, op.operands)
+    reads = [vector(o, type, context.modes) for o, type in zip(sources, op.operands, strict=True)]
+    compute = op.compute
+    if len(reads) == 1:
+        (only,) = reads
+        return lambda w: write(w, compute(only(w)))
+    if len(reads) == 2:
+        left, right = reads
+        return lambda w: write(w, compute(left(w), right(w)))
+    a, b, c = reads
+    return lambda w: write(w, compute(a(w), b(w), c(w)))
+
+
+@instruction(*_INTEGERS)
+def _integers(i: Instruction, context: Context) -> Run:
+    return _made(i, context, _INTEGERS[i.mnemonic])
+
+
+@instruction(*_CONVERSIONS)
+def _conversions(i: Instruction, context: Context) -> Run:
+    return _made(i, context, _CONVERSIONS[i.mnemonic])
+
+
+@instruction(*(f"v_{name}_{type}" for name in _OPERATIONS for type in ("f32", "f16")))
+def _floats(i: Instruction, context: Context) -> Run:
+    name, _, type = i.mnemonic.removeprefix("v_").rpartition("_")
+    kind: Type = "f32" if type == "f32" else "f16"
+    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)[name]
+    return _made(i, context, Op(kind, (kind,) * count, compute))
+
+
+@instruction("v_fmac_f32", "v_fmac_f16", updates=True)
+def _fmac(i: Instruction, context: Context) -> Run:
+    kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
+    _, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)["fma"]
+    target, left, right = i.operands
+    return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
+
+
+@instruction("v_cvt_f16_f32")
+def _to_half(i: Instruction, context: Context) -> Run:
+    return _made(i, context, Op("f16", ("f32",), lambda a: _half(context.modes, a)))
+
+
+# Two results in one register.
+
+
+@instruction("v_cvt_pk_rtz_f16_f32")
+def _pack_halves(i: Instruction, context: Context) -> Run:
+    def pack(a: Any, b: Any) -> Array:
+        low, high = (formats.half(np.broadcast_to(x, context.lanes), "zero").view(np.uint16) for x in (a, b))
+        return low | high.astype(np.uint32) << np.uint32(16)
+
+    return _made(i, context, Op("b32", ("f32", "f32"), pack))
+
+
+@instruction("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32")
+def _pack_float8(i: Instruction, context: Context) -> Run:
+    format = E4M3 if "_fp8_" in i.mnemonic else E5M2
+
+    def pack(a: Any, b: Any) -> Any:
+        return format.encode(a) | format.encode(b).astype(np.uint16) << np.uint16(8)
+
+    return _made(i, context, Op("b16", ("f32", "f32"), pack))
+
+
+@instruction("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
+def _unpack_float8(i: Instruction, context: Context) -> Run:
+    values = (E4M3 if i.mnemonic.endswith("fp8") else E5M2).values.view(np.uint32)
+
+    def unpack(x: Any) -> Any:
+        return values[x & np.uint16(0xFF)] | _u64(values[x >> np.uint16(8)]) << np.uint64(32)
+
+    return _made(i, context, Op("b64", ("b16",), unpack))
+
+
+# Carries, selections, comparisons: masks of lanes.
+
+
+@instruction("v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32", outs=2)
+def _with_carry_out(i: Instruction, context: Context) -> Run:
+    target, carry, *sources = i.operands
+    write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
+    a, b = (vector(o, "b32", context.modes) for o in sources)
+    name = i.mnemonic
+
+    def run(w: Wave) -> None:
+        x, y = _i64(a(w)), _i64(b(w))
+        total = x + y if name.startswith("v_add") else y - x if "rev" in name else x - y
+        write(w, (total & 0xFFFFFFFF).astype(np.uint32))
+        write_carry(w, (total >> 32) != 0)
+
+    return run
+
+
+@instruction("v_add_co_ci_u32", "v_sub_co_ci_u32", "v_subrev_co_ci_u32", outs=2)
+def _with_carry(i: Instruction, context: Context) -> Run:
+    target, carry, left, right, given = i.operands
+    write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
+    a, b, read_carry = vector(left, "b32", context.modes), vector(right, "b32", context.modes), lane_mask(given, context.lanes)
+    name = i.mnemonic
+
+    def run(w: Wave) -> None:
+        x, y, c = _i64(a(w)), _i64(b(w)), read_carry(w).astype(np.int64)
+        total = x + y + c if name.startswith("v_add") else y - x - c if "rev" in name else x - y - c
+        write(w, (total & 0xFFFFFFFF).astype(np.uint32))
+        write_carry(w, (total >> 32) != 0)
+
+    return run
+
+
+@instruction("v_cndmask_b32", "v_cndmask_b16")
+def _select(i: Instruction, context: Context) -> Run:
+    target, no, yes, mask = i.operands
+    floating = no.negated or no.absolute or yes.negated or yes.absolute
+    type: Type = ("f32" if floating else "b32") if i.mnemonic.endswith("32") else ("f16" if floating else "b16")
+    kept = replace(context.modes, keep32=True, keep16=True)  # no arithmetic
+    write, condition = to_vector(target, type, i, kept), lane_mask(mask, context.lanes)
+    a, b = vector(no, type, kept), vector(yes, type, kept)
+    return lambda w: write(w, np.where(condition(w), b(w), a(w)))
+
+
+_COMPARED: dict[str, Function] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lg": lambda a, b: (a < b) | (a > b),
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "neq": lambda a, b: ~(a == b),
+    "nlg": lambda a, b: ~((a < b) | (a > b)),
+    "ngt": lambda a, b: ~(a > b),
+    "nge": lambda a, b: ~(a >= b),
+    "nlt": lambda a, b: ~(a < b),
+    "nle": lambda a, b: ~(a <= b),
+    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+    "u": lambda a, b: np.isnan(a) | np.isnan(b),
+}
+_OF_INTEGERS = ("eq", "ne", "gt", "ge", "lt", "le")
+_TYPES: dict[str, Type] = {
+    "f32": "f32", "f16": "f16", "i32": "i32", "u32": "b32", "i16": "i16", "u16": "b16", "u64": "b64", "i64": "i64",
+}  # fmt: skip
+_COMPARISONS = [
+    f"{how}_{type}" for how in _COMPARED for type in _TYPES if type.startswith("f") == (how not in _OF_INTEGERS)
+] + [f"{how}_{type}" for how in ("eq", "gt", "ge", "lt", "le") for type in ("f32", "f16")]
+
+
+@instruction(*(f"v_cmp_{name}" for name in _COMPARISONS))
+def _compare(i: Instruction, context: Context) -> Run:
+    target, *sources = i.operands
+    write, test = to_lane_mask(target, context.lanes), _comparison(i, tuple(sources), context)
+    return lambda w: write(w, test(w))
+
+
+@instruction(*(f"v_cmpx_{name}" for name in _COMPARISONS), outs=0)
+def _compare_to_exec(i: Instruction, context: Context) -> Run:
+    test, write = _comparison(i, i.operands, context), to_lane_mask(Operand("sgpr", "exec", EXEC, 2), context.lanes)
+    return lambda w: write(w, test(w))
+
+
+def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) -> Function:
+    how, type = i.mnemonic.split("_")[2:]
+    test, (left, right) = _COMPARED[how], (vector(o, _TYPES[type], context.modes) for o in sources)
+    return lambda w: test(left(w), right(w))
+
+
+@instruction("v_cmp_class_f32", "v_cmp_class_f16")
+def _classes(i: Instruction, context: Context) -> Run:
+    """Whether a number is of one of the kinds whose bits are set (RDNA 4 ISA, "V_CMP_CLASS_F32")."""
+    type: Type = "f32" if i.mnemonic.endswith("32") else "f16"
+    bits: Type = "b32" if type == "f32" else "b16"
+    kept = replace(context.modes, keep32=True, keep16=True)
+    target, number, kinds = i.operands
+    write, x, mask = to_lane_mask(target, context.lanes), vector(number, type, kept), vector(kinds, bits, kept)
+
+    def run(w: Wave) -> None:
+        value, wanted = np.asarray(x(w)), np.asarray(mask(w)).astype(np.uint32)
+        size = value.dtype.itemsize
+        quiet = value.view(np.uint32 if size == 4 else np.uint16) >> (22 if size == 4 else 9) & 1 == 1
+        nan, negative, tiny = np.isnan(value), np.signbit(value), np.finfo(value.dtype).smallest_normal
+        zero, infinite = value == 0, np.isinf(value)
+        denormal = ~zero & (np.abs(value) < tiny)
+        normal = ~(nan | zero | infinite | denormal)
+        of_kind = [
+            nan & ~quiet,
+            nan & quiet,
+            *(k & negative for k in (infinite, normal, denormal, zero)),
+            *(k & ~negative for k in (zero, denormal, normal, infinite)),
+        ]
+        found = np.zeros(w.lanes, np.bool_)
+        for bit, one in enumerate(of_kind):
+            found = found | (one & ((wanted >> np.uint32(bit) & np.uint32(1)) == 1))
+        write(w, found)
+
+    return run
+
+
+# Lanes.
+
+
+@instruction("v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32")
+def _masked_count(i: Instruction, context: Context) -> Run:
+    """How many bits of a mask stand for lanes before each one, added to the second operand."""
+    high = "_hi_" in i.mnemonic
+    lane = np.arange(context.lanes)
+    below = np.clip(lane - 32, 0, 32) if high else np.minimum(lane, 32)
+    before = ((np.uint64(1) << below.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+
+    def count(mask: Any, base: Any) -> Any:
+        bits = np.broadcast_to(mask & before, context.lanes)
+        return np.unpackbits(np.ascontiguousarray(bits).view(np.uint8).reshape(-1, 4), axis=1).sum(1, np.uint32) + base
+
+    return _made(i, context, Op("b32", ("b32", "b32"), count))
+
+
+@instruction("v_readfirstlane_b32", also=frozenset({EXEC}))
+def _read_first(i: Instruction, context: Context) -> Run:
+    write, read = to_scalar(i.operands[0]), vector(i.operands[1], "b32", context.modes)
+
+    def run(w: Wave) -> None:
+        first = (w.exec & -w.exec).bit_length() - 1 if w.exec else 0
+        write(w, int(np.broadcast_to(read(w), w.lanes)[first]))
+
+    return run
+
+
+@instruction("v_readlane_b32")
+def _read_lane(i: Instruction, context: Context) -> Run:
+    target, source, lane = i.operands
+    write, read, number = to_scalar(target), vector(source, "b32", context.modes), scalar(lane)
+    return lambda w: write(w, int(np.broadcast_to(read(w), w.lanes)[number(w) & (w.lanes - 1)]))
+
+
+@instruction("v_swap_b32", "v_swap_b16", outs=2, updates=True)
+def _swap(i: Instruction, context: Context) -> Run:
+    type: Type = "b32" if i.mnemonic.endswith("32") else "b16"
+    a, b = i.operands
+    write_a, write_b = (to_vector(o, type, i, context.modes) for o in (a, b))
+    read_a, read_b = (vector(o, type, context.modes) for o in (a, b))
+
+    def run(w: Wave) -> None:
+        x, y = read_a(w).copy(), read_b(w).copy()
+        write_a(w, y)
+        write_b(w, x)
+
+    return run
+
+

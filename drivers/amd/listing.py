@@ -1,0 +1,203 @@
+"""The text of compiled code as instructions.
+
+Mesa prints code in the syntax of LLVM's assembler: see "Syntax of AMDGPU Instruction Operands", "AMDGPU Instruction
+Modifiers" and "Syntax of GFX12 Instructions" of LLVM's documentation. After a semicolon come the words of the encoding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from cts.drivers.amd.problems import Unsupported
+
+#: Numbers of scalar registers that have names (RDNA 4 ISA, "SGPRs" and "Scalar Instruction Operands").
+VCC, TTMP, NULL, M0, EXEC = 106, 108, 124, 125, 126
+
+#: The scalar registers that names stand for: the first one, and how many.
+_NAMED = {
+    "vcc": (VCC, 2),
+    "vcc_lo": (VCC, 1),
+    "vcc_hi": (VCC + 1, 1),
+    "exec": (EXEC, 2),
+    "exec_lo": (EXEC, 1),
+    "exec_hi": (EXEC + 1, 1),
+    "null": (NULL, 1),
+    "m0": (M0, 1),
+}
+
+Kind: TypeAlias = Literal["sgpr", "vgpr", "scc", "integer", "float", "word"]
+
+_REGISTER = re.compile(r"(ttmp|s|v)(?:(\d+)|\[(\d+)(?::(\d+))?\])(?:\.([lh]))?")
+_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)")
+_FLOAT = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
+_MODIFIER = re.compile(r"(\w+):(\[[^]]*\]|\S+)")
+_REPEATED = re.compile(r"\(then repeated (\d+) times\)")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand: `count` registers from `number` on, the integer `number`, the float `value`, or a word.
+
+    `half` is 0 or 1 for the low or high 16 bits of a vector register. `negated` and `absolute` are its modifiers.
+    """
+
+    kind: Kind
+    text: str
+    number: int = 0
+    count: int = 1
+    half: int | None = None
+    value: float = 0.0
+    negated: bool = False
+    absolute: bool = False
+
+    @property
+    def is_register(self) -> bool:
+        """Whether it is a register, of either kind."""
+        return self.kind in ("sgpr", "vgpr")
+
+
+Modifier: TypeAlias = "int | str | tuple[int, ...]"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction. `mnemonic` has no suffix of an encoding, as `_e32`; `encoding` is that suffix or ""."""
+
+    mnemonic: str
+    text: str
+    operands: tuple[Operand, ...] = ()
+    modifiers: Mapping[str, Modifier] = field(default_factory=dict)
+    words: tuple[int, ...] = ()
+    encoding: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        """Where it stands, for messages."""
+        return f"line {self.line}, {self.text}"
+
+    def flag(self, name: str) -> bool:
+        """Whether it has the modifier."""
+        return name in self.modifiers
+
+    def number(self, name: str, default: int = 0) -> int:
+        """The value of a modifier that is a number."""
+        value = self.modifiers.get(name, default)
+        if not isinstance(value, int):
+            raise Unsupported(f"{name}:{value} of an instruction", self.where)
+        return value
+
+    def bits(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """The value of a modifier that is a list, one number for each operand."""
+        value = self.modifiers.get(name, default)
+        return value if isinstance(value, tuple) else default
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Instructions in order, and the number of the one at each label."""
+
+    instructions: tuple[Instruction, ...]
+    labels: Mapping[str, int]
+
+
+def parse(text: str) -> Listing:
+    """The instructions of a listing. Raises Unsupported for a line that is none."""
+    instructions: list[Instruction] = []
+    labels: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        body, _, comment = line.partition(";")
+        body = body.strip()
+        if not body:
+            continue
+        if body.endswith(":"):
+            labels[body[:-1]] = len(instructions)
+        elif repeated := _REPEATED.fullmatch(body):
+            instructions += [replace(instructions[-1], line=number)] * int(repeated[1])
+        else:
+            words = tuple(int(word, 16) for word in comment.split()) if comment else ()
+            instructions.append(replace(instruction(body), words=words, line=number))
+    return Listing(tuple(instructions), labels)
+
+
+def instruction(text: str) -> Instruction:
+    """The instruction of one line.
+
+    >>> instruction("v_add_f32_e64 v8, |v1|, -s2 mul:2").operands[1].absolute
+    True
+    """
+    mnemonic, _, rest = text.partition(" ")
+    name, encoding = mnemonic, ""
+    for suffix in ("_e32", "_e64", "_dpp", "_e64_dpp"):
+        if mnemonic.endswith(suffix):
+            name, encoding = mnemonic.removesuffix(suffix), suffix[1:]
+    if name == "s_delay_alu":  # of timing alone; its operands are joined by bars
+        return Instruction(name, text)
+    pieces = list(_pieces(rest.strip()))
+    modifiers: dict[str, Modifier] = {}
+    if pieces:
+        pieces[-1], *words = _words(pieces[-1])
+        for word in words:
+            found = _MODIFIER.fullmatch(word)
+            modifiers[found[1] if found else word] = _value(found[2]) if found else 1
+    return Instruction(name, text, tuple(_operand(piece, text) for piece in pieces), modifiers, (), encoding)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What stands between commas that are in no brackets."""
+    depth, start = 0, 0
+    for at, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and not depth:
+            yield text[start:at].strip()
+            start = at + 1
+    if text:
+        yield text[start:].strip()
+
+
+def _words(text: str) -> list[str]:
+    """What stands between spaces; an operand may have some within bars."""
+    return re.findall(r"-?\|[^|]*\||[^\s\[]*\[[^]]*\]\S*|\S+", text)
+
+
+def _value(text: str) -> Modifier:
+    if text.startswith("["):
+        return tuple(int(word, 0) for word in text[1:-1].split(","))
+    return int(text, 0) if _INTEGER.fullmatch(text) else text
+
+
+def _operand(text: str, line: str) -> Operand:
+    plain, negated, absolute = text, False, False
+    if plain.startswith("neg(") or (plain.startswith("-") and not plain[1:2].isdigit()):
+        negated, plain = True, plain[4:-1] if plain.startswith("neg(") else plain[1:]
+    if plain.startswith(("|", "abs(")):
+        absolute, plain = True, plain[1:-1] if plain.startswith("|") else plain[4:-1]
+    found = _bare(plain, text)
+    if found is None:
+        raise Unsupported(f"the operand {text}", line)
+    return replace(found, negated=negated, absolute=absolute)
+
+
+def _bare(plain: str, text: str) -> Operand | None:
+    """An operand without its sign."""
+    if plain in _NAMED:
+        first, count = _NAMED[plain]
+        return Operand("sgpr", text, first, count)
+    if plain == "src_scc":
+        return Operand("scc", text)
+    if found := _REGISTER.fullmatch(plain):
+        kind, one, first, last, half = found.groups()
+        number = int(one or first)
+        count = int(last) - number + 1 if last else 1
+        number += TTMP if kind == "ttmp" else 0
+        return Operand(
+            "vgpr" if kind == "v" else "sgpr", text, number, count, None if half is None else int(half == "h")
+        )
+    if _INTEGER.fullmatch(plain):
+        return Operand("integer", text, int(plain, 0))
+    if _FLOAT.fullmatch(plain):
+        return Operand("float", text, value=float(plain))
+    return Operand("word", text) if re.fullmatch(r"[A-Za-z_]\w*(?:\(.*\))?", plain) else None

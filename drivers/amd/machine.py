@@ -1,0 +1,176 @@
+"""Programs, and their dispatch: workgroups one after the other, the waves of each in turns between barriers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cts.drivers.amd import isa
+from cts.drivers.amd.interface import TTMP_WAVE, TTMP_X, TTMP_YZ, WAVE_SHIFT, Interface, arguments, interface
+from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
+from cts.drivers.amd.memory import AddressSpace, Lds
+from cts.drivers.amd.modes import Modes, of_shader
+from cts.drivers.amd.problems import OutOfSteps, Wrong
+from cts.drivers.amd.registry import Context, Step, step
+from cts.drivers.amd.wave import VECTOR, Wave, Workgroup, register_name
+from cts.drivers.vulkan.worker.protocol import Binding
+
+#: Registers that are set where a wave begins, besides its arguments.
+_SET = frozenset({VCC, VCC + 1, EXEC, EXEC + 1, TTMP_X, TTMP_YZ, TTMP_WAVE, VECTOR})
+
+
+@dataclass(frozen=True)
+class Program:
+    """Compiled code made ready to run."""
+
+    shader: Interface
+    steps: tuple[Step, ...]
+    vectors: int
+    listing: Listing
+
+
+def program_key(texts: dict[str, str]) -> Hashable:
+    """What a program depends on."""
+    nir = texts.get("NIR Shader(s)", "")
+    return texts.get("Assembly"), interface(nir, texts.get("ACO IR", "")), of_shader(nir)
+
+
+def program(texts: dict[str, str]) -> Program:
+    """The program of a pipeline's texts. Raises Unsupported for what is not known, by name."""
+    isa.load()
+    shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
+    listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
+    return Program(shader, _steps(listing, shader, modes), _vectors(listing), listing)
+
+
+def _steps(listing: Listing, shader: Interface, modes: Modes) -> tuple[Step, ...]:
+    context = Context(shader.lanes, modes, listing.labels)
+    return tuple(step(i, context) for i in listing.instructions)
+
+
+def _vectors(listing: Listing) -> int:
+    every = [o.number + o.count for i in listing.instructions for o in i.operands if o.kind == "vgpr"]
+    return max(every, default=1)
+
+
+class Dispatch:
+    """Workgroups of a program on memory. Raises the problems of `problems`."""
+
+    def __init__(self, program: Program, memory: AddressSpace, max_steps: int, deadline: float) -> None:
+        self.program = program
+        self.memory = memory
+        self.notes: list[str] = []
+        self._left = max_steps
+        self._deadline = deadline
+
+    def run(
+        self,
+        bindings: tuple[Binding, ...],
+        push_constants: bytes,
+        first: tuple[int, int, int],
+        count: tuple[int, int, int],
+    ) -> None:
+        """Run `count` workgroups from number `first` on."""
+        places = self.memory.describe(bindings)
+        given = arguments(self.program.shader, list(places.values()), push_constants, count)
+        with np.errstate(all="ignore"):
+            for number in np.ndindex(*reversed(count)):
+                z, y, x = (int(n) + f for n, f in zip(number, reversed(first), strict=True))
+                self._workgroup((x, y, z), given)
+
+    def _workgroup(self, number: tuple[int, int, int], given: list[int]) -> None:
+        group = Workgroup(number, Lds(self.program.shader.lds), self.memory)
+        waves = list(self._waves(group, given))
+        while not all(w.done for w in waves):
+            for w in waves:
+                if not w.done:
+                    self._until_barrier(w)
+            if any(w.waits for w in waves):
+                self._pass_barrier(waves)
+        self._note_beyond(group)
+
+    def _waves(self, group: Workgroup, given: list[int]) -> Iterator[Wave]:
+        shader = self.program.shader
+        x, y, z = group.number
+        size_x, size_y, _ = shader.workgroup
+        for index, first in enumerate(range(0, shader.invocations, shader.lanes)):
+            there = min(shader.lanes, shader.invocations - first)
+            w = Wave(shader.lanes, group, (1 << there) - 1, self.program.vectors)
+            local = first + np.arange(shader.lanes)
+            ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
+            w.v[0] = ids.astype(np.uint32)
+            w.s[: len(given)] = given
+            w.s[TTMP_X], w.s[TTMP_YZ], w.s[TTMP_WAVE] = x, y | z << 16, index << WAVE_SHIFT
+            w.written = {*_SET, *range(len(given))}
+            yield w
+
+    def _until_barrier(self, w: Wave) -> None:
+        """Run a wave until it ends or waits for others."""
+        steps = self.program.steps
+        left = self._left
+        while not w.done and not w.waits:
+            one = steps[w.pc]
+            w.pc += 1
+            left -= 1
+            if not left & 0xFFF:
+                self._check_limits(left)
+            if w.in_flight:
+                _check_flight(w, one)
+            if not one.reads <= w.written:
+                self._note_unwritten(w, one)
+            one.run(w)
+            w.written |= one.writes
+        self._left = left
+        if left <= 0:
+            self._check_limits(left)
+
+    def _check_limits(self, left: int) -> None:
+        if left <= 0:
+            raise OutOfSteps("more instructions than max_steps allows")
+        if time.monotonic() > self._deadline:
+            raise OutOfSteps("the dispatch takes longer than its time")
+
+    def _pass_barrier(self, waves: list[Wave]) -> None:
+        """Let waves go on that wait, where all that have not ended have signalled."""
+        late = [w for w in waves if not w.done and not w.signalled]
+        if late:
+            raise Wrong("a wave waits at a barrier that another one has passed without a signal")
+        for w in waves:
+            w.waits = w.signalled = False
+
+    def _note_unwritten(self, w: Wave, one: Step) -> None:
+        for register in sorted(one.reads - w.written):
+            self._note(f"{register_name(register)} is read and nothing has written it: {one.instruction.where}")
+            w.written.add(register)
+
+    def _note_beyond(self, group: Workgroup) -> None:
+        for where in dict.fromkeys(group.beyond):
+            self._note(f"an access outside its descriptor: {where}")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes and len(self.notes) < 20:
+            self.notes.append(text)
+
+
+def _check_flight(w: Wave, one: Step) -> None:
+    """Raise Wrong where an instruction touches a register that a load has not delivered.
+
+    Loads of one counter are delivered in order, so that a later one may write what an earlier one does.
+    """
+    early = one.reads & w.in_flight
+    if not early:
+        taken = one.writes & w.in_flight
+        if not taken:
+            return
+        if one.counter is not None:
+            own: set[int] = set().union(*(p.registers for p in w.pending[one.counter]))
+            taken -= own
+        early = frozenset(taken)
+    if early:
+        register = min(early)
+        verb = "reads" if register in one.reads else "writes"
+        what = f"the code {verb} {register_name(register)}, which {w.loads(early)} may not have delivered"
+        raise Wrong(what, one.instruction.where)

@@ -1,0 +1,42 @@
+"""The mode register as compiled code begins with it: rounding, and denormals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cts.drivers.amd.formats import Round
+
+#: Bits of Mesa's float_controls_execution_mode (src/compiler/shader_enums.h).
+_FLUSH_16, _PRESERVE_32, _TO_ZERO_16, _TO_ZERO_32 = 0x8, 0x2, 0x200, 0x400
+
+_CONTROLS = re.compile(r"^float_controls_execution_mode: 0x([0-9a-f]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """RDNA 4 ISA, "Mode register": how singles and halves are rounded, and whether their denormals are kept.
+
+    Mesa keeps those of halves and flushes those of singles where a shader asks for nothing.
+    """
+
+    round32: Round = "even"
+    round16: Round = "even"
+    keep32: bool = False
+    keep16: bool = True
+
+    def flushes(self, type: str) -> bool:
+        """Whether denormals of a type are flushed."""
+        return (type == "f32" and not self.keep32) or (type == "f16" and not self.keep16)
+
+
+def of_shader(nir: str) -> Modes:
+    """The modes that a shader asks for, from the head of its NIR."""
+    found = _CONTROLS.search(nir)
+    bits = int(found[1], 16) if found else 0
+    return Modes(
+        "zero" if bits & _TO_ZERO_32 else "even",
+        "zero" if bits & _TO_ZERO_16 else "even",
+        bool(bits & _PRESERVE_32),
+        not bits & _FLUSH_16,
+    )

@@ -1,0 +1,60 @@
+"""The options of the driver's spec string."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from cts.driver_options import among, number, says, seconds
+from cts.drivers.vulkan.options import Options as VulkanOptions
+from cts.plugins.commands import split
+
+#: The chips whose code is known, and what Mesa's shim calls them.
+CHIPS = {"gfx1201": "Radeon RX 9070, RDNA 4"}
+
+#: What makes Mesa compile for a chip without one.
+_SHIM = "libamdgpu_noop_drm_shim.so"
+
+DEFAULT_MAX_STEPS = 10_000_000
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What stands after `amd:`."""
+
+    chip: Annotated[Literal["gfx1201"], among("what RADV compiles for", CHIPS)] = "gfx1201"
+    worker: Annotated[
+        str,
+        says("the command that starts the worker where Mesa and its no-op shim are", metavar="COMMAND", absent="this Python"),
+    ] = ""
+    subgroup_size: Annotated[int, number("another size that the chip has", least=32, most=64, absent="64")] | None = None
+    timeout: Annotated[float, seconds("for all dispatches of a run together")] = 60.0
+    max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**12)] = (
+        DEFAULT_MAX_STEPS
+    )
+    journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/amd")
+
+    def vulkan(self) -> VulkanOptions:
+        """The options of the Vulkan driver that compiles."""
+        return VulkanOptions(
+            worker=self.command(),
+            timeout=self.timeout,
+            subgroup_size=self.subgroup_size,
+            worker_memory=8,
+            journal=self.journal,
+        )
+
+    def command(self) -> str:
+        """The worker's command with Mesa's shim in its environment.
+
+        >>> Options(worker="chroot /srv/mesa python3").command()
+        "chroot /srv/mesa env LD_PRELOAD=libamdgpu_noop_drm_shim.so AMDGPU_GPU_ID=gfx1201 \
+'VK_LOADER_DRIVERS_SELECT=*radeon*' python3"
+        """
+        import sys
+
+        *before, python = split(self.worker) or [sys.executable]
+        environment = [f"LD_PRELOAD={_SHIM}", f"AMDGPU_GPU_ID={self.chip}", "VK_LOADER_DRIVERS_SELECT=*radeon*"]
+        return shlex.join([*before, "env", *environment, python])

@@ -1,0 +1,103 @@
+"""Which function makes the step of which instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from cts.drivers.amd.listing import Instruction, Operand
+from cts.drivers.amd.modes import Modes
+from cts.drivers.amd.operands import registers
+from cts.drivers.amd.problems import Unsupported
+from cts.drivers.amd.wave import Counter, Wave
+
+Run: TypeAlias = Callable[[Wave], None]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an instruction depends on besides itself: lanes of a wave, the mode, where labels are, and its own number."""
+
+    lanes: int
+    modes: Modes
+    labels: Mapping[str, int]
+    number: int = 0
+
+
+Builder: TypeAlias = Callable[[Instruction, Context], Run]
+
+
+class Entry(NamedTuple):
+    """An instruction that there is: `outs` operands are written, `also` are registers that it reads besides.
+
+    `counter` counts its loads. `updates`: the first operand is read as well.
+    """
+
+    build: Builder
+    outs: int
+    counter: Counter | None
+    updates: bool
+    also: frozenset[int]
+
+
+class Step(NamedTuple):
+    """An instruction made ready: what it does, the registers it reads and writes, and what counts its loads."""
+
+    run: Run
+    reads: frozenset[int]
+    writes: frozenset[int]
+    counter: Counter | None
+    instruction: Instruction
+
+
+INSTRUCTIONS: dict[str, Entry] = {}
+
+
+def instruction(
+    *names: str,
+    outs: int = 1,
+    counter: Counter | None = None,
+    updates: bool = False,
+    also: frozenset[int] = frozenset(),
+) -> Callable[[Builder], Builder]:
+    """Register what builds the steps of these instructions."""
+
+    def register(build: Builder) -> Builder:
+        for name in names:
+            assert name not in INSTRUCTIONS, name
+            INSTRUCTIONS[name] = Entry(build, outs, counter, updates, also)
+        return build
+
+    return register
+
+
+def step(i: Instruction, context: Context) -> Step:
+    """The step of an instruction. Raises Unsupported, which names it."""
+    entry = INSTRUCTIONS.get(i.mnemonic)
+    if entry is None:
+        raise Unsupported(f"the instruction {i.mnemonic}", i.where)
+    with _placed(i):
+        run = entry.build(i, context)
+    outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
+    reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
+    return Step(run, reads, _every(outs), entry.counter, i)
+
+
+@contextmanager
+def _placed(i: Instruction) -> Iterator[None]:
+    """Say where an instruction stands of which something is not known."""
+    try:
+        yield
+    except Unsupported as problem:
+        raise problem if problem.where else Unsupported(problem.what, i.where) from problem
+    except (IndexError, ValueError) as problem:
+        raise Unsupported("operands that the instruction does not have elsewhere", i.where) from problem
+
+
+def _every(operands: tuple[Operand, ...]) -> frozenset[int]:
+    found: frozenset[int] = frozenset()
+    for operand in operands:
+        found |= registers(operand)
+    return found
