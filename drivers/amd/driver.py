@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
 
 from cts.drivers.amd.machine import Dispatch, Program, program, program_key
 from cts.drivers.amd.memory import AddressSpace
 from cts.drivers.amd.options import Options
 from cts.drivers.amd.problems import Problem, Unsupported
+from cts.drivers.amd.push_constants import Compile, used
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
@@ -24,21 +28,26 @@ class Executor:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
+        self._words: OrderedDict[Hashable, list[int]] = OrderedDict()
 
-    def execute(self, run: Run, made: Done) -> Done | Loss:
+    def execute(self, run: Run, made: Done, compile: Compile) -> Done | Loss:
         """The memory after a run, or why there is none."""
         try:
-            sets = tuple(self._run(run, parameters, made.listing) for parameters in run.sets)
+            if run.opaque or run.conversions:
+                raise Unsupported("matrices in layouts of the driver's own")
+            ready = self._program(made.listing)
+            used = self._used(run, made, compile)
+            sets = tuple(self._run(run, parameters, ready, used) for parameters in run.sets)
         except Problem as problem:
             return Loss(problem.status, str(problem), made.messages, refused=True)
         return Done(made.id, sets, made.messages)
 
-    def _run(self, run: Run, parameters: ParameterSet, texts: dict[str, str]) -> tuple[bytes | None, ...]:
-        if run.opaque or run.conversions:
-            raise Unsupported("matrices in layouts of the driver's own")
-        ready = self._program(texts)
+    def _run(
+        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int]
+    ) -> tuple[bytes | None, ...]:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
-        push_constants = memory.patched(parameters.push_constants, parameters.push_addresses)
+        words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
+        push_constants = [words[n] for n in used]
         deadline = time.monotonic() + run.timeout
         dispatch = Dispatch(ready, memory, self._options.max_steps, deadline)
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
@@ -47,15 +56,29 @@ class Executor:
                 dispatch.run(run.bindings, push_constants, first, count)
         return memory.after()
 
+    def _used(self, run: Run, made: Done, compile: Compile) -> list[int]:
+        """Which words of push constants are in registers."""
+        if not run.sets[0].push_constants:
+            return []
+        key = run.module, tuple(run.specialization.items())
+        if key not in self._words:
+            self._words[key] = used(run, made.listing["Assembly"], compile)
+            _forget(self._words)
+        return self._words[key]
+
     def _program(self, texts: dict[str, str]) -> Program:
         if "Assembly" not in texts:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         key = program_key(texts)
         if key not in self._programs:
             self._programs[key] = program(texts)
-            if len(self._programs) > _REMEMBERED:
-                self._programs.popitem(last=False)
+            _forget(self._programs)
         return self._programs[key]
+
+
+def _forget(found: OrderedDict[Hashable, Any]) -> None:
+    if len(found) > _REMEMBERED:
+        found.popitem(last=False)
 
 
 class AmdDriver(VulkanDriver):

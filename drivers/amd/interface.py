@@ -18,6 +18,7 @@ from cts.drivers.amd.problems import Unsupported
 _WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
 _SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
+_SET = re.compile(r"load_scalar_arg_amd \(base=(\d+), arg_upper_bound_u32_amd=\d+, arg_num_lsb_zero=2\)")
 _START = re.compile(r"^(.*)= p_startpgm", re.MULTILINE)
 _ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
 
@@ -28,12 +29,16 @@ WAVE_SHIFT = 25
 
 @dataclass(frozen=True)
 class Interface:
-    """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments."""
+    """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
+
+    `sets` is how many descriptor sets it uses.
+    """
 
     workgroup: tuple[int, int, int]
     lanes: int
     lds: int
     arguments: int
+    sets: int
 
     @property
     def invocations(self) -> int:
@@ -50,22 +55,21 @@ def interface(nir: str, aco: str) -> Interface:
     shared = _SHARED.search(nir)
     registers = [int(first) + int(count) for count, first in _ARGUMENT.findall(start[1])]
     x, y, z = (int(n) for n in size.groups())
-    return Interface((x, y, z), int(lanes.pop()), int(shared[1]) if shared else 0, max(registers, default=0))
+    sets = set(_SET.findall(nir))
+    lds = int(shared[1]) if shared else 0
+    return Interface((x, y, z), int(lanes.pop()), lds, max(registers, default=0), len(sets))
 
 
 def arguments(
-    shader: Interface, sets: Sequence[int], push_constants: bytes, workgroups: tuple[int, int, int]
+    shader: Interface, sets: Sequence[int], push_constants: Sequence[int], workgroups: tuple[int, int, int]
 ) -> list[int]:
     """The scalar registers from the first on: addresses of descriptor sets, push constants, the number of workgroups.
 
-    Raises Unsupported where that is not how many the shader has.
+    `push_constants` are the words that are used. Raises Unsupported where that is not how many registers the shader has.
     """
-    words = [int.from_bytes(push_constants[at : at + 4], "little") for at in range(0, len(push_constants), 4)]
-    given = [address & 0xFFFFFFFF for address in sets]
-    more = shader.arguments - len(given) - len(words)
-    if more in (3, 4):
-        return [*given, *words, *workgroups]
-    if more in (0, 1):
-        return [*given, *words]
-    what = f"{shader.arguments} registers of arguments, of {len(given)} descriptor sets and {len(words)} words"
-    raise Unsupported(f"{what} of push constants: some are not used, or are in memory")
+    given = [address & 0xFFFFFFFF for address in sets] if shader.sets else []
+    more = shader.arguments - len(given) - len(push_constants)
+    if shader.sets > len(sets) or (shader.sets and shader.sets < len(sets)) or more not in (0, 1, 3, 4):
+        what = f"{shader.arguments} registers of arguments, of {len(given)} descriptor sets and {len(push_constants)}"
+        raise Unsupported(f"{what} words of push constants")
+    return [*given, *push_constants, *(workgroups if more >= 3 else ())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ class Dispatch:
     def run(
         self,
         bindings: tuple[Binding, ...],
-        push_constants: bytes,
+        push_constants: Sequence[int],
         first: tuple[int, int, int],
         count: tuple[int, int, int],
     ) -> None:

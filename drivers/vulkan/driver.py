@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -85,8 +85,10 @@ class _LostBatch:
 class Machine(Protocol):
     """What runs compiled code in place of a device."""
 
-    def execute(self, run: protocol.Run, made: protocol.Done) -> protocol.Done | Loss:
-        """The result of a run, from the listing of its pipeline."""
+    def execute(
+        self, run: protocol.Run, made: protocol.Done, compile: Callable[[protocol.Run], Result]
+    ) -> protocol.Done | Loss:
+        """The result of a run, from the listing of its pipeline; `compile` makes those of other runs."""
 
 
 class VulkanDriver:
@@ -346,7 +348,7 @@ class VulkanDriver:
         batch = self._batches.pop(number)
         if self._machine is not None:
             run = self._runs.pop(number)
-            result = self._machine.execute(run, result) if isinstance(result, protocol.Done) else result
+            result = self._machine.execute(run, result, self._made) if isinstance(result, protocol.Done) else result
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
             lost = _LostBatch(result, len(batch))
             for item in batch:
@@ -359,6 +361,12 @@ class VulkanDriver:
             made = _only_made(result, self._options.limit) if self.only_makes else None
             item.outcome = replace(made or _outcome(item, index, result), unlisted=item.support.missing)
             self._journal.end(item.number, item.outcome.status)
+
+    def _made(self, run: protocol.Run) -> Result:
+        """What comes of making the pipeline of a run, with a number of its own."""
+        run = msgspec.structs.replace(run, id=self.pool.number())
+        self.pool.submit(run)
+        return self.pool.result_of(run.id)
 
     def _finished(self, item: _Item) -> Outcome:
         assert item.outcome is not None

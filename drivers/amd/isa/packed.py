@@ -60,7 +60,10 @@ def _packed_floats(i: Instruction, context: Context) -> Run:
 
 @instruction("v_pk_fmac_f16", updates=True)
 def _packed_fmac(i: Instruction, context: Context) -> Run:
+    """The only packed instruction of VOP2: its inline constant is in both halves (LLVM issue 94116, of hardware)."""
     count, compute = _arithmetic(_half, context.modes)["fma"]
+    constant = int(i.operands[1].kind == "float")
+    i = replace(i, modifiers={**i.modifiers, "op_sel_hi": (1 - constant, 1, 1)})
     return _packed(i, context, (*i.operands[1:], i.operands[0]), "f16", count, compute)
 
 

@@ -211,10 +211,6 @@ def _arithmetic(round: Rounding, modes: Modes) -> dict[str, tuple[int, Function]
 
 _OPERATIONS = tuple(_arithmetic(_single, Modes()))
 _CONVERSIONS = {
-    "v_cvt_f32_i32": Op("f32", ("i32",), lambda a: a.astype(np.float32)),
-    "v_cvt_f32_u32": Op("f32", ("b32",), lambda a: a.astype(np.float32)),
-    "v_cvt_f16_i16": Op("f16", ("i16",), lambda a: a.astype(np.float16)),
-    "v_cvt_f16_u16": Op("f16", ("b16",), lambda a: a.astype(np.float16)),
     "v_cvt_i32_f32": Op("i32", ("f32",), _integer(-(2.0**31), 2.0**31 - 1, np.int32)),
     "v_cvt_u32_f32": Op("b32", ("f32",), _integer(0, 2.0**32 - 1, np.uint32)),
     "v_cvt_i16_f16": Op("i16", ("f16",), _integer(-(2.0**15), 2.0**15 - 1, np.int16)),
@@ -282,9 +278,21 @@ def _fmac(i: Instruction, context: Context) -> Run:
     return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
 
 
-@instruction("v_cvt_f16_f32")
-def _to_half(i: Instruction, context: Context) -> Run:
-    return _made(i, context, Op("f16", ("f32",), lambda a: _half(context.modes, a)))
+_ROUNDED: dict[str, tuple[Type, Type]] = {
+    "v_cvt_f16_f32": ("f16", "f32"),
+    "v_cvt_f32_i32": ("f32", "i32"),
+    "v_cvt_f32_u32": ("f32", "b32"),
+    "v_cvt_f16_i16": ("f16", "i16"),
+    "v_cvt_f16_u16": ("f16", "b16"),
+}
+
+
+@instruction(*_ROUNDED)
+def _rounded_conversion(i: Instruction, context: Context) -> Run:
+    """A conversion that rounds as the mode of its result says."""
+    result, source = _ROUNDED[i.mnemonic]
+    round = _single if result == "f32" else _half
+    return _made(i, context, Op(result, (source,), lambda a: round(context.modes, _f64(a))))
 
 
 # Two results in one register.
