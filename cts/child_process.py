@@ -177,10 +177,17 @@ class ChildProcess(Generic[_Reply]):
             while (reply := self._read_message(stream)) is not None:  # type: ignore[arg-type]
                 self._incoming.put(reply)
         except Exception as e:  # noqa: BLE001 - whatever it sends, somebody waits for an answer
-            if not stream.closed:  # else the process's end says why
+            # A message that is cut off by the end of the process is no garbage: the end says why, as it does where the
+            # stream is closed.
+            if not stream.closed and not (isinstance(e, EOFError) and self._crashed()):
                 self._incoming.put(Ended("garbage", str(e)))
                 return
         self._incoming.put(self._how_it_ended())
+
+    def _crashed(self) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return bool(crash(self._process.wait(timeout=1)))
+        return False
 
     def _how_it_ended(self) -> Ended:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cts.driver import Driver
+from cts.driver import Described, Driver
 
 if TYPE_CHECKING:
     from cts.drivers.amd.options import Options
@@ -22,6 +22,12 @@ class _Factory:
         from cts.drivers.amd.driver import AmdDriver
 
         return AmdDriver(parse(self.option_struct, options, "amd"))
+
+    def mutants(self) -> list[Described]:
+        """Changes of one word of compiled code."""
+        from cts.drivers.amd.mutants import mutants
+
+        return mutants()
 
     @property
     def option_struct(self) -> type[Options]:

@@ -12,8 +12,9 @@ import numpy as np
 from cts.drivers.amd.machine import Dispatch, Program, program, program_key
 from cts.drivers.amd.memory import AddressSpace
 from cts.drivers.amd.options import Options
-from cts.drivers.amd.problems import Problem, Unsupported
+from cts.drivers.amd.problems import Problem, Unsupported, Wrong
 from cts.drivers.amd.push_constants import Compile, used
+from cts.drivers.amd.wave import OTHER_POISON, POISON
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
@@ -37,24 +38,37 @@ class Executor:
                 raise Unsupported("matrices in layouts of the driver's own")
             ready = self._program(made.listing)
             used = self._used(run, made, compile)
-            sets = tuple(self._run(run, parameters, ready, used) for parameters in run.sets)
+            sets = tuple(self._checked(run, parameters, ready, used) for parameters in run.sets)
         except Problem as problem:
             return Loss(problem.status, str(problem), made.messages, refused=True)
         return Done(made.id, sets, made.messages)
 
     def _run(
-        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int]
-    ) -> tuple[bytes | None, ...]:
+        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int], poison: int = POISON
+    ) -> tuple[tuple[bytes | None, ...], Dispatch]:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
         words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
         push_constants = [words[n] for n in used]
-        deadline = time.monotonic() + run.timeout
-        dispatch = Dispatch(ready, memory, self._options.max_steps, deadline)
+        dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
         for _ in range(run.times):
             for first, count in parts:
                 dispatch.run(run.bindings, push_constants, first, count)
-        return memory.after()
+        return memory.after(), dispatch
+
+    def _checked(
+        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int]
+    ) -> tuple[bytes | None, ...]:
+        """The memory after a run that does nothing which the option `check` finds fault with. Raises Wrong."""
+        after, dispatch = self._run(run, parameters, ready, used)
+        if "beyond" in self._options.check and dispatch.beyond:
+            raise Wrong("an access outside its descriptor", dispatch.beyond[0])
+        if "uninitialised" in self._options.check:
+            again, _ = self._run(run, parameters, ready, used, OTHER_POISON)
+            if again != after:
+                read = "; ".join(f"{name} at {where}" for name, where in dispatch.unwritten.items()) or "LDS"
+                raise Wrong(f"what is stored depends on what nothing has written: {read}")
+        return after
 
     def _used(self, run: Run, made: Done, compile: Compile) -> list[int]:
         """Which words of push constants are in registers."""
@@ -71,7 +85,7 @@ class Executor:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         key = program_key(texts)
         if key not in self._programs:
-            self._programs[key] = program(texts)
+            self._programs[key] = program(texts, self._options.mutant)
             _forget(self._programs)
         return self._programs[key]
 
@@ -92,5 +106,3 @@ class AmdDriver(VulkanDriver):
     def identity(self) -> str:
         """The compiler, and that it is its code that is run here."""
         return f"{super().identity()}, its code run by this suite"
-
-

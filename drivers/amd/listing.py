@@ -64,7 +64,10 @@ Modifier: TypeAlias = "int | str | tuple[int, ...]"
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction. `mnemonic` has no suffix of an encoding, as `_e32`; `encoding` is that suffix or ""."""
+    """An instruction. `mnemonic` has no suffix of an encoding, as `_e32`; `encoding` is that suffix or "".
+
+    `pair` are the two of an instruction that does both at once.
+    """
 
     mnemonic: str
     text: str
@@ -73,6 +76,7 @@ class Instruction:
     words: tuple[int, ...] = ()
     encoding: str = ""
     line: int = 0
+    pair: tuple[Instruction, ...] = ()
 
     @property
     def where(self) -> str:
@@ -129,6 +133,8 @@ def instruction(text: str) -> Instruction:
     >>> instruction("v_add_f32_e64 v8, |v1|, -s2 mul:2").operands[1].absolute
     True
     """
+    if " :: " in text:
+        return Instruction("v_dual", text, pair=tuple(map(_of_pair, text.split(" :: "))))
     mnemonic, _, rest = text.partition(" ")
     name, encoding = mnemonic, ""
     for suffix in ("_e32", "_e64", "_dpp", "_e64_dpp"):
@@ -144,6 +150,14 @@ def instruction(text: str) -> Instruction:
             found = _MODIFIER.fullmatch(word)
             modifiers[found[1] if found else word] = _value(found[2]) if found else 1
     return Instruction(name, text, tuple(_operand(piece, text) for piece in pieces), modifiers, (), encoding)
+
+
+def _of_pair(text: str) -> Instruction:
+    """One of two instructions that are done at once, as it is alone; the mask of a selection is not written there."""
+    alone = instruction(text.replace("v_dual_", "v_", 1))
+    if alone.mnemonic != "v_cndmask_b32":
+        return alone
+    return replace(alone, operands=(*alone.operands, _operand("vcc_lo", text)))
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -15,7 +15,8 @@ from cts.drivers.amd.memory import AddressSpace, Lds
 from cts.drivers.amd.modes import Modes, of_shader
 from cts.drivers.amd.problems import OutOfSteps, Wrong
 from cts.drivers.amd.registry import Context, Step, step
-from cts.drivers.amd.wave import VECTOR, Wave, Workgroup, register_name
+from cts.drivers.amd.mutants import mutated
+from cts.drivers.amd.wave import POISON, VECTOR, Wave, Workgroup, register_name
 from cts.drivers.vulkan.worker.protocol import Binding
 
 #: Registers that are set where a wave begins, besides its arguments.
@@ -38,11 +39,12 @@ def program_key(texts: dict[str, str]) -> Hashable:
     return texts.get("Assembly"), interface(nir, texts.get("ACO IR", "")), of_shader(nir)
 
 
-def program(texts: dict[str, str]) -> Program:
-    """The program of a pipeline's texts. Raises Unsupported for what is not known, by name."""
+def program(texts: dict[str, str], mutant: str = "") -> Program:
+    """The program of a pipeline's texts, or a mutant of it. Raises Unsupported for what is not known, by name."""
     isa.load()
     shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
     listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
+    listing = mutated(listing, mutant) if mutant else listing
     return Program(shader, _steps(listing, shader, modes), _vectors(listing), listing)
 
 
@@ -52,17 +54,22 @@ def _steps(listing: Listing, shader: Interface, modes: Modes) -> tuple[Step, ...
 
 
 def _vectors(listing: Listing) -> int:
-    every = [o.number + o.count for i in listing.instructions for o in i.operands if o.kind == "vgpr"]
-    return max(every, default=1)
+    alone = [one for i in listing.instructions for one in (i.pair or (i,))]
+    return max((o.number + o.count for i in alone for o in i.operands if o.kind == "vgpr"), default=1)
 
 
 class Dispatch:
     """Workgroups of a program on memory. Raises the problems of `problems`."""
 
-    def __init__(self, program: Program, memory: AddressSpace, max_steps: int, deadline: float) -> None:
+    def __init__(
+        self, program: Program, memory: AddressSpace, max_steps: int, deadline: float, poison: int = POISON
+    ) -> None:
         self.program = program
         self.memory = memory
-        self.notes: list[str] = []
+        #: Registers that were read before they were written, and accesses outside their descriptors, with their places.
+        self.unwritten: dict[str, str] = {}
+        self.beyond: list[str] = []
+        self._poison = poison
         self._left = max_steps
         self._deadline = deadline
 
@@ -82,7 +89,8 @@ class Dispatch:
                 self._workgroup((x, y, z), given)
 
     def _workgroup(self, number: tuple[int, int, int], given: list[int]) -> None:
-        group = Workgroup(number, Lds(self.program.shader.lds), self.memory)
+        lds = Lds(self.program.shader.lds, self._poison & 0xFF)
+        group = Workgroup(number, lds, self.memory, self.beyond)
         waves = list(self._waves(group, given))
         while not all(w.done for w in waves):
             for w in waves:
@@ -90,7 +98,6 @@ class Dispatch:
                     self._until_barrier(w)
             if any(w.waits for w in waves):
                 self._pass_barrier(waves)
-        self._note_beyond(group)
 
     def _waves(self, group: Workgroup, given: list[int]) -> Iterator[Wave]:
         shader = self.program.shader
@@ -98,7 +105,7 @@ class Dispatch:
         size_x, size_y, _ = shader.workgroup
         for index, first in enumerate(range(0, shader.invocations, shader.lanes)):
             there = min(shader.lanes, shader.invocations - first)
-            w = Wave(shader.lanes, group, (1 << there) - 1, self.program.vectors)
+            w = Wave(shader.lanes, group, (1 << there) - 1, self.program.vectors, self._poison)
             local = first + np.arange(shader.lanes)
             ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
             w.v[0] = ids.astype(np.uint32)
@@ -143,16 +150,8 @@ class Dispatch:
 
     def _note_unwritten(self, w: Wave, one: Step) -> None:
         for register in sorted(one.reads - w.written):
-            self._note(f"{register_name(register)} is read and nothing has written it: {one.instruction.where}")
+            self.unwritten.setdefault(register_name(register), one.instruction.where)
             w.written.add(register)
-
-    def _note_beyond(self, group: Workgroup) -> None:
-        for where in dict.fromkeys(group.beyond):
-            self._note(f"an access outside its descriptor: {where}")
-
-    def _note(self, text: str) -> None:
-        if text not in self.notes and len(self.notes) < 20:
-            self.notes.append(text)
 
 
 def _check_flight(w: Wave, one: Step) -> None:

@@ -151,9 +151,9 @@ class AddressSpace:
 class Lds:
     """The LDS of a workgroup. Reads beyond it give zeros and writes do nothing (RDNA 4 ISA, "LDS")."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, fill: int = FILL) -> None:
         self.size = size
-        self.data: Bytes = np.full(size, FILL, np.uint8)
+        self.data: Bytes = np.full(size, fill, np.uint8)
 
     def read(self, offsets: npt.NDArray[Any], size: int, where: str) -> Bytes:
         """`size` bytes at each offset."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ import msgspec
 
 from cts.driver_options import among, number, says, seconds
 from cts.drivers.vulkan.options import Options as VulkanOptions
+from cts.drivers.amd.mutants import mutants
 from cts.plugins.commands import split
 
 #: The chips whose code is known, and what Mesa's shim calls them.
@@ -21,19 +23,48 @@ _SHIM = "libamdgpu_noop_drm_shim.so"
 DEFAULT_MAX_STEPS = 10_000_000
 
 
+def mutant_names() -> list[str]:
+    """The names of the planted bugs."""
+    return [mutant.name for mutant in mutants()]
+
+
 class Options(msgspec.Struct, frozen=True):
     """What stands after `amd:`."""
 
     chip: Annotated[Literal["gfx1201"], among("what RADV compiles for", CHIPS)] = "gfx1201"
     worker: Annotated[
         str,
-        says("the command that starts the worker where Mesa and its no-op shim are", metavar="COMMAND", absent="this Python"),
+        says(
+            "the command that starts the worker where Mesa and its no-op shim are",
+            metavar="COMMAND",
+            absent="this Python",
+        ),
     ] = ""
-    subgroup_size: Annotated[int, number("another size that the chip has", least=32, most=64, absent="64")] | None = None
+    subgroup_size: Annotated[int, number("another size that the chip has", least=32, most=64, absent="64")] | None = (
+        None
+    )
     timeout: Annotated[float, seconds("for all dispatches of a run together")] = 60.0
     max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**12)] = (
         DEFAULT_MAX_STEPS
     )
+    check: Annotated[
+        frozenset[Literal["uninitialised", "beyond"]],
+        says(
+            "find fault with a run whose memory depends on registers or LDS that nothing has written, or with an access "
+            "outside a descriptor"
+        ),
+    ] = frozenset()
+    aco: Annotated[
+        Literal["optimise", "plain"],
+        among(
+            "what Mesa's back end does",
+            {
+                "optimise": "all that it does by itself",
+                "plain": "no optimisation, value numbering or scheduling: a finding that is gone with it is one of ACO",
+            },
+        ),
+    ] = "optimise"
+    mutant: Annotated[str, among("have this change of one word in the compiled code", mutant_names)] = ""
     journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/amd")
 
     def vulkan(self) -> VulkanOptions:
@@ -53,8 +84,8 @@ class Options(msgspec.Struct, frozen=True):
         "chroot /srv/mesa env LD_PRELOAD=libamdgpu_noop_drm_shim.so AMDGPU_GPU_ID=gfx1201 \
 'VK_LOADER_DRIVERS_SELECT=*radeon*' python3"
         """
-        import sys
-
         *before, python = split(self.worker) or [sys.executable]
         environment = [f"LD_PRELOAD={_SHIM}", f"AMDGPU_GPU_ID={self.chip}", "VK_LOADER_DRIVERS_SELECT=*radeon*"]
+        if self.aco == "plain":
+            environment.append("ACO_DEBUG=noopt,novn,nosched,nosched-ilp,nosched-vopd")
         return shlex.join([*before, "env", *environment, python])

@@ -27,6 +27,7 @@ class Unsupported(Problem):
 class Wrong(Problem):
     """The compiled code does what no hardware gives a meaning: it is a finding of its own."""
 
+    status = Status.CRASH
     code = "machine-code"
 
 

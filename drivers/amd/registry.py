@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import registers
 from cts.drivers.amd.problems import Unsupported
-from cts.drivers.amd.wave import Counter, Wave
+from cts.drivers.amd.wave import VECTOR, Counter, Wave
 
 Run: TypeAlias = Callable[[Wave], None]
 
@@ -75,6 +75,8 @@ def instruction(
 
 def step(i: Instruction, context: Context) -> Step:
     """The step of an instruction. Raises Unsupported, which names it."""
+    if i.pair:
+        return _both(i, *(step(replace(one, line=i.line), context) for one in i.pair))
     entry = INSTRUCTIONS.get(i.mnemonic)
     if entry is None:
         raise Unsupported(f"the instruction {i.mnemonic}", i.where)
@@ -83,6 +85,22 @@ def step(i: Instruction, context: Context) -> Step:
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
     reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
     return Step(run, reads, _every(outs), entry.counter, i)
+
+
+def _both(i: Instruction, first: Step, second: Step) -> Step:
+    """Two instructions at once: both read before one of them writes (RDNA 4 ISA, "Dual Issue VALU")."""
+    (written,) = first.writes
+
+    def run(w: Wave) -> None:
+        row = w.v[written - VECTOR]
+        before = row.copy()
+        first.run(w)
+        after = row.copy()
+        row[:] = before
+        second.run(w)
+        row[:] = after
+
+    return Step(run, first.reads | second.reads, first.writes | second.writes, None, i)
 
 
 @contextmanager

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: Vector registers have numbers from here on where both files share a set.
 VECTOR = 256
 
-#: What registers hold that nothing has written.
-POISON = 0xFFC0DEAD
+#: What registers hold that nothing has written, and another such value, to see what depends on it.
+POISON, OTHER_POISON = 0xFFC0DEAD, 0x3C5A2B71
 
 MASK32 = 0xFFFFFFFF
 MASK64 = 0xFFFFFFFFFFFFFFFF
@@ -59,6 +59,7 @@ class Wave:
     group: Workgroup
     present: int
     vectors: int
+    poison: int = POISON
     pc: int = 0
     scc: int = 0
     done: bool = False
@@ -69,13 +70,13 @@ class Wave:
     written: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.v = np.full((self.vectors, self.lanes), POISON, np.uint32)
+        self.v = np.full((self.vectors, self.lanes), self.poison, np.uint32)
         self.vi = self.v.view(np.int32)
         self.vf = self.v.view(np.float32)
         self.low, self.high = self.v.view(np.uint16)[:, 0::2], self.v.view(np.uint16)[:, 1::2]
         self.halves = self.low, self.high
         self.floats = self.v.view(np.float16)[:, 0::2], self.v.view(np.float16)[:, 1::2]
-        self.s = [POISON] * 128
+        self.s = [self.poison] * 128
         self.s[NULL] = 0
         self.all = (1 << self.lanes) - 1
         self.exec = self.present

@@ -51,6 +51,7 @@ FAULTS = (
     "pipeline refused",
     "garbage",
     "truncated frame",
+    "crash within a frame",
     "enormous frame",
     "exit 0",
     "exit 3",
@@ -267,6 +268,9 @@ def misbehave(wire: Wire, run: Run, fault: str) -> None:
     elif fault == "truncated frame":
         os.write(1, frame(Done(run.id, ((None,),)))[:-3])
         os._exit(0)
+    elif fault == "crash within a frame":
+        os.write(1, frame(Done(run.id, ((None,),)))[:-3])
+        os.kill(os.getpid(), signal.SIGSEGV)
     elif fault == "enormous frame":
         os.write(1, b"\xff\xff\xff\xff")
     elif fault == "exit 0":

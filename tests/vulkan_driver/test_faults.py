@@ -35,6 +35,7 @@ EXPECTED = {
     "pipeline refused": (Status.CRASH, "VkErrorUnknown in vkCreateComputePipelines"),
     "garbage": (Status.ERROR, "broke the protocol"),
     "truncated frame": (Status.ERROR, "truncated frame"),
+    "crash within a frame": (Status.CRASH, "SIGSEGV"),
     "enormous frame": (Status.ERROR, "a frame of 4294967295 bytes"),
     "exit 0": (Status.CRASH, "exited with status 0"),
     "exit 3": (Status.CRASH, "exited with status 3"),

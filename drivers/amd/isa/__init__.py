@@ -5,7 +5,17 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-CHAPTERS = ("flow", "lds", "packed", "scalar_alu", "scalar_memory", "vector_alu", "vector_memory", "wmma")
+CHAPTERS = (
+    "flow",
+    "lds",
+    "packed",
+    "scalar_alu",
+    "scalar_floats",
+    "scalar_memory",
+    "vector_alu",
+    "vector_memory",
+    "wmma",
+)
 
 
 @cache

@@ -108,5 +108,3 @@ def _barrier_wait(i: Instruction, _: Context) -> Run:
 def _workgroup_barrier(i: Instruction) -> None:
     if i.operands[0].number & 0xFFFF != 0xFFFF:
         raise Unsupported(f"the barrier {i.operands[0].text}; the workgroup's is -1")
-
-

@@ -110,7 +110,11 @@ def _store(i: Instruction, _: Context) -> Run:
     return run
 
 
-_PAIRS = {f"_2addr{stride}_b{bits}": (bits // 8, (64 if stride else 1) * bits // 8) for stride in ("", "_stride64") for bits in (32, 64)}
+_PAIRS = {
+    f"_2addr{stride}_b{bits}": (bits // 8, (64 if stride else 1) * bits // 8)
+    for stride in ("", "_stride64")
+    for bits in (32, 64)
+}
 
 
 @instruction(*(f"ds_load{name}" for name in _PAIRS), counter="ds")

@@ -301,9 +301,7 @@ def _with_constant(i: Instruction, _: Context) -> Run:
     return run
 
 
-@instruction(
-    *(f"s_{how}_saveexec_b{bits}" for how in _SAVED for bits in (32, 64)), also=frozenset({EXEC})
-)
+@instruction(*(f"s_{how}_saveexec_b{bits}" for how in _SAVED for bits in (32, 64)), also=frozenset({EXEC}))
 def _save_exec(i: Instruction, _: Context) -> Run:
     bits = int(i.mnemonic[-2:])
     change = _SAVED[i.mnemonic.removeprefix("s_").rpartition("_saveexec")[0]]

@@ -110,6 +110,10 @@ _INTEGERS: dict[str, Op] = {
     "v_and_b32": Op("b32", ("b32", "b32"), lambda a, b: a & b),
     "v_or_b32": Op("b32", ("b32", "b32"), lambda a, b: a | b),
     "v_xor_b32": Op("b32", ("b32", "b32"), lambda a, b: a ^ b),
+    "v_xnor_b32": Op("b32", ("b32", "b32"), lambda a, b: ~(a ^ b)),
+    "v_lshlrev_b16": Op("b16", ("b16", "b16"), lambda by, x: x << (by & np.uint16(15))),
+    "v_lshrrev_b16": Op("b16", ("b16", "b16"), lambda by, x: x >> (by & np.uint16(15))),
+    "v_ashrrev_i16": Op("i16", ("i16", "i16"), lambda by, x: x >> (by & np.int16(15))),
     "v_xor_b16": Op("b16", ("b16", "b16"), lambda a, b: a ^ b),
     "v_and_b16": Op("b16", ("b16", "b16"), lambda a, b: a & b),
     "v_or_b16": Op("b16", ("b16", "b16"), lambda a, b: a | b),
@@ -126,7 +130,9 @@ _INTEGERS: dict[str, Op] = {
     "v_mul_hi_i32": Op("i32", ("i32", "i32"), lambda a, b: (_i64(a) * _i64(b) >> 32).astype(np.int32)),
     "v_mul_u32_u24": Op("b32", ("b32", "b32"), lambda a, b: _low24(a) * _low24(b)),
     "v_mad_u32_u24": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _low24(a) * _low24(b) + c),
-    "v_mad_i32_i24": Op("i32", ("b32", "b32", "i32"), lambda a, b, c: (_signed24(a) * _signed24(b) + c).astype(np.int32)),
+    "v_mad_i32_i24": Op(
+        "i32", ("b32", "b32", "i32"), lambda a, b, c: (_signed24(a) * _signed24(b) + c).astype(np.int32)
+    ),
     "v_add3_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a + b + c),
     "v_lshl_add_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _shift_left(b, a) + c),
     "v_add_lshl_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _shift_left(c, a + b)),
@@ -225,16 +231,34 @@ _CONVERSIONS = {
 }
 
 
+#: Words of an instruction of that encoding and its literal.
+_VOP3_WITH_LITERAL = 3
+
+
 def _operands(i: Instruction, types: tuple[Type, ...]) -> tuple[Operand, ...]:
-    """The operands that are read; halves of scalar registers are chosen by op_sel, those of vector ones by name."""
+    """The operands that are read; halves of scalar registers are chosen by op_sel, those of vector ones by name.
+
+    So are those of a literal, of which the text has the low half alone.
+    """
     sources = i.operands[1 : 1 + len(types)]
     if len(sources) != len(types) or len(i.operands) != 1 + len(types):
         raise Unsupported(f"{len(i.operands)} operands")
     chosen = i.bits("op_sel", (0,) * len(types))
     return tuple(
-        replace(o, half=chosen[n]) if o.kind == "sgpr" and t.endswith("16") else o
+        _half_chosen(i, o, chosen[n]) if t.endswith("16") else o
         for n, (o, t) in enumerate(zip(sources, types, strict=True))
     )
+
+
+def _half_chosen(i: Instruction, operand: Operand, half: int) -> Operand:
+    if operand.kind == "sgpr":
+        return replace(operand, half=half)
+    if operand.kind == "vgpr" or not half:
+        return operand
+    if operand.kind == "float":
+        return replace(operand, kind="integer", number=0)
+    literal = operand.text.startswith("0x") and len(i.words) == _VOP3_WITH_LITERAL
+    return replace(operand, number=(i.words[-1] if literal else operand.number) >> 16)
 
 
 def _made(i: Instruction, context: Context, op: Op) -> Run:
@@ -278,7 +302,15 @@ def _fmac(i: Instruction, context: Context) -> Run:
     return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
 
 
-_ROUNDED: dict[str, tuple[Type, Type]] = {
+@instruction("v_fmaak_f32", "v_fmamk_f32", "v_fmaak_f16", "v_fmamk_f16")
+def _with_literal(i: Instruction, context: Context) -> Run:
+    """a * b + c, of which the literal is c or b: as it is written, the operands are in this order."""
+    kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
+    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)["fma"]
+    return _made(i, context, Op(kind, (kind,) * count, compute))
+
+
+ROUNDED: dict[str, tuple[Type, Type]] = {
     "v_cvt_f16_f32": ("f16", "f32"),
     "v_cvt_f32_i32": ("f32", "i32"),
     "v_cvt_f32_u32": ("f32", "b32"),
@@ -287,10 +319,10 @@ _ROUNDED: dict[str, tuple[Type, Type]] = {
 }
 
 
-@instruction(*_ROUNDED)
+@instruction(*ROUNDED)
 def _rounded_conversion(i: Instruction, context: Context) -> Run:
     """A conversion that rounds as the mode of its result says."""
-    result, source = _ROUNDED[i.mnemonic]
+    result, source = ROUNDED[i.mnemonic]
     round = _single if result == "f32" else _half
     return _made(i, context, Op(result, (source,), lambda a: round(context.modes, _f64(a))))
 
@@ -300,8 +332,14 @@ def _rounded_conversion(i: Instruction, context: Context) -> Run:
 
 @instruction("v_cvt_pk_rtz_f16_f32")
 def _pack_halves(i: Instruction, context: Context) -> Run:
+    flush = context.modes.flushes("f16")
+
+    def half(x: Any) -> Array:
+        rounded = formats.half(np.broadcast_to(x, context.lanes), "zero")
+        return (formats.flushed(rounded) if flush else rounded).view(np.uint16)
+
     def pack(a: Any, b: Any) -> Array:
-        low, high = (formats.half(np.broadcast_to(x, context.lanes), "zero").view(np.uint16) for x in (a, b))
+        low, high = half(a), half(b)
         return low | high.astype(np.uint32) << np.uint32(16)
 
     return _made(i, context, Op("b32", ("f32", "f32"), pack))
@@ -350,7 +388,11 @@ def _with_carry_out(i: Instruction, context: Context) -> Run:
 def _with_carry(i: Instruction, context: Context) -> Run:
     target, carry, left, right, given = i.operands
     write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
-    a, b, read_carry = vector(left, "b32", context.modes), vector(right, "b32", context.modes), lane_mask(given, context.lanes)
+    a, b, read_carry = (
+        vector(left, "b32", context.modes),
+        vector(right, "b32", context.modes),
+        lane_mask(given, context.lanes),
+    )
     name = i.mnemonic
 
     def run(w: Wave) -> None:
@@ -369,6 +411,8 @@ def _select(i: Instruction, context: Context) -> Run:
     type: Type = ("f32" if floating else "b32") if i.mnemonic.endswith("32") else ("f16" if floating else "b16")
     kept = replace(context.modes, keep32=True, keep16=True)  # no arithmetic
     write, condition = to_vector(target, type, i, kept), lane_mask(mask, context.lanes)
+    chosen = i.bits("op_sel", (0, 0))
+    no, yes = (_half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False))
     a, b = vector(no, type, kept), vector(yes, type, kept)
     return lambda w: write(w, np.where(condition(w), b(w), a(w)))
 
@@ -414,7 +458,11 @@ def _compare_to_exec(i: Instruction, context: Context) -> Run:
 
 def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) -> Function:
     how, type = i.mnemonic.split("_")[2:]
-    test, (left, right) = _COMPARED[how], (vector(o, _TYPES[type], context.modes) for o in sources)
+    chosen = i.bits("op_sel", (0, 0))
+    halves = [
+        _half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip(sources, chosen, strict=False)
+    ]
+    test, (left, right) = _COMPARED[how], (vector(o, _TYPES[type], context.modes) for o in halves)
     return lambda w: test(left(w), right(w))
 
 
@@ -498,5 +546,3 @@ def _swap(i: Instruction, context: Context) -> Run:
         write_b(w, x)
 
     return run
-
-

@@ -174,5 +174,3 @@ def _transposed_load(i: Instruction, context: Context) -> Run:
         w.issue("load", Pending(written, where, deliver(target, values, shape, w.mask)))
 
     return run
-
-

@@ -91,7 +91,9 @@ class Engine:
                 return
             if run.only_pipeline:
                 seconds = {"pipeline": ready - started}
-                yield Done(run.id, (), self._instance.take_messages(), seconds, cached, pipeline.statistics, pipeline.listing)
+                yield Done(
+                    run.id, (), self._instance.take_messages(), seconds, cached, pipeline.statistics, pipeline.listing
+                )
                 return
             yield Progress(run.id, "dispatch")
             sets = execute(pipeline, run)

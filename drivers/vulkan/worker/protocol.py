@@ -46,6 +46,10 @@ class ProtocolError(Exception):
     """Bytes that are no frame of the protocol."""
 
 
+class Truncated(ProtocolError, EOFError):
+    """Bytes that end within a frame."""
+
+
 class _Message(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True):
     pass
 
@@ -436,7 +440,7 @@ def _read(stream: Readable, decoder: msgspec.msgpack.Decoder[_M]) -> _M | None:
         raise ProtocolError(f"a frame of {length} bytes (at most {MAX_FRAME_BYTES}); it starts with {head!r}")
     body = stream.read(length) if len(head) == 4 else b""
     if len(head) < 4 or len(body) < length:
-        raise ProtocolError(f"truncated frame: {len(head) + len(body)} of {4 + length} bytes")
+        raise Truncated(f"truncated frame: {len(head) + len(body)} of {4 + length} bytes")
     try:
         return decoder.decode(body)
     except (ValueError, RecursionError, MemoryError) as e:  # ValueError: msgspec's errors, and text that is not UTF-8

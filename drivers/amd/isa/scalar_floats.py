@@ -1,0 +1,92 @@
+"""Scalar floating point (RDNA 4 ISA, "SALU Floating Point"): what the vector instructions of the same names compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cts.drivers.amd.listing import Instruction, Operand
+from cts.drivers.amd.operands import DTYPES, Type, constant, scalar, to_scalar
+from cts.drivers.amd.registry import Context, Run, instruction
+from cts.drivers.amd.wave import Wave
+
+from .vector_alu import _COMPARED, ROUNDED, _arithmetic, _CONVERSIONS, _half, _single
+
+_TWO = ("add", "sub", "mul", "min_num", "max_num", "minimum", "maximum")
+_ONE = ("ceil", "floor", "trunc", "rndne")
+_CONVERTED = ("s_cvt_f32_i32", "s_cvt_f32_u32", "s_cvt_i32_f32", "s_cvt_u32_f32", "s_cvt_f16_f32", "s_cvt_f32_f16")
+_WORDS = {2: np.uint16, 4: np.uint32}
+
+
+def _read(operand: Operand, type: Type) -> Any:
+    """Reads a number of a scalar register's low bits, or a constant."""
+    dtype = np.dtype(DTYPES[type])
+    word = _WORDS[dtype.itemsize]
+    if operand.kind in ("integer", "float"):
+        value = word(constant(operand, 8 * dtype.itemsize)).view(dtype)
+        return lambda w: value
+    bits, mask = scalar(operand), (1 << 8 * dtype.itemsize) - 1
+    return lambda w: word(bits(w) & mask).view(dtype)
+
+
+def _computed(i: Instruction, sources: tuple[Operand, ...], types: tuple[Type, ...], result: Type, compute: Any) -> Run:
+    write, reads = to_scalar(i.operands[0]), [_read(o, t) for o, t in zip(sources, types, strict=True)]
+    dtype = np.dtype(DTYPES[result])
+
+    def run(w: Wave) -> None:
+        value = np.asarray(compute(*(read(w) for read in reads)), dtype)
+        write(w, int(value.view(_WORDS[dtype.itemsize])))
+
+    return run
+
+
+def _operation(i: Instruction, context: Context, sources: tuple[Operand, ...], name: str) -> Run:
+    kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
+    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)[name]
+    return _computed(i, sources, (kind,) * count, kind, compute)
+
+
+@instruction(*(f"s_{name}_{type}" for name in (*_TWO, *_ONE) for type in ("f32", "f16")))
+def _arithmetic_operation(i: Instruction, context: Context) -> Run:
+    return _operation(i, context, i.operands[1:], i.mnemonic[2:].rpartition("_")[0])
+
+
+@instruction("s_fmac_f32", "s_fmac_f16", updates=True)
+def _fmac(i: Instruction, context: Context) -> Run:
+    return _operation(i, context, (*i.operands[1:], i.operands[0]), "fma")
+
+
+@instruction("s_fmaak_f32", "s_fmamk_f32")
+def _with_literal(i: Instruction, context: Context) -> Run:
+    return _operation(i, context, i.operands[1:], "fma")
+
+
+@instruction(*_CONVERTED)
+def _conversion(i: Instruction, context: Context) -> Run:
+    name = f"v{i.mnemonic[1:]}"
+    if name in ROUNDED:
+        result, source = ROUNDED[name]
+        round = _single if result == "f32" else _half
+        return _computed(i, i.operands[1:], (source,), result, lambda a: round(context.modes, np.float64(a)))
+    op = _CONVERSIONS[name]
+    return _computed(i, i.operands[1:], op.operands, op.result, op.compute)
+
+
+@instruction(
+    *(
+        f"s_cmp_{how}_{type}"
+        for how in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt")
+        for type in ("f32", "f16")
+    ),
+    outs=0,
+)
+def _compare(i: Instruction, _: Context) -> Run:
+    _, _, how, type = i.mnemonic.split("_")
+    kind: Type = "f32" if type == "f32" else "f16"
+    test, (a, b) = _COMPARED[how], (_read(o, kind) for o in i.operands)
+
+    def run(w: Wave) -> None:
+        w.scc = int(bool(test(a(w), b(w))))
+
+    return run
