@@ -206,6 +206,15 @@ class ModuleDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class ListingDriver(ModuleDriver, Protocol):
+    """Optional: a driver whose compiler hands out what it makes of a module."""
+
+    def compiled(self, job: ModuleJob) -> dict[str, str]:
+        """Its texts by their names, such as machine code; none where there are none. As `run`, it must not raise."""
+        ...
+
+
+@runtime_checkable
 class PipelineDriver(ModuleDriver, Protocol):
     """Optional: a driver that makes and submits pipelines, in the ways that a job asks for."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -59,6 +60,13 @@ _INPUTS = "each buffer before the run, as .npy and as raw little-endian bytes"
 _EXPECTED = "each buffer after a right run; `cts docs exporting` explains elements with several allowed values"
 
 
+_FOLDERS = {
+    "inputs": _INPUTS,
+    "expected": _EXPECTED,
+    "compiled": "what the driver's compiler says of the module, its machine code among it",
+}
+
+
 def bundle(subject: Subject) -> dict[str, bytes]:
     """Every file of the bundle by name. What a format cannot express is left out, and README.md says why."""
     files: dict[str, bytes] = {CASE: dumps_case(subject.case).encode()}
@@ -75,12 +83,22 @@ def bundle(subject: Subject) -> dict[str, bytes]:
         files[EXPLANATION] = plain_json.pretty(to_json(subject.explanation))
     if subject.seen and subject.seen.finding:
         files["failure.txt"] = (full(_result(subject.seen), None) + "\n").encode()
+    files |= {f"compiled/{_file_name(name)}": text.encode() for name, text in subject.compiled.items()}
     picture = _picture(subject)
     if picture is not None:
         files[PICTURE] = picture.encode()
     files["README.md"] = _readme(subject, files, left_out).encode()
     files[MANIFEST] = _manifest(subject, files, left_out)
     return dict(sorted(files.items()))
+
+
+def _file_name(name: str) -> str:
+    """The name of a compiler's text as that of a file.
+
+    >>> _file_name("NIR Shader(s)")
+    'nir-shader-s.txt'
+    """
+    return "-".join(re.findall(r"[a-z0-9]+", name.lower())) + ".txt"
 
 
 def _picture(subject: Subject) -> str | None:
@@ -126,10 +144,7 @@ def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str,
     said = subject.explanation if known is None else "\n".join(line for line, _ in lines(known))
     folders = sorted({name.partition("/")[0] for name in files if "/" in name})
     contents = [(name, _WHAT[name]) for name in sorted({*files, "README.md", MANIFEST}) if name in _WHAT]
-    contents += [
-        (f"{f}/", {"inputs": _INPUTS, "expected": _EXPECTED}.get(f, "the dispatch file with its module and data"))
-        for f in folders
-    ]
+    contents += [(f"{f}/", _FOLDERS.get(f, "the dispatch file with its module and data")) for f in folders]
     return render(
         "README.md",
         name=case.name,

@@ -8,7 +8,7 @@ from cts.deadline import NO_DEADLINE, Deadline
 from cts.errors import BadInput, HarnessTrouble
 from cts.explain.model import Explanation
 from cts.export.bundle import bundle
-from cts.export.subject import Subject, explanation, seen_on
+from cts.export.subject import Subject, compiled, explanation, seen_on
 from cts.heartbeat import heartbeat
 from cts.judging.events import DriverOpened, Event, Finding, Result
 from cts.judging.finding import finding
@@ -87,7 +87,8 @@ class Bundles:
             before = original or reported.found
             said = explanation(reported.case, driver, oracle, result.verdict, before, reduced=reported.reduced)
         size = described.capabilities["subgroup_size"]
-        return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original)
+        texts = compiled(driver, reported.case, size)
+        return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original, texts)
 
     def _smaller(self, result: Result, driver: OpenDriver, oracle: Oracle) -> Minimized | None:
         """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from cts.driver import CompilingDriver, NamedDriver
+from cts.driver import CompilingDriver, ListingDriver, NamedDriver
 from cts.errors import described
 from cts.explain.model import Explanation
 from cts.judging.events import Finding
-from cts.judging.judge import OpenDriver
+from cts.judging.judge import OpenDriver, job
 from cts.model import Case
 from cts.oracle.expectation import Expectation, Oracle
 from cts.running.cases import run_entry
@@ -51,7 +52,7 @@ class Subject:
     """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where it was not run.
 
     `explanation` says where the driver goes wrong, or why that is not known. `original` is the case that
-    was found, where this one was made of it.
+    was found, where this one was made of it. `compiled` are the texts that the driver's compiler has of the module.
     """
 
     case: Case
@@ -60,6 +61,7 @@ class Subject:
     seen: ObservedOutcome | None = None
     explanation: Explanation | str = ""
     original: Case | None = None
+    compiled: Mapping[str, str] = field(default_factory=dict)
 
 
 def size_for(case: Case, asked: int | None = None) -> int:
@@ -75,9 +77,17 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
         size = asked or driver.capabilities.subgroup_size
         seen = seen_on(driver, spec, result.verdict, result.detail, result.finding)
         said = explanation(case, driver, oracle, result.verdict)
+        texts = compiled(driver, case, size)
     finally:
         driver.driver.close()
-    return Subject(case, oracle.expect(case), size, seen, said)
+    return Subject(case, oracle.expect(case), size, seen, said, compiled=texts)
+
+
+def compiled(driver: OpenDriver, case: Case, subgroup_size: int) -> dict[str, str]:
+    """What the driver's compiler made of the case; nothing where it does not say."""
+    if not isinstance(driver.driver, ListingDriver):
+        return {}
+    return driver.driver.compiled(job(case, subgroup_size).module())
 
 
 def explanation(

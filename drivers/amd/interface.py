@@ -18,7 +18,8 @@ from cts.drivers.amd.problems import Unsupported
 _WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
 _SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
-_SET = re.compile(r"load_scalar_arg_amd \(base=(\d+), arg_upper_bound_u32_amd=\d+, arg_num_lsb_zero=2\)")
+_LOADED = re.compile(r"(%\d+) = @load_scalar_arg_amd \(base=(\d+)")
+_SET = re.compile(r"pack_64_2x32_split (%\d+), %\d+ \(0xffff8000\)")
 _START = re.compile(r"^(.*)= p_startpgm", re.MULTILINE)
 _ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
 
@@ -31,7 +32,9 @@ WAVE_SHIFT = 25
 class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
-    `sets` is how many descriptor sets it uses.
+    `sets` is how many descriptor sets its code uses, `lowest` the lowest argument that it does, counted in registers; it
+    may have a register for a set that its code uses no more. `first` is the register of the first argument: in front of it Mesa 26.1
+    has an address that no shader uses.
     """
 
     workgroup: tuple[int, int, int]
@@ -39,6 +42,13 @@ class Interface:
     lds: int
     arguments: int
     sets: int
+    lowest: int = 0
+    first: int = 0
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether there are registers for descriptor sets."""
+        return self.sets > 0 or self.lowest > 0
 
     @property
     def invocations(self) -> int:
@@ -53,23 +63,26 @@ def interface(nir: str, aco: str) -> Interface:
     if size is None or len(lanes) != 1 or start is None:
         raise Unsupported("a shader whose NIR or ACO IR does not say how it is called")
     shared = _SHARED.search(nir)
-    registers = [int(first) + int(count) for count, first in _ARGUMENT.findall(start[1])]
+    registers = [(int(first), int(count)) for count, first in _ARGUMENT.findall(start[1])]
+    first = 2 if registers[:1] == [(0, 2)] else 0
     x, y, z = (int(n) for n in size.groups())
-    sets = set(_SET.findall(nir))
-    lds = int(shared[1]) if shared else 0
-    return Interface((x, y, z), int(lanes.pop()), lds, max(registers, default=0), len(sets))
+    loaded = dict(_LOADED.findall(nir))
+    sets = {loaded[value] for value in _SET.findall(nir) if value in loaded}
+    lds, end = int(shared[1]) if shared else 0, max((at + count for at, count in registers), default=first)
+    lowest = min((int(base) for base in loaded.values()), default=0) - (1 if first and loaded else 0)
+    return Interface((x, y, z), int(lanes.pop()), lds, end - first, len(sets), lowest, first)
 
 
 def arguments(
     shader: Interface, sets: Sequence[int], push_constants: Sequence[int], workgroups: tuple[int, int, int]
 ) -> list[int]:
-    """The scalar registers from the first on: addresses of descriptor sets, push constants, the number of workgroups.
+    """The scalar registers from `shader.first` on: addresses of descriptor sets, push constants, the number of workgroups.
 
     `push_constants` are the words that are used. Raises Unsupported where that is not how many registers the shader has.
     """
-    given = [address & 0xFFFFFFFF for address in sets] if shader.sets else []
+    given = [address & 0xFFFFFFFF for address in sets] if shader.has_sets else []
     more = shader.arguments - len(given) - len(push_constants)
-    if shader.sets > len(sets) or (shader.sets and shader.sets < len(sets)) or more not in (0, 1, 3, 4):
+    if shader.sets not in (0, len(sets)) or more not in (0, 1, 3, 4):
         what = f"{shader.arguments} registers of arguments, of {len(given)} descriptor sets and {len(push_constants)}"
         raise Unsupported(f"{what} words of push constants")
     return [*given, *push_constants, *(workgroups if more >= 3 else ())]

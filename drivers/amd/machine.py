@@ -109,9 +109,9 @@ class Dispatch:
             local = first + np.arange(shader.lanes)
             ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
             w.v[0] = ids.astype(np.uint32)
-            w.s[: len(given)] = given
+            w.s[shader.first : shader.first + len(given)] = given
             w.s[TTMP_X], w.s[TTMP_YZ], w.s[TTMP_WAVE] = x, y | z << 16, index << WAVE_SHIFT
-            w.written = {*_SET, *range(len(given))}
+            w.written = {*_SET, *range(shader.first, shader.first + len(given))}
             yield w
 
     def _until_barrier(self, w: Wave) -> None:

@@ -134,8 +134,18 @@ _plant(
     "a load fills the other half of a register",
     _named(r"ds_load_u16_d16|ds_load_u8_d16", r"_d16\b", "_d16_hi"),
 )
-_plant("lds-store-offset", "matrix_memory", "a store to LDS is 2 bytes on", _text(r"ds_store_b\w+", r"offset:(?P<n>\d+)", _more(2)))
-_plant("lds-load-offset", "matrix_memory", "a load of LDS is 32 bytes on", _text(r"ds_load_\w+", r"offset:(?P<n>\d+)", _more(32)))
+_plant(
+    "lds-store-offset",
+    "matrix_memory",
+    "a store to LDS is 2 bytes on",
+    _text(r"ds_store_b\w+", r"offset:(?P<n>\d+)", _more(2)),
+)
+_plant(
+    "lds-load-offset",
+    "matrix_memory",
+    "a load of LDS is 32 bytes on",
+    _text(r"ds_load_\w+", r"offset:(?P<n>\d+)", _more(32)),
+)
 _plant("lds-store-register", "matrix_memory", "a store to LDS takes the next register", _operand(r"ds_store_b\w+", 1))
 _plant(
     "transposed-load-address",
@@ -163,10 +173,25 @@ _plant(
     _text("v_wmma_i32_16x16x16_iu8", r"neg_lo:\[(?P<n>\d)", lambda found: f"neg_lo:[{1 - int(found['n'])}"),
 )
 _plant("product-unclamped", "matrix_arithmetic", "a product does not saturate", _text(r"v_wmma_\w+", " clamp", ""))
-_plant("product-of-other-register", "matrix_arithmetic", "a product takes B of the next registers", _operand(r"v_wmma_\w+", 2))
-_plant("shift-by-one-more", "matrix_memory", "an index is shifted by one bit more", _text("v_lshl_add_u32", r"(?P<n>\d+), (?=v\d+$)", _more(1)))
+_plant(
+    "product-of-other-register",
+    "matrix_arithmetic",
+    "a product takes B of the next registers",
+    _operand(r"v_wmma_\w+", 2),
+)
+_plant(
+    "shift-by-one-more",
+    "matrix_memory",
+    "an index is shifted by one bit more",
+    _text("v_lshl_add_u32", r"(?P<n>\d+), (?=v\d+$)", _more(1)),
+)
 _plant("lanes-masked", "matrix_memory", "a mask of lanes has one bit less", _text("v_and_b32", r"\b15\b", "7"))
-_plant("rows-not-reversed", "matrix_memory", "the bits of a row's number are not reversed", _named("v_bfrev_b32", "v_bfrev_b32", "v_mov_b32"))
+_plant(
+    "rows-not-reversed",
+    "matrix_memory",
+    "the bits of a row's number are not reversed",
+    _named("v_bfrev_b32", "v_bfrev_b32", "v_mov_b32"),
+)
 _plant("half-selected-wrongly", "matrix_memory", "lanes of the other half are chosen", _swapped("v_cndmask_b32", 1, 2))
 _plant(
     "lanes-replicated-wrongly",
@@ -174,9 +199,16 @@ _plant(
     "a mask of lanes has the other halves",
     _text("s_bitreplicate_b64_b32", r"0x(?P<n>[0-9a-f]+)$", lambda found: f"{int(found[0], 16) ^ 0xFFFFFFFF:#x}"),
 )
-_plant("loop-condition", "matrix_programs", "a comparison of a loop is without equality", _named(r"v_cmpx?_ge_\w+", "_ge_", "_gt_"))
+_plant(
+    "loop-condition",
+    "matrix_programs",
+    "a comparison of a loop is without equality",
+    _named(r"v_cmpx?_ge_\w+", "_ge_", "_gt_"),
+)
 _plant("branch-condition", "matrix_programs", "a branch goes the other way", _named("s_cbranch_scc1", "scc1", "scc0"))
-_plant("sum-is-difference", "matrix_arithmetic", "a sum is a difference", _text(r"v_pk_add_f16|v_add_f32|v_add_f16", "_add_", "_sub_"))
+_plant(
+    "sum-is-difference", "matrix_arithmetic", "a sum is a difference", _text("v_add_f32|v_add_f16", "_add_", "_sub_")
+)
 _plant(
     "packed-half",
     "matrix_arithmetic",
@@ -193,8 +225,20 @@ _plant(
     "a mixed operation takes the other half of an operand",
     _text("v_fma_mix_f32", r"op_sel:\[1", "op_sel:[0"),
 )
-_plant("mixed-to-other-half", "conversions", "a result goes to the other half", _named("v_fma_mixhi_f16", "mixhi", "mixlo"))
-_plant("bytes-permuted", "matrix_memory", "a byte is taken of another place", _text("v_perm_b32", r"0x(?P<n>[0-9a-f]+)$", lambda found: f"{int(found[0], 16) ^ 1:#x}"))
-_plant("multiplied-by-other", "matrix_memory", "a product of indices takes another register", _operand(r"s_mul_i32|v_mad_u32_u24|v_mul_lo_u32", 1, kind="[sv]"))
+_plant(
+    "mixed-to-other-half", "conversions", "a result goes to the other half", _named("v_fma_mixhi_f16", "mixhi", "mixlo")
+)
+_plant(
+    "bytes-permuted",
+    "matrix_memory",
+    "a byte is taken of another place",
+    _text("v_perm_b32", r"0x(?P<n>[0-9a-f]+)$", lambda found: f"{int(found[0], 16) ^ 1:#x}"),
+)
+_plant(
+    "multiplied-by-other",
+    "matrix_memory",
+    "a product of indices takes another register",
+    _operand(r"s_mul_i32|v_mad_u32_u24|v_mul_lo_u32", 1, kind="[sv]"),
+)
 _plant("conversion-of-next-register", "conversions", "a conversion takes the next register", _operand(r"v_cvt_\w+", 1))
 _plant("trunc-dropped", "conversions", "a number is not truncated", _named("v_trunc_f32", "v_trunc_f32", "v_mov_b32"))

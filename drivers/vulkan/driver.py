@@ -245,6 +245,15 @@ class VulkanDriver:
             return result.status, result.what
         return Status.DONE, rejected or (result.what if isinstance(result, Loss) else "")
 
+    def compiled(self, job: ModuleJob) -> dict[str, str]:
+        """What the compiler says of the module's pipeline (VK_KHR_pipeline_executable_properties); nothing is run."""
+        item = _Item(self.pool.number(), None, job)
+        if not self.description.features.get("pipelineExecutableInfo") or job.staged or self._examine(item) is not None:
+            return {}
+        assert item.support is not None
+        made = self._made(_listed(_request(item.number, [item], item.support, self._timeout(job), frozenset())))
+        return made.listing if isinstance(made, protocol.Done) else {}
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
@@ -331,9 +340,7 @@ class VulkanDriver:
             features = tuple(sorted(set(features)))
             run = msgspec.structs.replace(run, only_pipeline=True, statistics=counted, features=features)
         if self._machine is not None:
-            features = tuple(sorted({*run.features, "pipelineExecutableInfo"}))
-            run = msgspec.structs.replace(run, only_pipeline=True, listing=True, features=features)
-            self._runs[run.id] = run
+            run = self._runs[run.id] = _listed(run)
         self._batches[first.number] = batch
         self.pool.submit(run)
 
@@ -441,6 +448,12 @@ def _request(number: int, batch: list[_Item], support: Support, timeout: float, 
         submitting=pipelining.submitting_message(job.submitting),
         staged=stages.request(job.staged),
     )
+
+
+def _listed(run: protocol.Run) -> protocol.Run:
+    """A run that makes its pipeline alone, and asks for its listing."""
+    features = tuple(sorted({*run.features, "pipelineExecutableInfo"}))
+    return msgspec.structs.replace(run, only_pipeline=True, listing=True, features=features)
 
 
 def _opaque(o: OpaqueMemory) -> protocol.Opaque:

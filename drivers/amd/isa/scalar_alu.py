@@ -42,7 +42,7 @@ def _field(x: int, where: int, bits: int) -> int:
 
 def _bfe_signed(x: int, where: int) -> Result:
     width = where >> 16 & 0x7F
-    return _nonzero(signed(_field(x, where, 32), width) if width else 0)
+    return _nonzero(signed(_field(signed(x), where, 32), width) if width else 0)
 
 
 def _added_shifted(by: int) -> Callable[[int, int], Result]:
@@ -88,7 +88,7 @@ _TWO: dict[str, Callable[[int, int], Result]] = {
     "s_pack_lh_b32_b16": lambda a, b: (a & 0xFFFF | b & 0xFFFF0000, None),
     "s_pack_hh_b32_b16": lambda a, b: (a >> 16 | b & 0xFFFF0000, None),
     "s_pack_hl_b32_b16": lambda a, b: (a >> 16 | (b & 0xFFFF) << 16, None),
-    "s_absdiff_i32": lambda a, b: _nonzero(abs(signed(a) - signed(b))),
+    "s_absdiff_i32": lambda a, b: _nonzero(abs(signed(a - b & MASK32))),
 }
 
 #: Two operands and a result of 64 bits; a shift has its second operand of 32.

@@ -66,9 +66,9 @@ def _field(x: Any, offset: Any, width: Any) -> Any:
 
 def _signed_field(x: Any, offset: Any, width: Any) -> Any:
     width = width & np.uint32(31)
-    spare = (np.uint32(32) - width) & np.uint32(31)
-    signed = (_field(x, offset, width) << spare).view(np.int32) >> spare.astype(np.int32)
-    return np.where(width == 0, np.int32(0), signed).astype(np.int32)
+    spare = ((np.uint32(32) - width) & np.uint32(31)).astype(np.int32)
+    shifted = x >> (offset & np.uint32(31)).astype(np.int32)
+    return np.where(width == 0, np.int32(0), shifted << spare >> spare).astype(np.int32)
 
 
 def _low24(x: Any) -> Any:
@@ -92,6 +92,11 @@ def _permuted(a: Any, b: Any, selector: Any) -> Any:
         byte = np.where(choice == 12, np.uint64(0), np.where(choice > 12, np.uint64(0xFF), byte))
         result |= byte << np.uint64(8 * place)
     return result.astype(np.uint32)
+
+
+def _aligned(a: Any, b: Any, by: Any) -> Any:
+    """{a, b} shifted right by so many bits."""
+    return ((_u64(a) << np.uint64(32) | _u64(b)) >> _u64(by)).astype(np.uint32)
 
 
 _INTEGERS: dict[str, Op] = {
@@ -141,8 +146,12 @@ _INTEGERS: dict[str, Op] = {
     "v_or3_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a | b | c),
     "v_xad_u32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: (a ^ b) + c),
     "v_bfe_u32": Op("b32", ("b32", "b32", "b32"), _field),
-    "v_bfe_i32": Op("i32", ("b32", "b32", "b32"), _signed_field),
+    "v_bfe_i32": Op("i32", ("i32", "b32", "b32"), _signed_field),
     "v_bfi_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a & b | ~a & c),
+    "v_alignbyte_b32": Op(
+        "b32", ("b32", "b32", "b32"), lambda a, b, c: _aligned(a, b, (c & np.uint32(3)) << np.uint32(3))
+    ),
+    "v_alignbit_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _aligned(a, b, c & np.uint32(31))),
     "v_perm_b32": Op("b32", ("b32", "b32", "b32"), _permuted),
 }
 
@@ -412,7 +421,9 @@ def _select(i: Instruction, context: Context) -> Run:
     kept = replace(context.modes, keep32=True, keep16=True)  # no arithmetic
     write, condition = to_vector(target, type, i, kept), lane_mask(mask, context.lanes)
     chosen = i.bits("op_sel", (0, 0))
-    no, yes = (_half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False))
+    no, yes = (
+        _half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False)
+    )
     a, b = vector(no, type, kept), vector(yes, type, kept)
     return lambda w: write(w, np.where(condition(w), b(w), a(w)))
 
@@ -459,9 +470,7 @@ def _compare_to_exec(i: Instruction, context: Context) -> Run:
 def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) -> Function:
     how, type = i.mnemonic.split("_")[2:]
     chosen = i.bits("op_sel", (0, 0))
-    halves = [
-        _half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip(sources, chosen, strict=False)
-    ]
+    halves = [_half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip(sources, chosen, strict=False)]
     test, (left, right) = _COMPARED[how], (vector(o, _TYPES[type], context.modes) for o in halves)
     return lambda w: test(left(w), right(w))
 
