@@ -163,6 +163,8 @@ def _bare(operand: Operand, type: Type, dtype: np.dtype[Any]) -> Read:
 
 def _register(operand: Operand, type: Type, dtype: np.dtype[Any]) -> Read:
     n, h = operand.number, operand.half or 0
+    if h and dtype.itemsize > 2:
+        raise Unsupported(f"the half {operand.text} as an operand of {8 * dtype.itemsize} bits")
     if dtype.itemsize == 8:
         return lambda w: (w.v[n] | w.v[n + 1].astype(np.uint64) << np.uint64(32)).view(dtype)
     if type == "f32":
@@ -212,10 +214,10 @@ def finished(store: Write, type: Type, i: Instruction, modes: Modes) -> Write:
     clamp, flush = i.flag("clamp"), modes.flushes(type)
 
     def write(w: Wave, x: Any) -> None:
-        if scale is not None:
-            x = x * dtype(scale)
+        if scale is not None:  # which makes -0 a 0, and flushes denormals in every mode
+            x = flushed(np.asarray(x * dtype(scale) + dtype(0)))
         if clamp:
-            x = np.where(np.isnan(x), dtype(0), np.clip(x, dtype(0), dtype(1)))
+            x = np.where(np.isnan(x), dtype(0), np.clip(x + dtype(0), dtype(0), dtype(1)))  # -0 becomes 0
         store(w, flushed(x) if flush else x)
 
     return write if scale is not None or clamp or flush else store

@@ -78,8 +78,8 @@ def step(i: Instruction, context: Context) -> Step:
     if i.pair:
         return _both(i, *(step(replace(one, line=i.line), context) for one in i.pair))
     entry = INSTRUCTIONS.get(i.mnemonic)
-    if entry is None:
-        raise Unsupported(f"the instruction {i.mnemonic}", i.where)
+    if entry is None or i.encoding.endswith("dpp"):  # which takes operands of other lanes
+        raise Unsupported(f"the instruction {i.text.split()[0] if entry else i.mnemonic}", i.where)
     with _placed(i):
         run = entry.build(i, context)
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cts.drivers.amd.formats import flushed
 from cts.drivers.amd.listing import Instruction, Operand
+from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import DTYPES, Type, constant, scalar, to_scalar
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Wave
@@ -19,8 +21,13 @@ _CONVERTED = ("s_cvt_f32_i32", "s_cvt_f32_u32", "s_cvt_i32_f32", "s_cvt_u32_f32"
 _WORDS = {2: np.uint16, 4: np.uint32}
 
 
-def _read(operand: Operand, type: Type) -> Any:
-    """Reads a number of a scalar register's low bits, or a constant."""
+def _read(operand: Operand, type: Type, modes: Modes) -> Any:
+    """Reads a number of a scalar register's low bits, or a constant. Denormals are flushed where the mode says so."""
+    plain = _bare(operand, type)
+    return (lambda w: flushed(plain(w))) if modes.flushes(type) else plain
+
+
+def _bare(operand: Operand, type: Type) -> Any:
     dtype = np.dtype(DTYPES[type])
     word = _WORDS[dtype.itemsize]
     if operand.kind in ("integer", "float"):
@@ -30,12 +37,15 @@ def _read(operand: Operand, type: Type) -> Any:
     return lambda w: word(bits(w) & mask).view(dtype)
 
 
-def _computed(i: Instruction, sources: tuple[Operand, ...], types: tuple[Type, ...], result: Type, compute: Any) -> Run:
-    write, reads = to_scalar(i.operands[0]), [_read(o, t) for o, t in zip(sources, types, strict=True)]
-    dtype = np.dtype(DTYPES[result])
+def _computed(
+    i: Instruction, modes: Modes, sources: tuple[Operand, ...], types: tuple[Type, ...], result: Type, compute: Any
+) -> Run:
+    write, reads = to_scalar(i.operands[0]), [_read(o, t, modes) for o, t in zip(sources, types, strict=True)]
+    dtype, flush = np.dtype(DTYPES[result]), modes.flushes(result)
 
     def run(w: Wave) -> None:
         value = np.asarray(compute(*(read(w) for read in reads)), dtype)
+        value = flushed(value) if flush else value
         write(w, int(value.view(_WORDS[dtype.itemsize])))
 
     return run
@@ -44,7 +54,7 @@ def _computed(i: Instruction, sources: tuple[Operand, ...], types: tuple[Type, .
 def _operation(i: Instruction, context: Context, sources: tuple[Operand, ...], name: str) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
     count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)[name]
-    return _computed(i, sources, (kind,) * count, kind, compute)
+    return _computed(i, context.modes, sources, (kind,) * count, kind, compute)
 
 
 @instruction(*(f"s_{name}_{type}" for name in (*_TWO, *_ONE) for type in ("f32", "f16")))
@@ -68,9 +78,9 @@ def _conversion(i: Instruction, context: Context) -> Run:
     if name in ROUNDED:
         result, source = ROUNDED[name]
         round = _single if result == "f32" else _half
-        return _computed(i, i.operands[1:], (source,), result, lambda a: round(context.modes, np.float64(a)))
+        return _computed(i, context.modes, i.operands[1:], (source,), result, lambda a: round(context.modes, np.float64(a)))
     op = _CONVERSIONS[name]
-    return _computed(i, i.operands[1:], op.operands, op.result, op.compute)
+    return _computed(i, context.modes, i.operands[1:], op.operands, op.result, op.compute)
 
 
 @instruction(
@@ -81,10 +91,10 @@ def _conversion(i: Instruction, context: Context) -> Run:
     ),
     outs=0,
 )
-def _compare(i: Instruction, _: Context) -> Run:
+def _compare(i: Instruction, context: Context) -> Run:
     _, _, how, type = i.mnemonic.split("_")
     kind: Type = "f32" if type == "f32" else "f16"
-    test, (a, b) = _COMPARED[how], (_read(o, kind) for o in i.operands)
+    test, (a, b) = _COMPARED[how], (_read(o, kind, context.modes) for o in i.operands)
 
     def run(w: Wave) -> None:
         w.scc = int(bool(test(a(w), b(w))))

@@ -21,8 +21,8 @@ def _load(i: Instruction, _: Context) -> Run:
     extra, size, where, written = i.number("offset"), 4 * target.count, i.where, registers(target)
 
     def run(w: Wave) -> None:
-        # The lowest two bits of an address are ignored.
-        place = (address(w) + more(w) + extra & MASK64) & ~3
+        # The lowest two bits of each part of an address are ignored.
+        place = (address(w) & ~3) + (more(w) & ~3) + (extra & ~3) & MASK64
         data = w.group.memory.read_one(place, size, where)
         w.issue("km", Pending(written, where, partial(_deliver, first=target.number, data=data)))
 
@@ -36,9 +36,9 @@ def _buffer_load(i: Instruction, _: Context) -> Run:
     extra, size, where, written = i.number("offset"), 4 * target.count, i.where, registers(target)
 
     def run(w: Wave) -> None:
-        address, records = low(w) & (1 << 48) - 1, w.s[high]
+        address, records = low(w) & (1 << 48) - 4, w.s[high]
         stride = w.s[n + 1] >> 16 & 0x3FFF
-        start = (more(w) + extra) & ~3
+        start = (more(w) & ~3) + (extra & ~3)
         within = max(0, min(size, records * max(1, stride) - start)) & ~3
         data = w.group.memory.read_one(address + start, within, where) if within else b""
         w.issue("km", Pending(written, where, partial(_deliver, first=target.number, data=data.ljust(size, b"\0"))))

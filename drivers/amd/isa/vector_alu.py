@@ -482,6 +482,9 @@ def _classes(i: Instruction, context: Context) -> Run:
     bits: Type = "b32" if type == "f32" else "b16"
     kept = replace(context.modes, keep32=True, keep16=True)
     target, number, kinds = i.operands
+    if type == "f16":
+        chosen = i.bits("op_sel", (0, 0))
+        number, kinds = _half_chosen(i, number, chosen[0]), _half_chosen(i, kinds, chosen[1])
     write, x, mask = to_lane_mask(target, context.lanes), vector(number, type, kept), vector(kinds, bits, kept)
 
     def run(w: Wave) -> None:

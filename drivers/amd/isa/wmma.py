@@ -8,6 +8,7 @@ the rounding of the additions is said: here the sum is that of doubles, rounded 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -98,6 +99,8 @@ def _floats(i: Instruction, context: Context) -> Run:
     target, a, b, c = i.operands
     (bits_a, of_a), (bits_b, of_b), (bits_c, of_c) = _FORMATS[kind_a], _FORMATS[kind_b], _FORMATS[kind_c]
     _check(i, context, (bits_c, bits_a, bits_b, bits_c))
+    if kind_c == "bf16" and c.kind == "float":  # the upper half of the single
+        c = replace(c, kind="integer", number=constant(c, 32) >> 16, negated=False, absolute=False)
     low, high = i.bits("neg_lo", (0, 0, 0)), i.bits("neg_hi", (0, 0, 0))
 
     def read(w: Wave, operand: Operand, bits: int, of: Callable[[Array], Array], number: int) -> Array:

@@ -1,0 +1,171 @@
+"""The driver on Mesa's RADV, of which CTS_TEST_AMD_WORKER starts a worker: `chroot ROOT python3`."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import cts
+from cts.driver import ListingDriver
+from cts.drivers.amd import create
+from cts.drivers.amd.listing import parse
+from cts.drivers.amd.mutants import mutated
+from cts.judging.judge import OpenDriver, job, judge
+from cts.model import Case
+from cts.oracle.expectation import Expectation
+from cts.plugins import registry
+from cts.running.opening import open_driver
+from cts.verdict import Verdict
+
+WORKER = os.environ.get("CTS_TEST_AMD_WORKER", "")
+
+pytestmark = pytest.mark.skipif(not WORKER, reason="no RADV: set CTS_TEST_AMD_WORKER to a worker command (docs/amd.md)")
+
+_HALVES = """
+schema: 1
+name: halves
+buffers:
+  src: {type: uint32, shape: [96], data: {iota: {}}}
+  dst: {type: float16, shape: [256], data: {fill: -5}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: uint32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: src, stride: 4}
+  - {op: MatrixConvert, id: m1, matrix: m, operation: ConvertSToF, component: float16}
+  - {op: MatrixStore, matrix: m1, buffer: dst, stride: 16, order: ColumnMajor}
+"""
+_FRACTIONS = """
+schema: 1
+name: fractions
+buffers:
+  src: {type: float32, shape: [16, 16], data: {random: {seed: 1, low: 1, high: 64, halvings: 1}}}
+  dst: {type: float32, shape: [16, 16], data: {fill: -5}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: src, stride: 16}
+  - {op: MatrixConvert, id: m1, matrix: m, operation: ConvertFToS, component: int32}
+  - {op: MatrixConvert, id: m2, matrix: m1, operation: ConvertSToF, component: float32}
+  - {op: MatrixStore, matrix: m2, buffer: dst, stride: 16}
+"""
+
+#: By a case: the planted changes that it finds.
+KILLS = {
+    "matrix_memory.workgroup.stored_then_loaded": (
+        "load-wait-dropped", "lds-wait-dropped", "scalar-wait-dropped", "load-wait-too-few", "store-offset",
+        "store-of-next-register", "store-address", "store-descriptor", "store-of-low-half", "load-to-other-half",
+        "lds-store-offset", "lds-load-offset", "lds-store-register", "descriptor-of-next-binding", "shift-by-one-more",
+        "lanes-masked", "rows-not-reversed", "loop-condition", "branch-condition",
+    ),
+    "matrix_arithmetic.elements.udiv_u32": (
+        "load-offset", "half-selected-wrongly", "multiplied-by-other", "conversion-of-next-register",
+    ),
+    "matrix_arithmetic.mul_add.saturates_at_the_bottom": (
+        "load-to-next-register", "product-swapped", "product-without-c", "product-sign", "product-unclamped",
+        "product-of-other-register",
+    ),
+    "matrix_programs.loop.continue_first": ("lanes-replicated-wrongly",),
+    "matrix_programs.loop.once": ("sum-is-difference",),
+    "matrix_arithmetic.elements.chain": ("packed-half",),
+    "matrix_arithmetic.elements.udiv_u8": ("bytes-permuted",),
+    "conversions.float.f16_to_f32": ("transposed-load-address", "mixed-half"),
+    _HALVES: ("mixed-to-other-half",),
+    _FRACTIONS: ("trunc-dropped",),
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("journal")
+
+
+def opened(folder: Path, **options: str) -> OpenDriver:
+    given = "".join(f",{name}={value}" for name, value in options.items())
+    return open_driver(f"amd:worker={WORKER},journal={folder}{given}")
+
+
+@cache
+def expected(text: str) -> tuple[Case, Expectation]:
+    case = cts.load(text)
+    return case, registry.oracle().expect(case)
+
+
+def verdict(driver: OpenDriver, text: str) -> Verdict:
+    return judge(driver, *expected(text)).verdict
+
+
+@pytest.mark.parametrize("size", ["32", "64"])
+@pytest.mark.parametrize("text", KILLS)
+def test_cases_pass(text: str, size: str, folder: Path) -> None:
+    assert verdict(opened(folder, subgroup_size=size), text) is Verdict.PASS
+
+
+@pytest.mark.parametrize(("text", "mutant"), [(text, m) for text, mutants in KILLS.items() for m in mutants])
+def test_planted_changes_are_found(text: str, mutant: str, folder: Path) -> None:
+    driver = opened(folder, mutant=mutant)
+    found = verdict(driver, text)
+    if found is Verdict.PASS and fits(driver, text, mutant):
+        pytest.fail(f"{mutant} is not found")
+    if found is Verdict.PASS:
+        pytest.skip(f"this Mesa compiles nothing that {mutant} changes")
+    assert found in (Verdict.FAIL, Verdict.CRASH)
+
+
+def fits(driver: OpenDriver, text: str, mutant: str) -> bool:
+    """Whether the code has an instruction that the change concerns."""
+    assert isinstance(driver.driver, ListingDriver)
+    code = parse(driver.driver.compiled(job(expected(text)[0], 64).module())["Assembly"])
+    return mutated(code, mutant) != code
+
+
+def test_every_planted_change_has_a_case() -> None:
+    assert sorted(m.name for m in create.mutants()) == sorted(m for mutants in KILLS.values() for m in mutants)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "matrix_memory.storage.physical",
+        "matrix_memory.storage.physical_column_major",
+        "matrix_memory.dispatch.tiles_of_workgroups_and_subgroups",
+        "matrix_memory.workgroup.exchange_between_subgroups",
+        "matrix_arithmetic.mul_add.of_every_subgroup",
+    ],
+)
+def test_push_constants_and_workgroups(text: str, folder: Path) -> None:
+    driver = opened(folder, check="uninitialised+beyond")
+    assert verdict(driver, text) is Verdict.PASS
+
+
+def test_push_constants_that_the_code_does_not_use(folder: Path) -> None:
+    text = """
+schema: 1
+name: unused
+buffers:
+  a: {type: float16, shape: [256], data: {iota: {}}, storage: PhysicalStorageBuffer}
+  b: {type: float16, shape: [256], data: {iota: {start: 3}}, storage: PhysicalStorageBuffer}
+  dst: {type: float16, shape: [256], data: {fill: 0}, storage: PhysicalStorageBuffer}
+program:
+  - {op: MatrixLoad, id: m, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: a, stride: 16}
+  - {op: MatrixLoad, id: n, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: b, stride: 16}
+  - {op: MatrixStore, matrix: n, buffer: dst, stride: 16}
+"""
+    assert verdict(opened(folder), text) is Verdict.PASS
+
+
+def test_the_machine_code_is_handed_out(folder: Path) -> None:
+    driver = opened(folder).driver
+    assert isinstance(driver, ListingDriver)
+    texts = driver.compiled(job(expected("matrix_arithmetic.mul_add.a_times_identity")[0], 64).module())
+    assert "v_wmma_f32_16x16x16_f16" in texts["Assembly"]
+
+
+def test_a_fused_product_and_sum_is_the_back_ends(folder: Path) -> None:
+    text = "matrix_arithmetic.environment.multiply_then_add_strict"
+    assert verdict(opened(folder), text) is Verdict.FAIL
+    assert verdict(opened(folder, aco="plain"), text) is Verdict.PASS
+
+
+def test_the_driver_says_that_its_code_is_run_here(folder: Path) -> None:
+    assert opened(folder).identity.endswith("its code run by this suite")
+
+

@@ -1,0 +1,212 @@
+"""Compiled code from its texts to the memory after it: no compiler takes part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cts.driver import Status
+from cts.drivers.amd.driver import Executor
+from cts.drivers.amd.interface import Interface, arguments, interface
+from cts.drivers.amd.options import Options
+from cts.drivers.amd.problems import Unsupported
+from cts.drivers.vulkan.session import Loss
+from cts.drivers.vulkan.worker.protocol import Binding, Done, Memory, ParameterSet, Run, Submitting
+
+NIR = """shader: MESA_SHADER_COMPUTE
+workgroup_size: {size}, 1, 1
+max_subgroup_size: 32
+min_subgroup_size: 32
+shared_size: 256
+decl_function main () (entrypoint)
+    con 32     %0 = @load_scalar_arg_amd (base=0, arg_upper_bound_u32_amd=0)
+    con 64     %2 = pack_64_2x32_split %0, %1 (0xffff8000)
+"""
+ACO = "BB0\n\t s1: %1:s[0],  {more}v1: %2:v[0] = p_startpgm\n"
+
+#: s[4:7] becomes the descriptor of the buffer, v1 the number of the invocation, and v2 its byte.
+BEGIN = """s_movk_i32 s1, 0x8000
+s_load_b128 s[4:7], s[0:1], 0x0
+v_and_b32_e32 v1, 0x3ff, v0
+v_lshlrev_b32_e32 v2, 2, v1
+s_wait_kmcnt 0x0
+"""
+
+
+def texts(code: str, size: int = 32, more: str = "") -> dict[str, str]:
+    """What a driver hands out of a pipeline of this code."""
+    return {"NIR Shader(s)": NIR.format(size=size), "ACO IR": ACO.format(more=more), "Assembly": f"BB0:\n{code}\ns_endpgm"}
+
+
+def execute(
+    code: str,
+    *,
+    size: int = 32,
+    workgroups: tuple[int, int, int] = (1, 1, 1),
+    window: int = 512,
+    more: str = "",
+    submitting: Submitting = Submitting(),
+    options: Options = Options(),
+) -> Done | Loss:
+    """The result of code on a buffer of 512 bytes of zeros, of which the code sees `window`."""
+    run = Run(
+        7,
+        b"",
+        workgroups,
+        (ParameterSet((Memory(bytes(512), 0, window),)),),
+        (Binding(0, 0, 0),),
+        submitting=submitting,
+    )
+    return Executor(options).execute(run, Done(7, (), listing=texts(code, size, more)), lambda run: pytest.fail("compiled again"))
+
+
+def words(result: Done | Loss) -> np.ndarray:
+    assert isinstance(result, Done), result
+    (after,) = result.sets[0]
+    return np.frombuffer(after or bytes(512), "<u4")
+
+
+def test_every_invocation_stores_its_number() -> None:
+    after = words(execute(BEGIN + "buffer_store_b32 v1, v2, s[4:7], null offen", size=40))
+    assert after[:40].tolist() == list(range(40))
+    assert not after[40:].any()
+
+
+def test_workgroups_and_their_waves_have_numbers() -> None:
+    code = """s_lshl_b32 s8, ttmp9, 6
+s_bfe_u32 s9, ttmp8, 0x50019
+s_lshl_b32 s9, s9, 5
+s_add_co_u32 s8, s8, s9
+v_mov_b32_e32 v3, s8
+v_mbcnt_lo_u32_b32 v4, -1, s8
+v_lshlrev_b32_e32 v5, 2, v4
+buffer_store_b32 v3, v5, s[4:7], null offen"""
+    after = words(execute(BEGIN + code, size=64, workgroups=(2, 1, 1)))
+    assert after.tolist() == [n // 32 * 32 for n in range(128)]
+
+
+def test_parts_of_a_dispatch_begin_where_they_say() -> None:
+    code = BEGIN + "v_mov_b32_e32 v3, ttmp9\nv_lshlrev_b32_e32 v5, 2, v3\nbuffer_store_b32 v3, v5, s[4:7], null offen"
+    parts = (((3, 0, 0), (2, 1, 1)), ((7, 0, 0), (1, 1, 1)))
+    after = words(execute(code, submitting=Submitting(parts=parts)))
+    assert np.flatnonzero(after).tolist() == [3, 4, 7]
+
+
+EXCHANGE = BEGIN + """v_lshlrev_b32_e32 v3, 2, v1
+ds_store_b32 v3, v1
+s_wait_dscnt 0x0
+{barrier}
+v_xor_b32_e32 v4, 0x80, v3
+ds_load_b32 v5, v4
+s_wait_dscnt 0x0
+buffer_store_b32 v5, v2, s[4:7], null offen"""
+
+
+def test_waves_exchange_through_lds() -> None:
+    after = words(execute(EXCHANGE.format(barrier="s_barrier_signal -1\ns_barrier_wait 0xffff"), size=64))
+    assert after[:64].tolist() == [n ^ 32 for n in range(64)]
+
+
+def test_without_a_barrier_a_wave_reads_what_another_one_has_not_written() -> None:
+    after = words(execute(EXCHANGE.format(barrier=""), size=64))
+    assert after[:64].tolist() != [n ^ 32 for n in range(64)]
+
+
+def test_a_barrier_that_a_wave_passes_without_a_signal_is_found() -> None:
+    code = """s_bfe_u32 s9, ttmp8, 0x50019
+s_cmp_eq_u32 s9, 0
+s_cbranch_scc1 BB1
+s_barrier_signal -1
+BB1:
+s_barrier_wait 0xffff"""
+    result = execute(code, size=64)
+    assert isinstance(result, Loss) and result.status is Status.CRASH
+    assert "barrier" in result.what
+
+
+def test_accesses_outside_a_descriptor_do_nothing() -> None:
+    code = BEGIN + """v_mov_b32_e32 v3, 5
+buffer_store_b32 v3, v2, s[4:7], null offen
+buffer_load_b32 v4, v2, s[4:7], null offen
+s_wait_loadcnt 0x0
+v_add_nc_u32_e32 v4, 1, v4
+s_movk_i32 s6, 0x200
+buffer_store_b32 v4, v2, s[4:7], null offen offset:256"""
+    after = words(execute(code, window=64))
+    assert after[:32].tolist() == [5] * 16 + [0] * 16
+    assert after[64:96].tolist() == [6] * 16 + [1] * 16
+    result = execute(code, window=64, options=Options(check=frozenset({"beyond"})))
+    assert isinstance(result, Loss) and result.status is Status.CRASH
+    assert result.what == "an access outside its descriptor, at line 8, buffer_store_b32 v3, v2, s[4:7], null offen"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("buffer_store_b32 v9, v2, s[4:7], null offen", "v9 at line 7"),
+        ("v_mov_b32_e32 v3, s20\nbuffer_store_b32 v3, v2, s[4:7], null offen", "s20 at line 7"),
+        ("ds_load_b32 v3, v2\ns_wait_dscnt 0x0\nbuffer_store_b32 v3, v2, s[4:7], null offen", "LDS"),
+    ],
+)
+def test_what_depends_on_nothing_written_is_found(code: str, found: str) -> None:
+    result = execute(BEGIN + code, options=Options(check=frozenset({"uninitialised"})))
+    assert isinstance(result, Loss) and result.status is Status.CRASH
+    assert found in result.what
+    assert isinstance(execute(BEGIN + code), Done)
+
+
+def test_a_part_of_a_register_that_nothing_reads_need_not_be_written() -> None:
+    code = "v_and_b32_e32 v3, 0, v9\nbuffer_store_b32 v3, v2, s[4:7], null offen"
+    assert isinstance(execute(BEGIN + code, options=Options(check=frozenset({"uninitialised"}))), Done)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words"),
+    [
+        ("v_frobnicate_b32 v1, v2", Status.UNSUPPORTED, "the instruction v_frobnicate_b32, at line 2"),
+        ("BB7:\ns_branch BB7", Status.TIMEOUT, "more instructions than max_steps allows"),
+        ("s_branch BB9", Status.UNSUPPORTED, "a branch to BB9, which is no label"),
+        ("s_mov_b64 s[2:3], 0\nv_mov_b32_e32 v1, 0\nglobal_load_b32 v1, v1, s[2:3]", Status.CRASH, "address 0x0"),
+        ("ds_load_b32 v1, v0 offset:4096", Status.CRASH, "of the workgroup's 256 bytes of LDS"),
+        (BEGIN + "buffer_load_b32 v3, v2, s[4:7], null offen\nv_mov_b32_e32 v4, v3", Status.CRASH, "may not have delivered"),
+    ],
+)
+def test_what_ends_a_run_is_named(code: str, status: Status, words: str) -> None:
+    result = execute(code, options=Options(max_steps=10_000))
+    assert isinstance(result, Loss)
+    assert result.status is status
+    assert words in result.what
+
+
+def test_a_store_between_buffers_is_found() -> None:
+    code = BEGIN + "v_mov_b32_e32 v3, 1\ns_movk_i32 s6, 0x4000\nbuffer_store_b32 v3, v2, s[4:7], null offen offset:1024"
+    result = execute(code)
+    assert isinstance(result, Loss) and "a store outside every buffer" in result.what
+
+
+def test_a_pipeline_without_a_listing_is_not_run() -> None:
+    run = Run(7, b"", (1, 1, 1), (ParameterSet(()),))
+    result = Executor(Options()).execute(run, Done(7, ()), lambda run: pytest.fail("compiled again"))
+    assert isinstance(result, Loss) and result.status is Status.UNSUPPORTED
+
+
+def test_arguments_are_in_order() -> None:
+    shader = Interface((64, 1, 1), 64, 0, 7, sets=1)
+    assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7]
+    assert arguments(shader, [0xFFFF8000_00100040], [11, 12, 13, 14, 15], (5, 6, 7)) == [0x100040, 11, 12, 13, 14, 15]
+    with pytest.raises(Unsupported, match="7 registers of arguments"):
+        arguments(shader, [0xFFFF8000_00100040], [11, 12, 13, 14], (5, 6, 7))
+
+
+def test_an_unused_set_may_have_a_register() -> None:
+    shader = Interface((64, 1, 1), 64, 0, 3, sets=0, lowest=1)
+    assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (1, 1, 1)) == [0x100040, 11, 12]
+
+
+def test_the_interface_is_that_of_the_texts() -> None:
+    nir = NIR.format(size=48)
+    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1)
+    older = "BB0\n\t s2: (kill)%0:s[0-1],  s1: %1:s[2],  v1: (kill)%2:v[0] = p_startpgm\n"
+    assert interface(nir.replace("base=0", "base=1"), older) == Interface((48, 1, 1), 32, 256, 1, 1, first=2)
+    with pytest.raises(Unsupported, match="does not say how it is called"):
+        interface("", "")
