@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from cts.drivers.amd.interface import short_numbers
 from cts.drivers.amd.machine import Dispatch, Program, program, program_key
 from cts.drivers.amd.memory import AddressSpace
-from cts.drivers.amd.options import Options
+from cts.drivers.amd.options import RDNA3, Options
 from cts.drivers.amd.problems import Problem, Unsupported, Wrong
 from cts.drivers.amd.push_constants import Compile, used
 from cts.drivers.amd.wave import OTHER_POISON, POISON
@@ -28,6 +29,7 @@ class Executor:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._generation = 3 if options.chip in RDNA3 else 4
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
         self._words: OrderedDict[Hashable, list[int]] = OrderedDict()
 
@@ -50,10 +52,11 @@ class Executor:
         words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
         push_constants = [words[n] for n in used]
         dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
+        short = short_numbers(run.module) if self._generation == 3 else ()
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
         for _ in range(run.times):
             for first, count in parts:
-                dispatch.run(run.bindings, push_constants, first, count)
+                dispatch.run(run.bindings, push_constants, first, count, short)
         return memory.after(), dispatch
 
     def _checked(
@@ -85,7 +88,7 @@ class Executor:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         key = program_key(texts)
         if key not in self._programs:
-            self._programs[key] = program(texts, self._options.mutant)
+            self._programs[key] = program(texts, self._generation, self._options.mutant)
             _forget(self._programs)
         return self._programs[key]
 

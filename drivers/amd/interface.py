@@ -1,16 +1,19 @@
 """What RADV gives a compute shader in registers, and what it says of the shader in the head of its NIR.
 
 The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
-address of each descriptor set, push constants, the number of workgroups, and a word that is of no use any more on this
-hardware. The numbers of a workgroup and of its waves are in registers that the hardware sets (RDNA 4 ISA, "Initial Wave
-State").
+address of each descriptor set, push constants, the number of workgroups; on RDNA 3 the numbers of the workgroup; and a
+word with the number of the wave, of no use on RDNA 4. There the numbers of a workgroup and of its waves are in registers
+that the hardware sets (RDNA 4 ISA, "Initial Wave State").
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
 
 from cts.drivers.amd.listing import TTMP
 from cts.drivers.amd.problems import Unsupported
@@ -18,8 +21,10 @@ from cts.drivers.amd.problems import Unsupported
 _WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
 _SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
-_LOADED = re.compile(r"(%\d+) = @load_scalar_arg_amd \(base=(\d+)")
 _SET = re.compile(r"pack_64_2x32_split (%\d+), %\d+ \(0xffff8000\)")
+_LOADED = re.compile(
+    r"32(x3)? +(%\d+) = @load_scalar_arg(_wg_div)?_amd \(base=(\d+)(?:, arg_upper_bound_u32_amd=(\d+))?"
+)
 _START = re.compile(r"^(.*)= p_startpgm", re.MULTILINE)
 _ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
 
@@ -27,14 +32,29 @@ _ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
 TTMP_X, TTMP_YZ, TTMP_WAVE = TTMP + 9, TTMP + 7, TTMP + 8
 WAVE_SHIFT = 25
 
+#: Where an RDNA 3 wave has its number in its last argument.
+_WAVE_SHIFT_RDNA3 = 20
+
+#: What the NIR tells of an argument: three numbers at once, the word of a wave, a number below 65,536, or another one.
+Kind: TypeAlias = Literal["three", "wave", "short", "other"]
+
+#: What a register holds of a workgroup that is not known before it begins.
+Place: TypeAlias = Literal["x", "y", "z", "wave"]
+
+
+class Loaded(NamedTuple):
+    """An argument that the code uses: its number, and what is known of it."""
+
+    number: int
+    kind: Kind
+
 
 @dataclass(frozen=True)
 class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
-    `sets` is how many descriptor sets its code uses, `lowest` the lowest argument that it does, counted in registers; it
-    may have a register for a set that its code uses no more. `first` is the register of the first argument: in front of it Mesa 26.1
-    has an address that no shader uses.
+    `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of the
+    first argument: in front of it Mesa 26.1 has an address that no shader uses.
     """
 
     workgroup: tuple[int, int, int]
@@ -42,13 +62,13 @@ class Interface:
     lds: int
     arguments: int
     sets: int
-    lowest: int = 0
+    loaded: tuple[Loaded, ...] = ()
     first: int = 0
 
     @property
     def has_sets(self) -> bool:
-        """Whether there are registers for descriptor sets."""
-        return self.sets > 0 or self.lowest > 0
+        """Whether there are registers for descriptor sets: of such as the code uses, or has used before."""
+        return self.sets > 0 or min((a.number for a in self.loaded), default=0) > 0
 
     @property
     def invocations(self) -> int:
@@ -65,24 +85,91 @@ def interface(nir: str, aco: str) -> Interface:
     shared = _SHARED.search(nir)
     registers = [(int(first), int(count)) for count, first in _ARGUMENT.findall(start[1])]
     first = 2 if registers[:1] == [(0, 2)] else 0
+    values = {value: Loaded(int(number) - bool(first), _kind(*said)) for *said, value, number in _loads(nir)}
+    sets = {values[value].number for value in _SET.findall(nir) if value in values}
     x, y, z = (int(n) for n in size.groups())
-    loaded = dict(_LOADED.findall(nir))
-    sets = {loaded[value] for value in _SET.findall(nir) if value in loaded}
-    lds, end = int(shared[1]) if shared else 0, max((at + count for at, count in registers), default=first)
-    lowest = min((int(base) for base in loaded.values()), default=0) - (1 if first and loaded else 0)
-    return Interface((x, y, z), int(lanes.pop()), lds, end - first, len(sets), lowest, first)
+    end = max((at + count for at, count in registers), default=first)
+    return Interface(
+        (x, y, z),
+        int(lanes.pop()),
+        int(shared[1]) if shared else 0,
+        end - first,
+        len(sets),
+        tuple(sorted(set(values.values()))),
+        first,
+    )
+
+
+def _loads(nir: str) -> Iterator[tuple[str, str, str, str, str]]:
+    for three, value, wave, number, bound in _LOADED.findall(nir):
+        yield three, wave, bound, value, number
+
+
+def _kind(three: str, wave: str, bound: str) -> Kind:
+    if three:
+        return "three"
+    return "wave" if wave else "short" if bound == "65535" else "other"
 
 
 def arguments(
-    shader: Interface, sets: Sequence[int], push_constants: Sequence[int], workgroups: tuple[int, int, int]
-) -> list[int]:
+    shader: Interface,
+    sets: Sequence[int],
+    push_constants: Sequence[int],
+    workgroups: tuple[int, int, int],
+    short: Sequence[Place] = (),
+) -> list[int | Place]:
     """The scalar registers from `shader.first` on: addresses of descriptor sets, push constants, the number of workgroups.
 
-    `push_constants` are the words that are used. Raises Unsupported where that is not how many registers the shader has.
+    `push_constants` are the words that are used. On RDNA 3 `short` are the numbers of a workgroup that the module uses,
+    of y and z. Raises Unsupported where the shader has other registers.
     """
-    given = [address & 0xFFFFFFFF for address in sets] if shader.has_sets else []
-    more = shader.arguments - len(given) - len(push_constants)
-    if shader.sets not in (0, len(sets)) or more not in (0, 1, 3, 4):
-        what = f"{shader.arguments} registers of arguments, of {len(given)} descriptor sets and {len(push_constants)}"
+    given: list[int | Place] = [a & 0xFFFFFFFF for a in sets] if shader.has_sets else []
+    given += push_constants
+    more = shader.arguments - len(given)
+    later = [a for a in shader.loaded if a.number >= len(given)]
+    if shader.sets not in (0, len(sets)) or more < 0 or (not short and more not in (0, 1, 3, 4)):
+        what = f"{shader.arguments} registers of arguments, of {len(sets)} descriptor sets and {len(push_constants)}"
         raise Unsupported(f"{what} words of push constants")
-    return [*given, *push_constants, *(workgroups if more >= 3 else ())]
+    three = any(a.kind == "three" for a in later) or (not short and more >= 3)
+    given += workgroups if three else ()
+    shorts = [a for a in later if a.kind == "short"]
+    if len(shorts) > len(short):
+        raise Unsupported("numbers of a workgroup of which it is not known which they are")
+    names: dict[int, Place] = {a.number: name for a, name in zip(shorts, short, strict=False)}
+    if short:
+        given += [0] * (shader.arguments - len(given))
+        for a in later:
+            if a.kind != "three":
+                given[a.number + 2 * three] = names.get(a.number, "wave" if a.kind == "wave" else "x")
+    return given
+
+
+def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int) -> list[int]:
+    """The registers of a wave of a workgroup."""
+    values = {"x": number[0], "y": number[1], "z": number[2], "wave": wave << _WAVE_SHIFT_RDNA3}
+    return [a if isinstance(a, int) else values[a] for a in given]
+
+
+# Of SPIR-V: opcodes, and the number of the built-in variable.
+_DECORATE, _LOAD, _EXTRACT, _ACCESS_CHAIN = 71, 61, 81, 65
+_BUILT_IN, _WORKGROUP_ID = 11, 26
+
+
+def short_numbers(module: bytes) -> tuple[Place, ...]:
+    """Which of y and z of the numbers of a workgroup a module uses; both where it cannot be told."""
+    words, variables, loaded, used = np.frombuffer(module, "<u4"), set(), set(), set()
+    at = 5
+    while at < len(words):
+        count, opcode = int(words[at]) >> 16, int(words[at]) & 0xFFFF
+        rest = words[at + 1 : at + count].tolist()
+        if opcode == _DECORATE and rest[1:3] == [_BUILT_IN, _WORKGROUP_ID]:
+            variables.add(rest[0])
+        elif opcode == _LOAD and rest[2] in variables:
+            loaded.add(rest[1])
+        elif opcode == _EXTRACT and rest[2] in loaded:
+            used.add(rest[3])
+        elif opcode == _ACCESS_CHAIN and rest[2] in variables:
+            used |= {1, 2}
+        at += max(1, count)
+    names: tuple[Place, ...] = ("y", "z")
+    return tuple(name for n, name in enumerate(names, 1) if n in used) or names

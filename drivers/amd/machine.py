@@ -9,10 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from cts.drivers.amd import isa
-from cts.drivers.amd.interface import TTMP_WAVE, TTMP_X, TTMP_YZ, WAVE_SHIFT, Interface, arguments, interface
+from cts.drivers.amd.interface import (
+    TTMP_WAVE,
+    TTMP_X,
+    TTMP_YZ,
+    WAVE_SHIFT,
+    Interface,
+    Place,
+    arguments,
+    filled,
+    interface,
+)
 from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
 from cts.drivers.amd.memory import AddressSpace, Lds
-from cts.drivers.amd.modes import Modes, of_shader
+from cts.drivers.amd.modes import of_shader
 from cts.drivers.amd.problems import OutOfSteps, Wrong
 from cts.drivers.amd.registry import Context, Step, step
 from cts.drivers.amd.mutants import mutated
@@ -39,17 +49,16 @@ def program_key(texts: dict[str, str]) -> Hashable:
     return texts.get("Assembly"), interface(nir, texts.get("ACO IR", "")), of_shader(nir)
 
 
-def program(texts: dict[str, str], mutant: str = "") -> Program:
-    """The program of a pipeline's texts, or a mutant of it. Raises Unsupported for what is not known, by name."""
+def program(texts: dict[str, str], generation: int = 4, mutant: str = "") -> Program:
+    """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names what is unknown."""
     isa.load()
     shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
     listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
     listing = mutated(listing, mutant) if mutant else listing
-    return Program(shader, _steps(listing, shader, modes), _vectors(listing), listing)
+    return Program(shader, _steps(listing, Context(shader.lanes, modes, listing.labels, generation)), _vectors(listing), listing)
 
 
-def _steps(listing: Listing, shader: Interface, modes: Modes) -> tuple[Step, ...]:
-    context = Context(shader.lanes, modes, listing.labels)
+def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:
     return tuple(step(i, context) for i in listing.instructions)
 
 
@@ -79,16 +88,17 @@ class Dispatch:
         push_constants: Sequence[int],
         first: tuple[int, int, int],
         count: tuple[int, int, int],
+        short: Sequence[Place] = (),
     ) -> None:
-        """Run `count` workgroups from number `first` on."""
+        """Run `count` workgroups from number `first` on. The other arguments are those of `interface.arguments`."""
         places = self.memory.describe(bindings)
-        given = arguments(self.program.shader, list(places.values()), push_constants, count)
+        given = arguments(self.program.shader, list(places.values()), push_constants, count, short)
         with np.errstate(all="ignore"):
             for number in np.ndindex(*reversed(count)):
                 z, y, x = (int(n) + f for n, f in zip(number, reversed(first), strict=True))
                 self._workgroup((x, y, z), given)
 
-    def _workgroup(self, number: tuple[int, int, int], given: list[int]) -> None:
+    def _workgroup(self, number: tuple[int, int, int], given: list[int | Place]) -> None:
         lds = Lds(self.program.shader.lds, self._poison & 0xFF)
         group = Workgroup(number, lds, self.memory, self.beyond)
         waves = list(self._waves(group, given))
@@ -99,7 +109,7 @@ class Dispatch:
             if any(w.waits for w in waves):
                 self._pass_barrier(waves)
 
-    def _waves(self, group: Workgroup, given: list[int]) -> Iterator[Wave]:
+    def _waves(self, group: Workgroup, given: list[int | Place]) -> Iterator[Wave]:
         shader = self.program.shader
         x, y, z = group.number
         size_x, size_y, _ = shader.workgroup
@@ -109,7 +119,7 @@ class Dispatch:
             local = first + np.arange(shader.lanes)
             ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
             w.v[0] = ids.astype(np.uint32)
-            w.s[shader.first : shader.first + len(given)] = given
+            w.s[shader.first : shader.first + len(given)] = filled(given, group.number, index)
             w.s[TTMP_X], w.s[TTMP_YZ], w.s[TTMP_WAVE] = x, y | z << 16, index << WAVE_SHIFT
             w.written = {*_SET, *range(shader.first, shader.first + len(given))}
             yield w

@@ -15,7 +15,10 @@ from cts.drivers.amd.mutants import mutants
 from cts.plugins.commands import split
 
 #: The chips whose code is known, and what Mesa's shim calls them.
-CHIPS = {"gfx1201": "Radeon RX 9070, RDNA 4"}
+CHIPS = {"gfx1201": "Radeon RX 9070, RDNA 4", "navi31": "Radeon RX 7900, RDNA 3"}
+
+#: The chips of RDNA 3; all others are of RDNA 4.
+RDNA3 = ("navi31",)
 
 #: What makes Mesa compile for a chip without one.
 _SHIM = "libamdgpu_noop_drm_shim.so"
@@ -31,7 +34,7 @@ def mutant_names() -> list[str]:
 class Options(msgspec.Struct, frozen=True):
     """What stands after `amd:`."""
 
-    chip: Annotated[Literal["gfx1201"], among("what RADV compiles for", CHIPS)] = "gfx1201"
+    chip: Annotated[Literal["gfx1201", "navi31"], among("what RADV compiles for", CHIPS)] = "gfx1201"
     worker: Annotated[
         str,
         says(

@@ -18,12 +18,12 @@ Run: TypeAlias = Callable[[Wave], None]
 
 @dataclass(frozen=True)
 class Context:
-    """What an instruction depends on besides itself: lanes of a wave, the mode, where labels are, and its own number."""
+    """What an instruction depends on besides itself: lanes of a wave, the mode, where labels are, which RDNA it is."""
 
     lanes: int
     modes: Modes
     labels: Mapping[str, int]
-    number: int = 0
+    generation: int = 4
 
 
 Builder: TypeAlias = Callable[[Instruction, Context], Run]

@@ -19,6 +19,7 @@ from cts.oracle.expectation import Expectation
 from cts.plugins import registry
 from cts.running.opening import open_driver
 from cts.verdict import Verdict
+from tests.amd.encodings import disagreements, fields
 
 WORKER = os.environ.get("CTS_TEST_AMD_WORKER", "")
 
@@ -169,3 +170,14 @@ def test_the_driver_says_that_its_code_is_run_here(folder: Path) -> None:
     assert opened(folder).identity.endswith("its code run by this suite")
 
 
+
+
+def test_texts_and_encodings_agree(folder: Path) -> None:
+    driver = opened(folder)
+    assert isinstance(driver.driver, ListingDriver)
+    read = 0
+    for text in (*KILLS, "kernels.gemm.beta_first", "matrix_memory.storage.physical", "conversions.float.bf16_to_f16"):
+        code = parse(driver.driver.compiled(job(expected(text)[0], 64).module())["Assembly"])
+        assert [found for i in code.instructions for found in disagreements(i)] == []
+        read += sum(fields(i) is not None for i in code.instructions)
+    assert read > 400

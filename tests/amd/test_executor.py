@@ -7,7 +7,7 @@ import pytest
 
 from cts.driver import Status
 from cts.drivers.amd.driver import Executor
-from cts.drivers.amd.interface import Interface, arguments, interface
+from cts.drivers.amd.interface import Interface, Loaded, arguments, interface
 from cts.drivers.amd.options import Options
 from cts.drivers.amd.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
@@ -199,14 +199,14 @@ def test_arguments_are_in_order() -> None:
 
 
 def test_an_unused_set_may_have_a_register() -> None:
-    shader = Interface((64, 1, 1), 64, 0, 3, sets=0, lowest=1)
+    shader = Interface((64, 1, 1), 64, 0, 3, 0, (Loaded(1, "other"),))
     assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (1, 1, 1)) == [0x100040, 11, 12]
 
 
 def test_the_interface_is_that_of_the_texts() -> None:
-    nir = NIR.format(size=48)
-    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1)
+    nir, used = NIR.format(size=48), (Loaded(0, "other"),)
+    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1, used)
     older = "BB0\n\t s2: (kill)%0:s[0-1],  s1: %1:s[2],  v1: (kill)%2:v[0] = p_startpgm\n"
-    assert interface(nir.replace("base=0", "base=1"), older) == Interface((48, 1, 1), 32, 256, 1, 1, first=2)
+    assert interface(nir.replace("base=0", "base=1"), older) == Interface((48, 1, 1), 32, 256, 1, 1, used, 2)
     with pytest.raises(Unsupported, match="does not say how it is called"):
         interface("", "")

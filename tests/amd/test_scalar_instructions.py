@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from cts.drivers.amd.modes import Modes
 from tests.amd.tables import Case, check, name
+from tests.amd.test_vector_instructions import BITS16, BITS32, FLOAT_HOLDS, FLOAT_PAIRS, FLOATS, NAN32, WIDENED, relation
+from tests.amd.waves import f16, f32
 
 ONES, MIN, MAX = 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF
 ONES64, MIN64 = 0xFFFFFFFFFFFFFFFF, 1 << 63
@@ -197,6 +201,12 @@ ONE: list[tuple[str, int, int, int | None]] = [
     ("s_ctz_i32_b64 s0, s[2:3]", 0, ONES, None),
 ]
 
+#: Operations of floating point that scalar instructions have as well.
+FLOAT_NAMES = {
+    "add", "sub", "mul", "fma", "min_num", "max_num", "minimum", "maximum", "ceil", "floor", "trunc", "rndne",
+}  # fmt: skip
+CONVERTED = {"s_cvt_f32_i32", "s_cvt_f32_u32", "s_cvt_i32_f32", "s_cvt_u32_f32"}
+
 COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq,
     "lg": operator.ne,
@@ -275,6 +285,53 @@ def _saved() -> Iterator[Case]:
         yield Case(f"s_{how}_saveexec_b64 s[0:1], s[2:3]", wide, expected, {"lanes": 64})
 
 
+def _floats() -> Iterator[Case]:
+    """What the vector instructions of the same names give; halves are in the low bits, and the others are not said."""
+    for op, operands, wanted in FLOATS:
+        if op not in FLOAT_NAMES or math.isnan(wanted):
+            continue
+        registers = ", ".join(f"s{n}" for n in range(1, len(operands) + 1))
+        single = {f"s{n}": f32(x) for n, x in enumerate(operands, 1)}
+        half = {f"s{n}": f16(x) | 0xABCD0000 for n, x in enumerate(operands, 1)}
+        if op == "fma":
+            yield Case("s_fmac_f32 s3, s1, s2", {**single, "scc": 1}, {"s3": f32(wanted)})
+            yield Case("s_fmac_f16 s3, s1, s2\ns_pack_ll_b32_b16 s3, s3, 0", half, {"s3": f16(wanted)})
+        else:
+            yield Case(f"s_{op}_f32 s0, {registers}", {**single, "scc": 1}, {"s0": f32(wanted)})
+            yield Case(f"s_{op}_f16 s0, {registers}\ns_pack_ll_b32_b16 s0, s0, 0", half, {"s0": f16(wanted)})
+    for op, modes, operands, result in BITS32:
+        converted = op.startswith("v_cvt") and f"s{op[1:]}" in CONVERTED
+        if converted or op.removeprefix("v_").removesuffix("_f32") in FLOAT_NAMES - {"fma"}:
+            registers = ", ".join(f"s{n}" for n in range(1, len(operands) + 1))
+            before = {f"s{n}": x for n, x in enumerate(operands, 1)}
+            yield Case(f"s{op[1:]} s0, {registers}", before, {"s0": result}, {"modes": modes})
+    for op, modes, operands, bits, result in BITS16:
+        if op == "v_cvt_f16_f32" and operands == "v0.l, v1" and bits != NAN32:
+            code = "s_cvt_f16_f32 s0, s1\ns_pack_ll_b32_b16 s0, s0, 0"
+            yield Case(code, {"s1": bits}, {"s0": result}, {"modes": modes})
+    for modes, bits, result in WIDENED:
+        if result != NAN32:
+            yield Case("s_cvt_f32_f16 s0, s1", {"s1": bits | 0x99990000}, {"s0": result}, {"modes": modes})
+    for code, before, result in (
+        ("s_add_f32 s0, s1, 0.5", {"s1": f32(1.0)}, f32(1.5)),
+        ("s_mul_f32 s0, -4.0, s1", {"s1": f32(1.5)}, f32(-6.0)),
+        ("s_sub_f32 s0, s1, 0x40400000", {"s1": f32(1.5)}, f32(-1.5)),
+        ("s_fmaak_f32 s0, s1, s2, 0x40400000", {"s1": f32(5.0), "s2": f32(2.0)}, f32(13.0)),
+        ("s_fmamk_f32 s0, s1, 0x40400000, s2", {"s1": f32(5.0), "s2": f32(2.0)}, f32(17.0)),
+        ("s_add_f16 s0, s1, 0x4200\ns_pack_ll_b32_b16 s0, s0, 0", {"s1": f16(1.0)}, f16(4.0)),
+        ("s_cvt_f32_i32 s0, -7", {}, f32(-7.0)),
+    ):
+        yield Case(code, before, {"s0": result})
+    for how, relations in FLOAT_HOLDS.items():
+        for a, b in FLOAT_PAIRS:
+            scc = int(relation(a, b) in relations)
+            yield _scc(f"s_cmp_{how}_f32 s0, s1", {"s0": f32(a), "s1": f32(b)}, {}, scc)
+            yield _scc(f"s_cmp_{how}_f16 s0, s1", {"s0": f16(a) | 0x70000, "s1": f16(b) | 0x50000}, {}, scc)
+    tiny = {"s0": 1, "s1": 0, "scc": 0}
+    yield Case("s_cmp_gt_f32 s0, s1", tiny, {})
+    yield Case("s_cmp_gt_f32 s0, s1", tiny, {"scc": 1}, {"modes": Modes(keep32=True)})
+
+
 def _scc(code: str, before: dict[str, int], after: dict[str, int], scc: int | None) -> Case:
     """A case whose SCC is another one before it."""
     if scc is None:
@@ -332,7 +389,7 @@ def _others() -> Iterable[Case]:
     ]
 
 
-CASES = [*_two(), *_compared(), *_saved(), *_others()]
+CASES = [*_two(), *_compared(), *_saved(), *_floats(), *_others()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=name)

@@ -14,7 +14,7 @@ import pytest
 from cts.drivers.amd.modes import Modes
 from tests.amd.exact import F16, F32, Format, flush, fused, multiplied, summed
 from tests.amd.tables import Case, active, check, filled, name
-from tests.amd.waves import f16, f32
+from tests.amd.waves import f16, f32, run
 
 ONES, MIN, MAX = 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF
 OLD = 0x0DDC0FFE
@@ -37,6 +37,7 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_and_b32", (0xFF00FF00, 0x0FF00FF0), 0x0F000F00),
     ("v_or_b32", (0xF0000000, 0x0000000F), 0xF000000F),
     ("v_xor_b32", (0xFFFF0000, 0x00FFFF00), 0xFF00FF00),
+    ("v_xnor_b32", (0xFFFF0000, 0x00FFFF00), 0x00FF00FF),
     ("v_lshlrev_b32", (4, 0x12345678), 0x23456780),
     ("v_lshlrev_b32", (32, 3), 3),
     ("v_lshlrev_b32", (63, 3), MIN),
@@ -80,6 +81,11 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_bfe_i32", (0x70000000, 28, 8), 7),
     ("v_bfe_i32", (ONES, 8, 0), 0),
     ("v_bfi_b32", (0xFFFF0000, 0x12345678, 0x9ABCDEF0), 0x1234DEF0),
+    ("v_alignbit_b32", (0x12345678, 0x9ABCDEF0, 8), 0x789ABCDE),
+    ("v_alignbit_b32", (0x12345678, 0x9ABCDEF0, 32), 0x9ABCDEF0),
+    ("v_alignbit_b32", (0x12345678, 0x9ABCDEF0, 63), 0x2468ACF1),
+    ("v_alignbyte_b32", (0x12345678, 0x9ABCDEF0, 1), 0x789ABCDE),
+    ("v_alignbyte_b32", (0x12345678, 0x9ABCDEF0, 7), 0x3456789A),
     ("v_perm_b32", (0x80112233, 0x44F56677, 0x07060504), 0x80112233),
     ("v_perm_b32", (0x80112233, 0x44F56677, 0x00010203), 0x7766F544),
     ("v_perm_b32", (0x80112233, 0x44F56677, 0x0B0A0908), 0xFF000000),
@@ -99,6 +105,12 @@ SHORTS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_and_b16", (0xFF00, 0x0FF0), 0x0F00),
     ("v_or_b16", (0xF000, 0x000F), 0xF00F),
     ("v_xor_b16", (0xFF00, 0x0FF0), 0xF0F0),
+    ("v_lshlrev_b16", (4, 0x1234), 0x2340),
+    ("v_lshlrev_b16", (17, 0x4001), 0x8002),
+    ("v_lshrrev_b16", (4, 0x8234), 0x0823),
+    ("v_lshrrev_b16", (16, 0x8234), 0x8234),
+    ("v_ashrrev_i16", (4, 0x8234), 0xF823),
+    ("v_ashrrev_i16", (31, 0x8000), 0xFFFF),
     ("v_cvt_i16_f16", (f16(-1.75),), 0xFFFF),
     ("v_cvt_i16_f16", (f16(40000.0),), 0x7FFF),
     ("v_cvt_i16_f16", (f16(-40000.0),), 0x8000),
@@ -296,18 +308,18 @@ WIDENED = [
     (FLUSH16, 0x8001, MIN),
 ]
 
-_INTEGER_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
+INTEGER_HOLDS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le,
 }  # fmt: skip
 
 #: Whether a comparison holds of: less, equal, greater, unordered.
-_FLOAT_HOLDS: dict[str, str] = {
+FLOAT_HOLDS: dict[str, str] = {
     "lt": "<", "eq": "=", "le": "<=", "gt": ">", "lg": "<>", "ge": ">=", "o": "<=>", "u": "?",
     "nge": "<?", "nlg": "=?", "ngt": "<=?", "nle": ">?", "neq": "<>?", "nlt": "=>?",
 }  # fmt: skip
 
-_INTEGER_PAIRS = [(0, 0), (1, 2), (2, 1), (-1, 1), (1, -1), (-1, -1), (-2, -1)]
-_FLOAT_PAIRS = [
+INTEGER_PAIRS = [(0, 0), (1, 2), (2, 1), (-1, 1), (1, -1), (-1, -1), (-2, -1)]
+FLOAT_PAIRS = [
     (1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (-1.0, 1.0), (0.0, -0.0), (-0.0, 0.0), (INF, INF), (-INF, INF), (INF, 1.0),
     (NAN, 1.0), (1.0, NAN), (NAN, NAN), (-2.0, -1.0), (INF, -INF),
 ]  # fmt: skip
@@ -416,6 +428,7 @@ def _operands() -> Iterator[Case]:
         ("v_add_f32_e64 v0, v1, v2 clamp", {"v1": NAN32, "v2": two}, 0.0),
         ("v_add_f32_e64 v0, v1, v2 clamp", {"v1": f32(INF), "v2": two}, 1.0),
         ("v_add_f32_e64 v0, v1, v2 mul:2 clamp", {"v1": f32(-1.75), "v2": two}, 0.5),
+        ("v_mul_f32_e64 v0, -v1, v2 clamp", {"v1": f32(0.0), "v2": two}, 0.0),
         ("v_mul_f32_e64 v0, -v1, v2 mul:2", {"v1": f32(0.0), "v2": two}, 0.0),
         ("v_mul_f32_e64 v0, v1, v2 div:2", {"v1": 0x00800000, "v2": f32(1.0)}, 0.0),
         ("v_fmaak_f32 v0, v1, v2, 0x40400000", {"v1": f32(5.0), "v2": two}, 13.0),
@@ -457,10 +470,13 @@ def _operands() -> Iterator[Case]:
         ("v_mov_b16_e32 v0.l, v0.h", {"v0": 0x12345678}, 0x12341234),
         ("v_add_nc_u32_e64 v0, s1, s2", {"s1": ONES, "s2": 3}, 2),
         ("v_mul_lo_u32 v0, v1, -1", {"v1": 5}, 0xFFFFFFFB),
-        ("v_lshlrev_b64_e32 v[0:1], 4, v[2:3]", {"v[2:3]": 0x123456789ABCDEF0}, None),
+        ("v_alignbit_b32 v0, v1, v2, v3.h", {"v1": 0x12345678, "v2": 0x9ABCDEF0, "v3": 0x80001}, 0x789ABCDE),
+        ("v_alignbyte_b32 v0, v1, v2, v3.l", {"v1": 0x12345678, "v2": 0x9ABCDEF0, "v3": 0x10002}, 0x56789ABC),
+        ("v_alignbit_b32 v0, s1, v2, 16", {"s1": 0x12345678, "v2": 0x9ABCDEF0}, 0x56789ABC),
     ):
-        if after is not None:
-            yield Case(code, before, {"v0": after})
+        yield Case(code, before, {"v0": after})
+    sixty_four = {"v[2:3]": 0x123456789ABCDEF0}
+    yield Case("v_lshlrev_b64_e32 v[0:1], 4, v[2:3]", sixty_four, {"v[0:1]": 0x23456789ABCDEF00})
     for by, x, result64 in (
         (4, 0x123456789ABCDEF0, 0x23456789ABCDEF00),
         (63, 3, 1 << 63),
@@ -492,6 +508,32 @@ def _inactive() -> Iterator[Case]:
     shifted = active(mask, [1 << 34 | n << 1 for n in LANES], OLD)
     yield Case("v_lshlrev_b64_e32 v[0:1], 1, v[2:3]", pairs, {"v[0:1]": shifted})
     yield Case("v_mov_b32_e32 v0, v1", {"v0": OLD, "v1": 1, "exec": 0}, {})
+
+
+def _dual() -> Iterator[Case]:
+    """Two instructions at once: both read before one of them writes."""
+    two = f32(2.0)
+    yield Case("v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0", {"v0": 1, "v1": 2}, {"v0": 2, "v1": 1})
+    yield Case(
+        "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0",
+        {"v0": 1, "v1": 2, "exec": 5},
+        {"v0": active(5, 2, 1), "v1": active(5, 1, 2)},
+    )
+    yield Case(
+        "v_dual_fmac_f32 v0, v2, v3 :: v_dual_add_nc_u32 v1, 7, v0",
+        {"v0": f32(1.0), "v2": f32(3.0), "v3": two},
+        {"v0": f32(7.0), "v1": f32(1.0) + 7},
+    )
+    yield Case(
+        "v_dual_cndmask_b32 v0, v2, v3 :: v_dual_mul_f32 v1, v0, v3",
+        {"v0": two, "v2": 5, "v3": f32(3.0), "vcc": 0xFFFF},
+        {"v0": [f32(3.0)] * 16 + [5] * 16, "v1": f32(6.0)},
+    )
+    yield Case(
+        "v_dual_fmamk_f32 v0, v2, 0x40400000, v3 :: v_dual_lshlrev_b32 v1, 4, v2",
+        {"v2": two, "v3": f32(1.0)},
+        {"v0": f32(7.0), "v1": two << 4 & 0xFFFFFFFF},
+    )
 
 
 def _carries() -> Iterator[Case]:
@@ -594,17 +636,17 @@ def _comparisons() -> Iterator[Case]:
     for bits in (16, 32, 64):
         for signed in (True, False):
             edges = [(2 ** (bits - 1) - 1, -(2 ** (bits - 1))), (1 << bits - 2, 1 << bits - 3)]
-            pairs = [*_INTEGER_PAIRS, *edges]
+            pairs = [*INTEGER_PAIRS, *edges]
             seen = pairs if signed else [(a % 2**bits, b % 2**bits) for a, b in pairs]
             stored = filled([a % 2**bits for a, _ in pairs]), filled([b % 2**bits for _, b in pairs])
-            for how, integers_hold in _INTEGER_HOLDS.items():
+            for how, integers_hold in INTEGER_HOLDS.items():
                 mask = _mask([integers_hold(a, b) for a, b in seen])
                 yield from _compared(f"{how}_{'iu'[not signed]}{bits}", stored, bits, mask, Modes())
     for suffix, make, size in (("f32", f32, 32), ("f16", f16, 16)):
-        operands = filled([make(a) for a, _ in _FLOAT_PAIRS]), filled([make(b) for _, b in _FLOAT_PAIRS])
+        operands = filled([make(a) for a, _ in FLOAT_PAIRS]), filled([make(b) for _, b in FLOAT_PAIRS])
         tiny = filled([1, 0, 1]), filled([0, 1, 2])
-        for how, relations in _FLOAT_HOLDS.items():
-            mask = _mask([_relation(a, b) in relations for a, b in _FLOAT_PAIRS])
+        for how, relations in FLOAT_HOLDS.items():
+            mask = _mask([relation(a, b) in relations for a, b in FLOAT_PAIRS])
             yield from _compared(f"{how}_{suffix}", operands, size, mask, Modes())
             kept = _mask([relation in relations for relation in "><<"])
             yield from _compared(f"{how}_{suffix}", tiny, size, kept, Modes(keep32=True, keep16=True))
@@ -612,7 +654,7 @@ def _comparisons() -> Iterator[Case]:
             yield from _compared(f"{how}_{suffix}", tiny, size, flushed, Modes(keep32=False, keep16=False))
 
 
-def _relation(a: float, b: float) -> str:
+def relation(a: float, b: float) -> str:
     if math.isnan(a) or math.isnan(b):
         return "?"
     return "<" if a < b else ">" if a > b else "="
@@ -665,6 +707,7 @@ CASES = [
     *_random(),
     *_operands(),
     *_inactive(),
+    *_dual(),
     *_carries(),
     *_selections(),
     *_float8(),
@@ -682,8 +725,6 @@ def test_vector(case: Case) -> None:
 @pytest.mark.parametrize(("op", "exact"), [("rcp", lambda x: 1 / x), ("sqrt", math.sqrt), ("rsq", lambda x: 1 / math.sqrt(x)), ("exp", lambda x: 2.0**x), ("log", math.log2)])
 def test_functions_are_near(op: str, exact: Callable[[float], float]) -> None:
     """Within a unit in the last place, as the documentation of these functions asks for."""
-    from tests.amd.waves import run
-
     source = random.Random(op)
     xs = [struct.unpack("<f", struct.pack("<f", source.uniform(0.01, 20)))[0] for _ in LANES]
     found = [struct.unpack("<f", struct.pack("<I", int(bits)))[0] for bits in run(f"v_{op}_f32 v0, v1", v={1: [f32(x) for x in xs]}).v[0]]

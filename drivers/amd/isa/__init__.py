@@ -1,4 +1,4 @@
-"""The instructions, by the chapters of AMD's "RDNA 4 Instruction Set Architecture" reference guide."""
+"""The instructions, by the chapters of AMD's "RDNA 4 Instruction Set Architecture" reference guide, and RDNA 3's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ CHAPTERS = (
     "flow",
     "lds",
     "packed",
+    "rdna3",
     "scalar_alu",
     "scalar_floats",
     "scalar_memory",

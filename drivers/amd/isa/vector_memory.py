@@ -160,6 +160,8 @@ def _transposed_load(i: Instruction, context: Context) -> Run:
         raise Unsupported(f"{target.count} registers of a load with transpose")
 
     def run(w: Wave) -> None:
+        if not w.exec:  # as s_nop
+            return
         if not w.full:
             raise Wrong("a load with transpose with inactive lanes", where)
         addresses, _ = place(w)

@@ -1,8 +1,11 @@
-"""Products of matrices: WMMA (RDNA 4 ISA, "Wave Matrix Multiply Accumulate").
+"""Products of matrices: WMMA (RDNA 4 ISA and RDNA 3 ISA, "Wave Matrix Multiply Accumulate").
 
 Where a lane's elements are in their matrix the ISA's tables say; the order of an inner dimension is the same for A and
 B, and does not matter to the sum. Of a wave of 64 lanes each has half of what a lane of 32 has. Neither the order nor
 the rounding of the additions is said: here the sum is that of doubles, rounded once.
+
+On RDNA 3 each lane has a whole row of A or column of B, and lanes whose numbers differ by 16 have the same one. An
+accumulator of 16 bits has one element in each register, in the half that op_sel says.
 """
 
 from __future__ import annotations
@@ -46,51 +49,83 @@ _FLOATS = {
 }
 
 
-@cache
-def places(lanes: int) -> tuple[Array, Array]:
-    """The outer index (row of A, column of B and of the accumulator) of each lane, (lanes, 1), and the other index of
-    its elements, (lanes, elements).
+class Layout:
+    """Where lanes have the elements of an operand of so many bits.
 
-    A wave of 64 lanes has what lanes of 32 have in their lower half in its first 32 lanes, the rest in the others.
+    `outer` is the row of A, or the column of B and of the accumulator, of each lane, (lanes, 1); `inner` the other index
+    of its elements, (lanes, elements). `alone`: each has a register of its own. `again`: lanes from 16 on have what
+    others have.
     """
-    lane, count = np.arange(lanes)[:, None], SIZE * SIZE // lanes
-    first = lane % 32 // 16 * 8 + lane // 32 * 4
-    return lane % 16, first + np.arange(count)
+
+    def __init__(self, generation: int, lanes: int, bits: int, accumulates: bool) -> None:
+        lane = np.arange(lanes)[:, None]
+        self.bits, self.lanes, self.outer = bits, lanes, lane % 16
+        self.again = generation == 3 and not accumulates
+        self.alone = generation == 3 and accumulates and bits == 16
+        self.count = SIZE if self.again else SIZE * SIZE // lanes
+        if self.again:
+            self.inner = np.tile(np.arange(SIZE), (lanes, 1))
+        elif generation == 3:
+            self.inner = np.arange(self.count) * (lanes // 16) + lane // 16
+        else:
+            # A wave of 64 has what lanes of 32 have in their lower half in its first 32 lanes, the rest in the others.
+            self.inner = lane % 32 // 16 * 8 + lane // 32 * 4 + np.arange(self.count)
+
+    @property
+    def registers(self) -> int:
+        """How many registers an operand takes."""
+        return self.count if self.alone else self.bits * self.count // 32
+
+    def check(self, operand: Operand) -> None:
+        """Raise Unsupported for an operand of another size."""
+        if operand.kind == "vgpr" and operand.count != self.registers:
+            what = f"{operand.count} registers of {operand.text}, where {self.lanes} lanes need {self.registers}"
+            raise Unsupported(what)
+
+    def elements(self, w: Wave, operand: Operand, half: int = 0, where: str = "") -> Array:
+        """The elements of each lane as words, (lanes, elements). Raises Wrong where lanes differ that must not."""
+        if operand.kind != "vgpr":
+            return np.full((self.lanes, self.count), constant(operand, self.bits), _WORDS[self.bits])
+        rows = slice(operand.number, operand.number + operand.count)
+        if self.alone:
+            return w.halves[half][rows].T
+        words = np.ascontiguousarray(w.v[rows].T)
+        if self.again and (words[16:] != np.tile(words[:16], (self.lanes // 16 - 1, 1))).any():
+            raise Wrong(f"lanes of {operand.text} that differ by 16 do not have the same elements", where)
+        return words.view(_WORDS[self.bits])[:, : self.count]
+
+    def matrix(self, elements: Array) -> Array:
+        """The elements of lanes as a matrix: by the inner index or row, then by the outer one."""
+        found = np.empty((SIZE, SIZE), elements.dtype)
+        found[self.inner, self.outer] = elements
+        return found
+
+    def store(self, w: Wave, target: Operand, result: Array, i: Instruction) -> None:
+        """Write a matrix to the registers of all lanes, which must be active."""
+        if not w.full:
+            raise Wrong("a product of matrices with inactive lanes", i.where)
+        values = np.ascontiguousarray(result[self.inner, self.outer])
+        rows = slice(target.number, target.number + target.count)
+        if self.alone:
+            w.halves[i.bits("op_sel", (0, 0, 0))[2]][rows] = values.view(np.uint16).T
+        else:
+            w.v[rows] = values.view(np.uint32).T
 
 
-def _elements(w: Wave, operand: Operand, bits: int) -> Array:
-    """The elements of each lane as words of so many bits, (lanes, elements)."""
-    count = SIZE * SIZE // w.lanes
-    if operand.kind == "vgpr":
-        words = np.ascontiguousarray(w.v[operand.number : operand.number + operand.count].T)
-        return words.view(_WORDS[bits])[:, :count]
-    return np.full((w.lanes, count), constant(operand, bits), _WORDS[bits])
+@cache
+def layout(generation: int, lanes: int, bits: int, accumulates: bool) -> Layout:
+    """The layout of an operand, made once."""
+    return Layout(generation, lanes, bits, accumulates)
 
 
-def matrix(elements: Array, lanes: int) -> Array:
-    """The elements of lanes as a matrix: by the inner index or row, then by the outer one."""
-    outer, inner = places(lanes)
-    found = np.empty((SIZE, SIZE), elements.dtype)
-    found[inner, outer] = elements
-    return found
-
-
-def _check(i: Instruction, context: Context, bits: tuple[int, int, int, int]) -> None:
-    for operand, size in zip(i.operands, bits, strict=True):
-        needed = size * SIZE * SIZE // context.lanes // 32
-        if operand.kind == "vgpr" and operand.count != needed:
-            raise Unsupported(f"{operand.count} registers of {operand.text}, where {context.lanes} lanes need {needed}")
+def _layouts(i: Instruction, context: Context, bits: tuple[int, int, int]) -> tuple[Layout, Layout, Layout]:
+    """Those of A, B and the accumulator. Raises Unsupported for operands of other sizes."""
+    a, b, c = (layout(context.generation, context.lanes, size, n == 2) for n, size in enumerate(bits))
+    for operand, one in zip(i.operands, (c, a, b, c), strict=True):
+        one.check(operand)
     if i.flag("clamp") and not i.mnemonic.endswith("_iu8"):
         raise Unsupported("clamp of a product of floating-point matrices")
-
-
-def _store(w: Wave, target: Operand, result: Array, i: Instruction) -> None:
-    """Write a matrix to the registers of all lanes, which must be active."""
-    if not w.full:
-        raise Wrong("a product of matrices with inactive lanes", i.where)
-    outer, inner = places(w.lanes)
-    words = np.ascontiguousarray(result[inner, outer]).view(np.uint32)
-    w.v[target.number : target.number + target.count] = words.T
+    return a, b, c
 
 
 @instruction(*_FLOATS)
@@ -98,24 +133,24 @@ def _floats(i: Instruction, context: Context) -> Run:
     kind_c, kind_a, kind_b = _FLOATS[i.mnemonic]
     target, a, b, c = i.operands
     (bits_a, of_a), (bits_b, of_b), (bits_c, of_c) = _FORMATS[kind_a], _FORMATS[kind_b], _FORMATS[kind_c]
-    _check(i, context, (bits_c, bits_a, bits_b, bits_c))
+    in_a, in_b, in_c = _layouts(i, context, (bits_a, bits_b, bits_c))
     if kind_c == "bf16" and c.kind == "float":  # the upper half of the single
         c = replace(c, kind="integer", number=constant(c, 32) >> 16, negated=False, absolute=False)
-    low, high = i.bits("neg_lo", (0, 0, 0)), i.bits("neg_hi", (0, 0, 0))
+    low, high, half = i.bits("neg_lo", (0, 0, 0)), i.bits("neg_hi", (0, 0, 0)), i.bits("op_sel", (0, 0, 0))[2]
 
-    def read(w: Wave, operand: Operand, bits: int, of: Callable[[Array], Array], number: int) -> Array:
-        values = of(_elements(w, operand, bits)).astype(np.float64)
+    def read(w: Wave, operand: Operand, place: Layout, of: Callable[[Array], Array], number: int) -> Array:
+        values = of(place.elements(w, operand, half, i.where)).astype(np.float64)
         if number < 2 and (low[number] or high[number]):  # signs of elements in low and high halves
             values = values * np.tile([1 - 2 * low[number], 1 - 2 * high[number]], values.shape[1] // 2)
         elif number == 2:
             values = np.abs(values) if high[2] else values
             values = -values if low[2] else values
-        return matrix(values, w.lanes)
+        return place.matrix(values)
 
     def run(w: Wave) -> None:
-        left, right = read(w, a, bits_a, of_a, 0), read(w, b, bits_b, of_b, 1)
-        total = left.T @ right + read(w, c, bits_c, of_c, 2)
-        _store(w, target, _rounded(total, kind_c), i)
+        left, right = read(w, a, in_a, of_a, 0), read(w, b, in_b, of_b, 1)
+        total = left.T @ right + read(w, c, in_c, of_c, 2)
+        in_c.store(w, target, _rounded(total, kind_c), i)
 
     return run
 
@@ -130,16 +165,17 @@ def _rounded(total: Array, kind: str) -> Any:
 def _integers(i: Instruction, context: Context) -> Run:
     """Of A and B `neg_lo` says which one is signed; with `clamp` the result stays in its range."""
     target, a, b, c = i.operands
-    _check(i, context, (32, 8, 8, 32))
+    in_a, in_b, in_c = _layouts(i, context, (8, 8, 32))
     signs, clamp = i.bits("neg_lo", (0, 0, 0)), i.flag("clamp")
 
-    def read(w: Wave, operand: Operand, is_signed: int) -> Array:
-        return matrix(_elements(w, operand, 8).view(np.int8 if is_signed else np.uint8).astype(np.int64), w.lanes)
+    def read(w: Wave, operand: Operand, place: Layout, is_signed: int) -> Array:
+        bytes_ = place.elements(w, operand, where=i.where)
+        return place.matrix(bytes_.view(np.int8 if is_signed else np.uint8).astype(np.int64))
 
     def run(w: Wave) -> None:
-        total = read(w, a, signs[0]).T @ read(w, b, signs[1])
-        total = total + matrix(_elements(w, c, 32).view(np.int32).astype(np.int64), w.lanes)
+        total = read(w, a, in_a, signs[0]).T @ read(w, b, in_b, signs[1])
+        total = total + in_c.matrix(in_c.elements(w, c).view(np.int32).astype(np.int64))
         total = np.clip(total, -(1 << 31), (1 << 31) - 1) if clamp else total
-        _store(w, target, total.astype(np.int32), i)
+        in_c.store(w, target, total.astype(np.int32), i)
 
     return run
