@@ -12,13 +12,14 @@ import numpy as np
 from cts.drivers.amd.interface import short_numbers
 from cts.drivers.amd.machine import Dispatch, Program, program, program_key
 from cts.drivers.amd.memory import AddressSpace
-from cts.drivers.amd.options import RDNA3, Options
+from cts.drivers.amd.options import RDNA3, SHIM, Options
 from cts.drivers.amd.problems import Problem, Unsupported, Wrong
 from cts.drivers.amd.push_constants import Compile, used
 from cts.drivers.amd.wave import OTHER_POISON, POISON
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
+from cts.errors import HarnessTrouble
 
 #: Programs that are remembered.
 _REMEMBERED = 64
@@ -33,13 +34,13 @@ class Executor:
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
         self._words: OrderedDict[Hashable, list[int]] = OrderedDict()
 
-    def execute(self, run: Run, made: Done, compile: Compile) -> Done | Loss:
+    def execute(self, run: Run, made: Done, make: Compile) -> Done | Loss:
         """The memory after a run, or why there is none."""
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")
             ready = self._program(made.listing)
-            used = self._used(run, made, compile)
+            used = self._used(run, made, make)
             sets = tuple(self._checked(run, parameters, ready, used) for parameters in run.sets)
         except Problem as problem:
             return Loss(problem.status, str(problem), made.messages, refused=True)
@@ -73,13 +74,13 @@ class Executor:
                 raise Wrong(f"what is stored depends on what nothing has written: {read}")
         return after
 
-    def _used(self, run: Run, made: Done, compile: Compile) -> list[int]:
+    def _used(self, run: Run, made: Done, make: Compile) -> list[int]:
         """Which words of push constants are in registers."""
         if not run.sets[0].push_constants:
             return []
         key = run.module, tuple(run.specialization.items())
         if key not in self._words:
-            self._words[key] = used(run, made.listing["Assembly"], compile)
+            self._words[key] = used(run, made.listing["Assembly"], make)
             _forget(self._words)
         return self._words[key]
 
@@ -104,7 +105,17 @@ class AmdDriver(VulkanDriver):
     name = "amd"
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options.vulkan(), Executor(options))
+        """Raises HarnessTrouble where there is no RADV for the chip, BadInput for wrong options."""
+        remedy = f"Mesa's RADV and {SHIM} where the option `worker` leads: `cts docs amd`"
+        try:
+            super().__init__(options.vulkan(), Executor(options))
+        except HarnessTrouble as trouble:
+            raise HarnessTrouble(trouble.code, trouble.what, trouble.where, remedy) from trouble
+        name = self.description.device.name
+        if options.chip.upper() not in name.upper():
+            self.close()
+            what = f"the worker's RADV compiles for {name}, and not for {options.chip}"
+            raise HarnessTrouble("no-device", what, "the Vulkan worker", remedy)
 
     def identity(self) -> str:
         """The compiler, and that it is its code that is run here."""

@@ -26,7 +26,7 @@ def add(a: Array, b: Array) -> Array:
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c of single or half precision, as doubles that are rounded to odd. The product is exact."""
+    """The sum a * b + c of single or half precision, as doubles that are rounded to odd. The product is exact."""
     return add(a.astype(np.float64) * b, np.asarray(c, np.float64))
 
 
@@ -61,7 +61,8 @@ def half(x: Array, rounding: Round = "even") -> Array:
 def _truncated(x: Array, near: Array, word: Any) -> Array:
     """A value that was rounded to nearest, rounded towards zero instead."""
     too_large = np.abs(near.astype(np.float64)) > np.abs(np.asarray(x, np.float64))
-    return np.where(too_large, near.view(word) - word(1), near.view(word)).astype(word).view(near.dtype)
+    bits: Array = np.where(too_large, near.view(word) - word(1), near.view(word)).astype(word)
+    return bits.view(near.dtype)
 
 
 def flushed(x: Array) -> Array:

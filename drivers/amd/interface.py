@@ -2,8 +2,8 @@
 
 The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
 address of each descriptor set, push constants, the number of workgroups; on RDNA 3 the numbers of the workgroup; and a
-word with the number of the wave, of no use on RDNA 4. There the numbers of a workgroup and of its waves are in registers
-that the hardware sets (RDNA 4 ISA, "Initial Wave State").
+word with the number of the wave, of no use on RDNA 4. There the numbers of a workgroup and of its waves are in
+registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TTMP_X, TTMP_YZ, TTMP_WAVE = TTMP + 9, TTMP + 7, TTMP + 8
 WAVE_SHIFT = 25
 
 #: Where an RDNA 3 wave has its number in its last argument.
-_WAVE_SHIFT_RDNA3 = 20
+_WAVE_SHIFTS_RDNA3 = 6, 20
 
 #: What the NIR tells of an argument: three numbers at once, the word of a wave, a number below 65,536, or another one.
 Kind: TypeAlias = Literal["three", "wave", "short", "other"]
@@ -53,8 +53,8 @@ class Loaded(NamedTuple):
 class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
-    `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of the
-    first argument: in front of it Mesa 26.1 has an address that no shader uses.
+    `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of
+    the first argument: in front of it Mesa 26.1 has an address that no shader uses.
     """
 
     workgroup: tuple[int, int, int]
@@ -118,7 +118,7 @@ def arguments(
     workgroups: tuple[int, int, int],
     short: Sequence[Place] = (),
 ) -> list[int | Place]:
-    """The scalar registers from `shader.first` on: addresses of descriptor sets, push constants, the number of workgroups.
+    """The scalar registers from `shader.first` on: addresses of descriptor sets, push constants, number of workgroups.
 
     `push_constants` are the words that are used. On RDNA 3 `short` are the numbers of a workgroup that the module uses,
     of y and z. Raises Unsupported where the shader has other registers.
@@ -146,7 +146,7 @@ def arguments(
 
 def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int) -> list[int]:
     """The registers of a wave of a workgroup."""
-    values = {"x": number[0], "y": number[1], "z": number[2], "wave": wave << _WAVE_SHIFT_RDNA3}
+    values = {"x": number[0], "y": number[1], "z": number[2], "wave": sum(wave << n for n in _WAVE_SHIFTS_RDNA3)}
     return [a if isinstance(a, int) else values[a] for a in given]
 
 

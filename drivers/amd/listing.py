@@ -198,8 +198,7 @@ def _operand(text: str, line: str) -> Operand:
 def _bare(plain: str, text: str) -> Operand | None:
     """An operand without its sign."""
     if plain in _NAMED:
-        first, count = _NAMED[plain]
-        return Operand("sgpr", text, first, count)
+        return Operand("sgpr", text, *_NAMED[plain])
     if plain == "src_scc":
         return Operand("scc", text)
     if found := _REGISTER.fullmatch(plain):

@@ -23,9 +23,9 @@ from cts.drivers.amd.interface import (
 from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
 from cts.drivers.amd.memory import AddressSpace, Lds
 from cts.drivers.amd.modes import of_shader
+from cts.drivers.amd.mutants import mutated
 from cts.drivers.amd.problems import OutOfSteps, Wrong
 from cts.drivers.amd.registry import Context, Step, step
-from cts.drivers.amd.mutants import mutated
 from cts.drivers.amd.wave import POISON, VECTOR, Wave, Workgroup, register_name
 from cts.drivers.vulkan.worker.protocol import Binding
 
@@ -50,12 +50,14 @@ def program_key(texts: dict[str, str]) -> Hashable:
 
 
 def program(texts: dict[str, str], generation: int = 4, mutant: str = "") -> Program:
-    """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names what is unknown."""
+    """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names the unknown."""
     isa.load()
     shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
     listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
     listing = mutated(listing, mutant) if mutant else listing
-    return Program(shader, _steps(listing, Context(shader.lanes, modes, listing.labels, generation)), _vectors(listing), listing)
+    return Program(
+        shader, _steps(listing, Context(shader.lanes, modes, listing.labels, generation)), _vectors(listing), listing
+    )
 
 
 def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:

@@ -15,8 +15,8 @@ from cts.drivers.vulkan.worker.protocol import Address, Binding, Memory
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Addresses: TypeAlias = npt.NDArray[np.uint64]
 
-#: The address of the buffers. Of the 48 bits of a descriptor's address RADV takes bit 46 for itself: code clears it before
-#: scalar loads.
+#: The address of the buffers. Of the 48 bits of a descriptor's address RADV takes bit 46 for itself: code clears it
+#: before scalar loads.
 BASE = 0x1000_0000_0000
 
 #: The address of what the driver itself keeps: its upper half is one that compiled code knows.
@@ -34,9 +34,9 @@ DESCRIPTOR = 16
 
 
 class AddressSpace:
-    """The buffers of a parameter set one after the other, with gaps between, and descriptors, which are the driver's own.
+    """The buffers of a parameter set one after the other, with gaps between; and descriptors, the driver's own memory.
 
-    `exact`: descriptors have the size of their windows, and not a multiple of four that is not less (robustBufferAccess2).
+    `exact`: descriptors have the size of their windows, else the next multiple of four (robustBufferAccess2).
     """
 
     def __init__(self, memories: Sequence[Memory], exact: bool = False) -> None:
@@ -96,7 +96,8 @@ class AddressSpace:
     def read(self, addresses: Addresses, size: int, where: str) -> Bytes:
         """`size` bytes at each address, uint8 (addresses, size). Raises Wrong outside memory."""
         data, offsets = self._found(addresses, size, where)
-        return data[offsets[:, None] + np.arange(size)]
+        found: Bytes = data[offsets[:, None] + np.arange(size)]
+        return found
 
     def read_one(self, address: int, size: int, where: str) -> bytes:
         """Bytes at one address. Raises Wrong outside memory."""
@@ -158,7 +159,8 @@ class Lds:
     def read(self, offsets: npt.NDArray[Any], size: int, where: str) -> Bytes:
         """`size` bytes at each offset."""
         self._check(offsets, size, where)
-        return self.data[offsets[:, None] + np.arange(size)]
+        found: Bytes = self.data[offsets[:, None] + np.arange(size)]
+        return found
 
     def write(self, offsets: npt.NDArray[Any], values: Bytes, where: str) -> None:
         """Write rows of bytes at offsets, the last lane winning."""

@@ -25,9 +25,9 @@ class Modes:
     keep32: bool = False
     keep16: bool = True
 
-    def flushes(self, type: str) -> bool:
-        """Whether denormals of a type are flushed."""
-        return (type == "f32" and not self.keep32) or (type == "f16" and not self.keep16)
+    def flushes(self, kind: str) -> bool:
+        """Whether denormals of a kind are flushed."""
+        return (kind == "f32" and not self.keep32) or (kind == "f16" and not self.keep16)
 
 
 def of_shader(nir: str) -> Modes:

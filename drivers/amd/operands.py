@@ -42,7 +42,7 @@ _WORDS: dict[int, Any] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 def registers(operand: Operand) -> frozenset[int]:
     """The registers of an operand, vector registers from VECTOR on."""
-    if not operand.is_register or operand == NULL:
+    if not operand.is_register:
         return frozenset()
     first = operand.number + (VECTOR if operand.kind == "vgpr" else 0)
     return frozenset(range(first, first + operand.count)) - {NULL}
@@ -124,28 +124,28 @@ def to_lane_mask(operand: Operand, lanes: int) -> Callable[[Wave, npt.NDArray[np
 # Vector operands: arrays with an element for each lane, or NumPy scalars.
 
 
-def vector(operand: Operand, type: Type, modes: Modes) -> Read:
-    """Reads an operand of a vector instruction as an array of a type, with its sign and absolute value.
+def vector(operand: Operand, kind: Type, modes: Modes) -> Read:
+    """Reads an operand of a vector instruction as an array of a kind, with its sign and absolute value.
 
     Denormals of floating-point types are flushed where the mode says so.
     """
-    dtype = np.dtype(DTYPES[type])
-    read = _bare(operand, type, dtype)
-    floating = type.startswith("f")
+    dtype = np.dtype(DTYPES[kind])
+    read = _bare(operand, kind, dtype)
+    floating = kind.startswith("f")
     if operand.is_register and (operand.negated or operand.absolute):
         if not floating:
             raise Unsupported(f"the sign of {operand.text} in an operation of integers")
         read = _signed(read, operand)
-    if floating and modes.flushes(type):
+    if floating and modes.flushes(kind):
         plain = read
         return lambda w: flushed(plain(w))
     return read
 
 
-def _bare(operand: Operand, type: Type, dtype: np.dtype[Any]) -> Read:
+def _bare(operand: Operand, kind: Type, dtype: np.dtype[Any]) -> Read:
     n, size = operand.number, dtype.itemsize
     if operand.kind == "vgpr":
-        return _register(operand, type, dtype)
+        return _register(operand, kind, dtype)
     if operand.kind == "sgpr":
         if size == 8:
             return lambda w: np.uint64(w.s[n] | w.s[n + 1] << 32).view(dtype)
@@ -161,19 +161,19 @@ def _bare(operand: Operand, type: Type, dtype: np.dtype[Any]) -> Read:
     raise Unsupported(f"the operand {operand.text} of a vector instruction")
 
 
-def _register(operand: Operand, type: Type, dtype: np.dtype[Any]) -> Read:
+def _register(operand: Operand, kind: Type, dtype: np.dtype[Any]) -> Read:
     n, h = operand.number, operand.half or 0
     if h and dtype.itemsize > 2:
         raise Unsupported(f"the half {operand.text} as an operand of {8 * dtype.itemsize} bits")
     if dtype.itemsize == 8:
         return lambda w: (w.v[n] | w.v[n + 1].astype(np.uint64) << np.uint64(32)).view(dtype)
-    if type == "f32":
+    if kind == "f32":
         return lambda w: w.vf[n]
-    if type == "b32":
+    if kind == "b32":
         return lambda w: w.v[n]
-    if type == "i32":
+    if kind == "i32":
         return lambda w: w.vi[n]
-    if type == "f16":
+    if kind == "f16":
         return lambda w: w.floats[h][n]
     return lambda w: w.halves[h][n].view(dtype)
 
@@ -189,29 +189,29 @@ def _signed(read: Read, operand: Operand) -> Read:
     return changed
 
 
-def to_vector(operand: Operand, type: Type, i: Instruction, modes: Modes) -> Write:
-    """Writes a register of each active lane; half of it where the type has 16 bits.
+def to_vector(operand: Operand, kind: Type, i: Instruction, modes: Modes) -> Write:
+    """Writes a register of each active lane; half of it where the kind has 16 bits.
 
     Floating-point results are multiplied and clamped as the modifiers say (RDNA 4 ISA, "Output Modifiers") and flushed
     as the mode does.
     """
-    dtype, n = np.dtype(DTYPES[type]), operand.number
+    dtype, n = np.dtype(DTYPES[kind]), operand.number
     if operand.kind != "vgpr":
         raise Unsupported(f"the destination {operand.text} of a vector instruction", i.where)
     store = _store(n, operand.half or 0, dtype)
-    if not type.startswith("f"):
+    if not kind.startswith("f"):
         if i.flag("clamp"):
             raise Unsupported("clamp of integers", i.where)
         return store
-    return finished(store, type, i, modes)
+    return finished(store, kind, i, modes)
 
 
-def finished(store: Write, type: Type, i: Instruction, modes: Modes) -> Write:
+def finished(store: Write, kind: Type, i: Instruction, modes: Modes) -> Write:
     """A way to write floating-point results after their modifiers and the mode of denormals."""
-    dtype = DTYPES[type]
+    dtype = DTYPES[kind]
     factor = {("mul", 2): 2.0, ("mul", 4): 4.0, ("div", 2): 0.5}
     scale = next((f for (name, by), f in factor.items() if i.number(name) == by), None)
-    clamp, flush = i.flag("clamp"), modes.flushes(type)
+    clamp, flush = i.flag("clamp"), modes.flushes(kind)
 
     def write(w: Wave, x: Any) -> None:
         if scale is not None:  # which makes -0 a 0, and flushes denormals in every mode

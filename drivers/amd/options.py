@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from cts.driver_options import among, number, says, seconds
-from cts.drivers.vulkan.options import Options as VulkanOptions
 from cts.drivers.amd.mutants import mutants
+from cts.drivers.vulkan.options import Options as VulkanOptions
+from cts.errors import BadInput
 from cts.plugins.commands import split
 
 #: The chips whose code is known, and what Mesa's shim calls them.
@@ -21,7 +22,7 @@ CHIPS = {"gfx1201": "Radeon RX 9070, RDNA 4", "navi31": "Radeon RX 7900, RDNA 3"
 RDNA3 = ("navi31",)
 
 #: What makes Mesa compile for a chip without one.
-_SHIM = "libamdgpu_noop_drm_shim.so"
+SHIM = "libamdgpu_noop_drm_shim.so"
 
 DEFAULT_MAX_STEPS = 10_000_000
 
@@ -53,8 +54,8 @@ class Options(msgspec.Struct, frozen=True):
     check: Annotated[
         frozenset[Literal["uninitialised", "beyond"]],
         says(
-            "find fault with a run whose memory depends on registers or LDS that nothing has written, or with an access "
-            "outside a descriptor"
+            "find fault with a run whose memory depends on registers or LDS that nothing has written, or with an "
+            "access outside a descriptor"
         ),
     ] = frozenset()
     aco: Annotated[
@@ -69,6 +70,11 @@ class Options(msgspec.Struct, frozen=True):
     ] = "optimise"
     mutant: Annotated[str, among("have this change of one word in the compiled code", mutant_names)] = ""
     journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/amd")
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for a size that waves do not have."""
+        if self.subgroup_size not in (None, 32, 64):
+            raise BadInput("driver-option", f"subgroup_size={self.subgroup_size}", remedy="32 or 64")
 
     def vulkan(self) -> VulkanOptions:
         """The options of the Vulkan driver that compiles."""
@@ -88,7 +94,7 @@ class Options(msgspec.Struct, frozen=True):
 'VK_LOADER_DRIVERS_SELECT=*radeon*' python3"
         """
         *before, python = split(self.worker) or [sys.executable]
-        environment = [f"LD_PRELOAD={_SHIM}", f"AMDGPU_GPU_ID={self.chip}", "VK_LOADER_DRIVERS_SELECT=*radeon*"]
+        environment = [f"LD_PRELOAD={SHIM}", f"AMDGPU_GPU_ID={self.chip}", "VK_LOADER_DRIVERS_SELECT=*radeon*"]
         if self.aco == "plain":
             environment.append("ACO_DEBUG=noopt,novn,nosched,nosched-ilp,nosched-vopd")
         return shlex.join([*before, "env", *environment, python])

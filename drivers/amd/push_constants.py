@@ -1,8 +1,8 @@
 """Which words of push constants a compiled shader has in registers.
 
-RADV puts those that are used into scalar registers, in order, and nothing that it hands out says which. So the module is
-compiled again for each member of its block, with that member moved to where registers cannot have it: where the code is
-the same, the member is not used.
+RADV puts those that are used into scalar registers, in order, and nothing that it hands out says which. So the module
+is compiled again for each member of its block, with that member moved to where registers cannot have it: where the code
+is the same, the member is not used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Member(NamedTuple):
     place: int
 
 
-def used(run: Run, code: str, compile: Compile) -> list[int]:
+def used(run: Run, code: str, make: Compile) -> list[int]:
     """The numbers of the words that are used, in order. Raises Unsupported where that cannot be found out."""
     words = np.frombuffer(run.module, "<u4")
     members = sorted(_members(words))
@@ -47,7 +47,7 @@ def used(run: Run, code: str, compile: Compile) -> list[int]:
     for member, end in zip(members, ends, strict=True):
         moved = words.copy()
         moved[member.place] += _AWAY
-        made = compile(msgspec.structs.replace(run, module=moved.tobytes()))
+        made = make(msgspec.structs.replace(run, module=moved.tobytes()))
         if isinstance(made, Loss):
             raise Unsupported(f"push constants of which it is not known which are used: {made.what}")
         if made.listing.get("Assembly") != code:

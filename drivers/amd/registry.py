@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import registers
-from cts.drivers.amd.problems import Unsupported
-from cts.drivers.amd.wave import VECTOR, Counter, Wave
+from cts.drivers.amd.problems import Unsupported, Wrong
+from cts.drivers.amd.wave import VECTOR, Counter, Wave, register_name
 
 Run: TypeAlias = Callable[[Wave], None]
 
@@ -76,7 +76,8 @@ def instruction(
 def step(i: Instruction, context: Context) -> Step:
     """The step of an instruction. Raises Unsupported, which names it."""
     if i.pair:
-        return _both(i, *(step(replace(one, line=i.line), context) for one in i.pair))
+        first, second = (step(replace(one, line=i.line), context) for one in i.pair)
+        return _both(i, first, second, context.generation)
     entry = INSTRUCTIONS.get(i.mnemonic)
     if entry is None or i.encoding.endswith("dpp"):  # which takes operands of other lanes
         raise Unsupported(f"the instruction {i.text.split()[0] if entry else i.mnemonic}", i.where)
@@ -87,11 +88,18 @@ def step(i: Instruction, context: Context) -> Step:
     return Step(run, reads, _every(outs), entry.counter, i)
 
 
-def _both(i: Instruction, first: Step, second: Step) -> Step:
-    """Two instructions at once: both read before one of them writes (RDNA 4 ISA, "Dual Issue VALU")."""
+def _both(i: Instruction, first: Step, second: Step, generation: int) -> Step:
+    """Two instructions at once: both read before one of them writes (RDNA 3 ISA, "Dual Issue VALU").
+
+    On RDNA 4 the first must not write what the second one reads (RDNA 4 ISA, the same chapter).
+    """
     (written,) = first.writes
+    overwrites = generation == 4 and written in second.reads
 
     def run(w: Wave) -> None:
+        if overwrites:
+            what = f"the first half of a dual instruction writes {register_name(written)}, which the second one reads"
+            raise Wrong(what, i.where)
         row = w.v[written - VECTOR]
         before = row.copy()
         first.run(w)

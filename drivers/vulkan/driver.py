@@ -86,9 +86,9 @@ class Machine(Protocol):
     """What runs compiled code in place of a device."""
 
     def execute(
-        self, run: protocol.Run, made: protocol.Done, compile: Callable[[protocol.Run], Result]
+        self, run: protocol.Run, made: protocol.Done, make: Callable[[protocol.Run], Result]
     ) -> protocol.Done | Loss:
-        """The result of a run, from the listing of its pipeline; `compile` makes those of other runs."""
+        """The result of a run, from the listing of its pipeline; `make` makes those of other runs."""
 
 
 class VulkanDriver:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -64,10 +64,10 @@ def mnemonics(case: Case) -> set[str]:
     return {re.sub(r"(_e32|_e64)?$", "", name) for name in names}
 
 
-def active(exec: int, new: Value, old: Value, lanes: int = 32) -> list[int]:
+def active(exec_: int, new: Value, old: Value, lanes: int = 32) -> list[int]:
     """A register of which active lanes have a new value and others their old one."""
     news, olds = (list(x) if isinstance(x, Sequence) else [x] * lanes for x in (new, old))
-    return [news[n] if exec >> n & 1 else olds[n] for n in range(lanes)]
+    return [news[n] if exec_ >> n & 1 else olds[n] for n in range(lanes)]
 
 
 def filled(values: Sequence[int], lanes: int = 32) -> list[int]:
@@ -157,8 +157,3 @@ def _memory(w: Wave, name: str, size: int) -> bytes:
 def words(values: Sequence[int]) -> bytes:
     """Words of 32 bits as bytes."""
     return b"".join((value & 0xFFFFFFFF).to_bytes(4, "little") for value in values)
-
-
-def each(values: Sequence[Any], make: Callable[[Any], int]) -> Iterator[int]:
-    """Values as bits."""
-    return (make(value) for value in values)

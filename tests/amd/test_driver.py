@@ -170,8 +170,6 @@ def test_the_driver_says_that_its_code_is_run_here(folder: Path) -> None:
     assert opened(folder).identity.endswith("its code run by this suite")
 
 
-
-
 def test_texts_and_encodings_agree(folder: Path) -> None:
     driver = opened(folder)
     assert isinstance(driver.driver, ListingDriver)

@@ -10,6 +10,7 @@ from tests.amd import (
     test_memory_instructions,
     test_packed_instructions,
     test_products,
+    test_rdna3_instructions,
     test_scalar_instructions,
     test_vector_instructions,
 )
@@ -22,6 +23,7 @@ TABLES = (
     test_memory_instructions,
     test_packed_instructions,
     test_products,
+    test_rdna3_instructions,
     test_scalar_instructions,
     test_vector_instructions,
 )

@@ -35,7 +35,11 @@ s_wait_kmcnt 0x0
 
 def texts(code: str, size: int = 32, more: str = "") -> dict[str, str]:
     """What a driver hands out of a pipeline of this code."""
-    return {"NIR Shader(s)": NIR.format(size=size), "ACO IR": ACO.format(more=more), "Assembly": f"BB0:\n{code}\ns_endpgm"}
+    return {
+        "NIR Shader(s)": NIR.format(size=size),
+        "ACO IR": ACO.format(more=more),
+        "Assembly": f"BB0:\n{code}\ns_endpgm",
+    }
 
 
 def execute(
@@ -57,7 +61,9 @@ def execute(
         (Binding(0, 0, 0),),
         submitting=submitting,
     )
-    return Executor(options).execute(run, Done(7, (), listing=texts(code, size, more)), lambda run: pytest.fail("compiled again"))
+    return Executor(options).execute(
+        run, Done(7, (), listing=texts(code, size, more)), lambda run: pytest.fail("compiled again")
+    )
 
 
 def words(result: Done | Loss) -> np.ndarray:
@@ -92,7 +98,9 @@ def test_parts_of_a_dispatch_begin_where_they_say() -> None:
     assert np.flatnonzero(after).tolist() == [3, 4, 7]
 
 
-EXCHANGE = BEGIN + """v_lshlrev_b32_e32 v3, 2, v1
+EXCHANGE = (
+    BEGIN
+    + """v_lshlrev_b32_e32 v3, 2, v1
 ds_store_b32 v3, v1
 s_wait_dscnt 0x0
 {barrier}
@@ -100,6 +108,7 @@ v_xor_b32_e32 v4, 0x80, v3
 ds_load_b32 v5, v4
 s_wait_dscnt 0x0
 buffer_store_b32 v5, v2, s[4:7], null offen"""
+)
 
 
 def test_waves_exchange_through_lds() -> None:
@@ -125,13 +134,16 @@ s_barrier_wait 0xffff"""
 
 
 def test_accesses_outside_a_descriptor_do_nothing() -> None:
-    code = BEGIN + """v_mov_b32_e32 v3, 5
+    code = (
+        BEGIN
+        + """v_mov_b32_e32 v3, 5
 buffer_store_b32 v3, v2, s[4:7], null offen
 buffer_load_b32 v4, v2, s[4:7], null offen
 s_wait_loadcnt 0x0
 v_add_nc_u32_e32 v4, 1, v4
 s_movk_i32 s6, 0x200
 buffer_store_b32 v4, v2, s[4:7], null offen offset:256"""
+    )
     after = words(execute(code, window=64))
     assert after[:32].tolist() == [5] * 16 + [0] * 16
     assert after[64:96].tolist() == [6] * 16 + [1] * 16
@@ -168,7 +180,11 @@ def test_a_part_of_a_register_that_nothing_reads_need_not_be_written() -> None:
         ("s_branch BB9", Status.UNSUPPORTED, "a branch to BB9, which is no label"),
         ("s_mov_b64 s[2:3], 0\nv_mov_b32_e32 v1, 0\nglobal_load_b32 v1, v1, s[2:3]", Status.CRASH, "address 0x0"),
         ("ds_load_b32 v1, v0 offset:4096", Status.CRASH, "of the workgroup's 256 bytes of LDS"),
-        (BEGIN + "buffer_load_b32 v3, v2, s[4:7], null offen\nv_mov_b32_e32 v4, v3", Status.CRASH, "may not have delivered"),
+        (
+            BEGIN + "buffer_load_b32 v3, v2, s[4:7], null offen\nv_mov_b32_e32 v4, v3",
+            Status.CRASH,
+            "may not have delivered",
+        ),
     ],
 )
 def test_what_ends_a_run_is_named(code: str, status: Status, words: str) -> None:

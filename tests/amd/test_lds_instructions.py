@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cts.drivers.amd.problems import Wrong
-from tests.amd.tables import Case, active, check, name
+from tests.amd.tables import Case, State, active, check, name
 from tests.amd.waves import run
 
 LANES = range(32)
@@ -70,10 +70,10 @@ def _loads() -> Iterator[Case]:
             target, old = span(0, size), OLD * (0x0000000100000001000000010000001 if size > 4 else 1)
             old &= (1 << 8 * max(size, 4)) - 1
             new = [loaded(CONTENTS[a + offset : a + offset + size], signed, half, old) for a in addresses]
-            before = {target: old, "v8": [a & 0xFFFFFFFF for a in addresses], "exec": exec_, "lds": CONTENTS}
+            before: State = {target: old, "v8": [a & 0xFFFFFFFF for a in addresses], "exec": exec_, "lds": CONTENTS}
             yield Case(f"ds_load_{kind} {target}, v8{text}", before, {target: active(exec_, new, old)})
     yield Case("ds_load_b32 v0, v0", {"v0": 8, "lds": CONTENTS}, {"v0": int.from_bytes(CONTENTS[8:12], "little")})
-    wide = {"v0": OLD, "v8": 4, "exec": 1 << 63, "lds": CONTENTS}
+    wide: State = {"v0": OLD, "v8": 4, "exec": 1 << 63, "lds": CONTENTS}
     found = active(1 << 63, int.from_bytes(CONTENTS[4:8], "little"), OLD, 64)
     yield Case("ds_load_b32 v0, v8", wide, {"v0": found}, {"lanes": 64})
 
@@ -90,7 +90,12 @@ def _stores() -> Iterator[Case]:
         ):
             addresses = [base + 16 * (31 - n) + (n % 4 if size == 1 else 0) for n in LANES]
             registers = span(0, size)
-            before = {registers: values, "v8": [a & 0xFFFFFFFF for a in addresses], "exec": exec_, "lds": CONTENTS}
+            before: State = {
+                registers: values,
+                "v8": [a & 0xFFFFFFFF for a in addresses],
+                "exec": exec_,
+                "lds": CONTENTS,
+            }
             after = stored(CONTENTS, [a + offset for a in addresses], data, exec_)
             yield Case(f"ds_store_{kind} v8, {registers}{text}", before, {"lds": after})
 
@@ -117,8 +122,8 @@ def _two_addresses() -> Iterator[Case]:
             for a, b in zip(*places, strict=True)
         ]
         target, old = span(0, 2 * size), [0] * 32
-        before = {target: old, "v8": addresses, "exec": MASK, "lds": contents}
-        after = {target: active(MASK, values, old)}
+        before: State = {target: old, "v8": addresses, "exec": MASK, "lds": contents}
+        after: State = {target: active(MASK, values, old)}
         yield Case(f"ds_load_2addr{suffix}_b{bits} {target}, v8 {numbers}", before, after)
         one, two = span(0, size), span(4, size)
         x, y = ([(n + 1) * 0x0101010101010101 * k & (1 << bits) - 1 for n in LANES] for k in (1, 3))
@@ -138,7 +143,9 @@ def test_lds(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("code", ["ds_load_b32 v0, v1", "ds_store_b32 v1, v0", "ds_load_2addr_b32 v[2:3], v1 offset1:1"])
+@pytest.mark.parametrize(
+    "code", ["ds_load_b32 v0, v1", "ds_store_b32 v1, v0", "ds_load_2addr_b32 v[2:3], v1 offset1:1"]
+)
 def test_accesses_beyond_the_workgroups_memory_are_found(code: str) -> None:
     with pytest.raises(Wrong, match=f"64 bytes of LDS, at line 1, {code.split()[0]}"):
         run(code, v={0: 0, 1: 61}, lds=64)

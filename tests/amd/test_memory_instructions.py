@@ -10,7 +10,7 @@ import pytest
 from cts.drivers.amd.memory import AddressSpace
 from cts.drivers.amd.problems import Unsupported, Wrong
 from cts.drivers.vulkan.worker.protocol import Memory
-from tests.amd.tables import Case, active, check, name
+from tests.amd.tables import Case, State, active, check, name
 from tests.amd.test_lds_instructions import loaded, span, stored
 from tests.amd.waves import address, run
 
@@ -83,17 +83,17 @@ def _buffer_loads() -> Iterator[Case]:
         for place, exec_, base, more in PLACES:
             own = offsets(base, size)
             new = [loaded(CONTENTS[o + more : o + more + size], signed, half, old) for o in own]
-            before = {target: old, "v8": [o & 0xFFFFFFFF for o in own], "exec": exec_, "buffer0": CONTENTS}
-            after = {target: active(exec_, new, old)}
+            before: State = {target: old, "v8": [o & 0xFFFFFFFF for o in own], "exec": exec_, "buffer0": CONTENTS}
+            after: State = {target: active(exec_, new, old)}
             yield Case(f"buffer_load_{kind} {target}, v8, s[4:7], {place}", {**before, **descriptor(1024)}, after)
         edge = [100 - size - 8 + n for n in LANES]
         found = [loaded(within(o, size, 100), signed, half, old) for o in edge]
         before = {target: old, "v8": edge, "buffer0": CONTENTS, **descriptor(100)}
         yield Case(f"buffer_load_{kind} {target}, v8, s[4:7], null offen", before, {target: found})
-        far = {target: old, "v8": 0x80000000, "buffer0": CONTENTS, **descriptor(100)}
+        far: State = {target: old, "v8": 0x80000000, "buffer0": CONTENTS, **descriptor(100)}
         zeros = loaded(bytes(size), signed, half, old)
         yield Case(f"buffer_load_{kind} {target}, v8, s[4:7], null offen", far, {target: zeros})
-        uniform = {target: old, "buffer0": CONTENTS, **descriptor(1024)}
+        uniform: State = {target: old, "buffer0": CONTENTS, **descriptor(1024)}
         one = loaded(CONTENTS[68 : 68 + size], signed, half, old)
         yield Case(f"buffer_load_{kind} {target}, off, s[4:7], s9 offset:4", uniform, {target: one})
 
@@ -106,8 +106,8 @@ def _buffer_stores() -> Iterator[Case]:
         data = [(x >> 16 * half).to_bytes(16, "little")[:size] for x in values]
         for place, exec_, base, more in PLACES:
             own = offsets(base, size)
-            before = {registers: values, "v8": [o & 0xFFFFFFFF for o in own], "exec": exec_, "buffer0": CONTENTS}
-            after = {"buffer0": stored(CONTENTS, [o + more for o in own], data, exec_)}
+            before: State = {registers: values, "v8": [o & 0xFFFFFFFF for o in own], "exec": exec_, "buffer0": CONTENTS}
+            after: State = {"buffer0": stored(CONTENTS, [o + more for o in own], data, exec_)}
             yield Case(f"buffer_store_{kind} {registers}, v8, s[4:7], {place}", {**before, **descriptor(1024)}, after)
         own, step = [16 * n for n in LANES], min(size, 4)
         records = 16 * 20 + size - step
@@ -127,9 +127,9 @@ def _global() -> Iterator[Case]:
         for exec_, text, more in ((0xFFFFFFFF, "", 0), (MASK, " offset:-8", -8), (0xFFFFFFFF, " offset:272", 272)):
             own = offsets(16, size)
             new = [loaded(CONTENTS[o + more : o + more + size], signed, half, old) for o in own]
-            after = {target: active(exec_, new, old)}
-            before = {target: old, "exec": exec_, "buffer0": CONTENTS}
-            places = {"v[8:9]": [BASE + o for o in own]}
+            after: State = {target: active(exec_, new, old)}
+            before: State = {target: old, "exec": exec_, "buffer0": CONTENTS}
+            places: State = {"v[8:9]": [BASE + o for o in own]}
             yield Case(f"global_load_{kind} {target}, v[8:9], off{text}", {**before, **places}, after)
             places = {"v8": own}
             yield Case(f"global_load_{kind} {target}, v8, s[2:3]{text}", {**before, **places, "s[2:3]": BASE}, after)
@@ -144,10 +144,12 @@ def _global() -> Iterator[Case]:
             places = {"v[8:9]": [BASE + o for o in own]}
             yield Case(f"global_store_{kind} v[8:9], {registers}, off{text}", {**before, **places}, after)
             places = {"v8": own}
-            yield Case(f"global_store_{kind} v8, {registers}, s[2:3]{text}", {**before, **places, "s[2:3]": BASE}, after)
-    high = {"v8": 0xFFFFFFF0, "s[2:3]": BASE - 0xFFFFFFF0 + 32, "buffer0": CONTENTS}
+            yield Case(
+                f"global_store_{kind} v8, {registers}, s[2:3]{text}", {**before, **places, "s[2:3]": BASE}, after
+            )
+    high: State = {"v8": 0xFFFFFFF0, "s[2:3]": BASE - 0xFFFFFFF0 + 32, "buffer0": CONTENTS}
     yield Case("global_load_b32 v0, v8, s[2:3]", high, {"v0": int.from_bytes(CONTENTS[32:36], "little")})
-    wide = {"v0": OLD, "v[8:9]": BASE + 12, "exec": 1 << 40, "buffer0": CONTENTS}
+    wide: State = {"v0": OLD, "v[8:9]": BASE + 12, "exec": 1 << 40, "buffer0": CONTENTS}
     after = {"v0": active(1 << 40, int.from_bytes(CONTENTS[12:16], "little"), OLD, 64)}
     yield Case("global_load_b32 v0, v[8:9], off", wide, after, {"lanes": 64})
 
@@ -163,7 +165,7 @@ def _scalar() -> Iterator[Case]:
             ("s[2:3], s9 offset:0x10", 80),
             ("s[2:3], null", 0),
         ):
-            before = {"s[2:3]": BASE, "s9": 64, "buffer0": CONTENTS}
+            before: State = {"s[2:3]": BASE, "s9": 64, "buffer0": CONTENTS}
             found = int.from_bytes(CONTENTS[place : place + size], "little")
             yield Case(f"s_load_b{bits} {target}, {code}", before, {target: found})
         for records, code, place in (
@@ -173,13 +175,19 @@ def _scalar() -> Iterator[Case]:
             (96, "0x60", 96),
             (96, "0x1000", 4096),
         ):
-            data = b"".join(CONTENTS[at : at + 4] if at + 4 <= records else bytes(4) for at in range(place, place + size, 4))
+            data = b"".join(
+                CONTENTS[at : at + 4] if at + 4 <= records else bytes(4) for at in range(place, place + size, 4)
+            )
             before = {**descriptor(records), "buffer0": CONTENTS}
-            yield Case(f"s_buffer_load_b{bits} {target}, s[4:7], {code}", before, {target: int.from_bytes(data, "little")})
+            yield Case(
+                f"s_buffer_load_b{bits} {target}, s[4:7], {code}", before, {target: int.from_bytes(data, "little")}
+            )
     word = int.from_bytes(CONTENTS[64:68], "little")
     # The two lowest bits of every part of an address are ignored.
-    yield Case("s_load_b32 s16, s[2:3], s9 offset:0x3", {"s[2:3]": BASE + 3, "s9": 67, "buffer0": CONTENTS}, {"s16": word})
-    unaligned = {**descriptor(1024), "s9": 67, "buffer0": CONTENTS}
+    yield Case(
+        "s_load_b32 s16, s[2:3], s9 offset:0x3", {"s[2:3]": BASE + 3, "s9": 67, "buffer0": CONTENTS}, {"s16": word}
+    )
+    unaligned: State = {**descriptor(1024), "s9": 67, "buffer0": CONTENTS}
     yield Case("s_buffer_load_b32 s16, s[4:7], s9 offset:0x3", unaligned, {"s16": word})
     before = {"s[2:3]": BASE + 128, "buffer0": CONTENTS}
     yield Case("s_load_b64 s[2:3], s[2:3], 0x0", before, {"s[2:3]": int.from_bytes(CONTENTS[128:136], "little")})
@@ -205,13 +213,13 @@ def _transposed() -> Iterator[Case]:
                 columns.append(int.from_bytes(b"".join(matrix[first + e][lane % 16] for e in range(count)), "little"))
             target, bits = span(0, count * size), 64 * size
             own = [BASE + a for a in addresses] + [0] * (lanes - 32)
-            before = {"v[8:9]": own, "buffer0": CONTENTS}
+            before: State = {"v[8:9]": own, "buffer0": CONTENTS}
             yield Case(f"global_load_tr_b{bits} {target}, v[8:9], off", before, {target: columns}, {"lanes": lanes})
             own = [a + 8 for a in addresses] + [0] * (lanes - 32)
             before = {"v8": own, "s[2:3]": BASE, "buffer0": CONTENTS}
             code = f"global_load_tr_b{bits} {target}, v8, s[2:3] offset:-8"
             yield Case(code, before, {target: columns}, {"lanes": lanes})
-    idle = {"v0": OLD, "v1": OLD, "v2": OLD, "v3": OLD, "v[8:9]": 0, "exec": 0, "buffer0": CONTENTS}
+    idle: State = {"v0": OLD, "v1": OLD, "v2": OLD, "v3": OLD, "v[8:9]": 0, "exec": 0, "buffer0": CONTENTS}
     yield Case("global_load_tr_b128 v[0:3], v[8:9], off", idle, {})
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cts.drivers.amd.modes import Modes
 from tests.amd.exact import F16, flush, fused, multiplied, summed
-from tests.amd.tables import Case, active, check, name
+from tests.amd.tables import Case, State, active, check, name
 from tests.amd.test_vector_instructions import FLOATS
 from tests.amd.waves import f16, f32
 
@@ -29,8 +29,11 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_pk_mad_i16", (0xFFFF0003, 0x0005FFFF, 0x00010001), 0xFFFCFFFE),
     ("v_pk_max_i16", (0xFFFF0001, 0x0001FFFF), 0x00010001),
     ("v_pk_min_i16", (0xFFFF0001, 0x0001FFFF), 0xFFFFFFFF),
+    ("v_pk_max_i16", (0xC0000005, 0xBC000003), 0xC0000005),
     ("v_pk_max_u16", (0xFFFF0001, 0x0001FFFF), 0xFFFFFFFF),
     ("v_pk_min_u16", (0xFFFF0001, 0x0001FFFF), 0x00010001),
+    ("v_pk_min_i16", (0xC0000005, 0xBC000003), 0xBC000003),
+    ("v_pk_min_u16", (0xC0000005, 0xBC000003), 0xBC000003),
     ("v_pk_lshlrev_b16", (0x00040001, 0x12348001), 0x23400002),
     ("v_pk_lshlrev_b16", (0x0010001F, 0x12340001), 0x12348000),
     ("v_pk_lshrrev_b16", (0x00040001, 0x82348001), 0x08234000),
@@ -110,7 +113,11 @@ MIXED: list[tuple[str, dict[str, int], float]] = [
 #: The same with a result of half precision.
 NARROWED: list[tuple[str, dict[str, int], int]] = [
     ("v1, v2, v3", {"v1": f32(3.0), "v2": f32(2.0), "v3": f32(1.0)}, f16(7.0)),
-    ("v1, -v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,1]", {"v1": pk(1.0, 3.0), "v2": pk(2.0, 9.0), "v3": pk(1.0, 9.0)}, f16(-5.0)),
+    (
+        "v1, -v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,1]",
+        {"v1": pk(1.0, 3.0), "v2": pk(2.0, 9.0), "v3": pk(1.0, 9.0)},
+        f16(-5.0),
+    ),
     ("v1, v2, v3 clamp", {"v1": f32(3.0), "v2": f32(2.0), "v3": f32(1.0)}, f16(1.0)),
     ("v1, 1.0, neg(0)", {"v1": f32(65520.0)}, 0x7C00),
     ("v1, 1.0, neg(0)", {"v1": f32(-(2.0**-24))}, 0x8001),
@@ -132,17 +139,16 @@ def _integers() -> Iterator[Case]:
     yield Case("v_pk_lshlrev_b16 v0, 4, v1 op_sel_hi:[0,1]", {"v1": 0x00010002}, {"v0": 0x00100020})
     mask = 0xFF00FF01
     new = [n + 1 | 0x10000 for n in LANES]
-    before = {"v0": OLD, "v1": LANES, "v2": 0x10001, "exec": mask}
-    yield Case("v_pk_add_u16 v0, v1, v2", before, {"v0": active(mask, new, OLD)})
+    partly: State = {"v0": OLD, "v1": LANES, "v2": 0x10001, "exec": mask}
+    yield Case("v_pk_add_u16 v0, v1, v2", partly, {"v0": active(mask, new, OLD)})
 
 
 def _floats() -> Iterator[Case]:
-    known = {"add", "mul", "fma", "max_num", "min_num", "maximum", "minimum"}
-    for op in known:
+    for op in ("add", "mul", "fma", "max_num", "min_num", "maximum", "minimum"):
         rows = [(operands, result) for name, operands, result in FLOATS if name == op]
         for (low, low_result), (high, high_result) in zip(rows, rows[1:] + rows[:1], strict=True):
             names = [f"v{n}" for n in range(1, len(low) + 1)]
-            before = {key: pk(a, b) for key, a, b in zip(names, low, high, strict=True)}
+            before: State = {key: pk(a, b) for key, a, b in zip(names, low, high, strict=True)}
             yield Case(
                 f"v_pk_{op}_f16 v0, {', '.join(names)}", before, {"v0": pk(low_result, high_result)}, floats="f16"
             )
@@ -154,7 +160,7 @@ def _random() -> Iterator[Case]:
     for modes in (Modes(), Modes(keep16=False), Modes(round16="zero")):
         source, flushes = random.Random(str(modes)), not modes.keep16
         a, b, c = ([[_half(source) for _ in range(2)] for _ in LANES] for _ in range(3))
-        before = {f"v{n}": [low | high << 16 for low, high in x] for n, x in enumerate((a, b, c), 1)}
+        before: State = {f"v{n}": [low | high << 16 for low, high in x] for n, x in enumerate((a, b, c), 1)}
         for op, count in (("add", 2), ("mul", 2), ("fma", 3)):
             results = [
                 sum(
@@ -168,15 +174,16 @@ def _random() -> Iterator[Case]:
 
 
 def _half(source: random.Random) -> int:
-    return source.getrandbits(1) << 15 | source.choice([0, 1, *range(8, 22)]) << 10 | source.getrandbits(10)
+    exponent: int = source.choice([0, 1, *range(8, 22)])
+    return source.getrandbits(1) << 15 | exponent << 10 | source.getrandbits(10)
 
 
 def _result(op: str, x: list[int], modes: Modes) -> int:
     rounding = modes.round16
     if op == "fma":
-        bits = fused(*x, F16, rounding)
+        bits = fused(x[0], x[1], x[2], F16, rounding)
     else:
-        bits = summed(*x[:2], F16, rounding) if op == "add" else multiplied(*x[:2], F16, rounding)
+        bits = (summed if op == "add" else multiplied)(x[0], x[1], F16, rounding)
     return bits if modes.keep16 else flush(bits, F16)
 
 

@@ -92,7 +92,12 @@ def made(matrix: Matrix, f: Format) -> Matrix:
 
 
 def case(
-    op: str, kinds: tuple[int, int, int], patterns: tuple[Matrix, Matrix, Matrix], result: Matrix, lanes: int, more: str = ""
+    op: str,
+    kinds: tuple[int, int, int],
+    patterns: tuple[Matrix, Matrix, Matrix],
+    result: Matrix,
+    lanes: int,
+    more: str = "",
 ) -> Case:
     """A product of patterns, each [row][column]. C is in the registers of D."""
     (bits_c, bits_a, bits_b), (a, b, c) = kinds, patterns
@@ -158,7 +163,13 @@ def _special() -> Iterator[Case]:
             patterns[0][m][m] = encoded(value, g)
             finite[m] = [encoded(value, f)] * 16
         made_case = case(op, (f.bits, g.bits, h.bits), patterns, finite, 32)
-        yield made_case._replace(floats="f32") if f is F32 else made_case._replace(floats="f16") if f is F16 else made_case
+        yield (
+            made_case._replace(floats="f32")
+            if f is F32
+            else made_case._replace(floats="f16")
+            if f is F16
+            else made_case
+        )
 
 
 def _constants() -> Iterator[Case]:

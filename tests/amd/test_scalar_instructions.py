@@ -10,7 +10,16 @@ import pytest
 
 from cts.drivers.amd.modes import Modes
 from tests.amd.tables import Case, check, name
-from tests.amd.test_vector_instructions import BITS16, BITS32, FLOAT_HOLDS, FLOAT_PAIRS, FLOATS, NAN32, WIDENED, relation
+from tests.amd.test_vector_instructions import (
+    BITS16,
+    BITS32,
+    FLOAT_HOLDS,
+    FLOAT_PAIRS,
+    FLOATS,
+    NAN32,
+    WIDENED,
+    relation,
+)
 from tests.amd.waves import f16, f32
 
 ONES, MIN, MAX = 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF
@@ -49,13 +58,13 @@ TWO: list[tuple[str, int, int, int, int | None]] = [
     ("s_max_u32", 7, 7, 7, 1),
     ("s_and_b32", 0xFF00FF00, 0x0FF00FF0, 0x0F000F00, 1),
     ("s_and_b32", 0xFF00FF00, 0x00FF00FF, 0, 0),
-    ("s_or_b32", 0xF0000000, 0x0000000F, 0xF000000F, 1),
+    ("s_or_b32", 0xF0000003, 0x0000000F, 0xF000000F, 1),
     ("s_or_b32", 0, 0, 0, 0),
     ("s_xor_b32", 0xFFFF0000, 0x00FFFF00, 0xFF00FF00, 1),
     ("s_xor_b32", 0x12345678, 0x12345678, 0, 0),
     ("s_nand_b32", 0xFF00FF00, 0x0FF00FF0, 0xF0FFF0FF, 1),
     ("s_nand_b32", ONES, ONES, 0, 0),
-    ("s_nor_b32", 0xF0000000, 0x0000000F, 0x0FFFFFF0, 1),
+    ("s_nor_b32", 0xF0000003, 0x0000000F, 0x0FFFFFF0, 1),
     ("s_nor_b32", 0xFFFF0000, 0x0000FFFF, 0, 0),
     ("s_xnor_b32", 0xFFFF0000, 0x00FFFF00, 0x00FF00FF, 1),
     ("s_xnor_b32", 0, ONES, 0, 0),
@@ -79,6 +88,8 @@ TWO: list[tuple[str, int, int, int, int | None]] = [
     ("s_bfe_u32", 0x12345678, 28 | 8 << 16, 0x1, 1),
     ("s_bfe_u32", 0x12345678, 0 | 32 << 16, 0x12345678, 1),
     ("s_bfe_u32", 0x12345678, 8, 0, 0),
+    ("s_bfe_u32", 0x00000F00, 8 | 4 << 16, 0xF, 1),
+    ("s_bfe_u32", 0x80000000, 28 | 8 << 16, 0x8, 1),
     ("s_bfe_i32", 0x12345678, 4 | 4 << 16, 7, 1),
     ("s_bfe_i32", 0x00000F00, 8 | 4 << 16, ONES, 1),
     ("s_bfe_i32", 0x80000000, 28 | 8 << 16, 0xFFFFFFF8, 1),
@@ -124,15 +135,15 @@ TWO: list[tuple[str, int, int, int, int | None]] = [
 TWO64: list[tuple[str, int, int, int, int | None]] = [
     ("s_and_b64", 0xFF00FF00FF00FF00, 0x0FF00FF00FF00FF0, 0x0F000F000F000F00, 1),
     ("s_and_b64", 1 << 40, 1 << 41, 0, 0),
-    ("s_or_b64", 1 << 40, 1, 0x10000000001, 1),
+    ("s_or_b64", 1 << 40 | 1, 3, 0x10000000003, 1),
     ("s_or_b64", 0, 0, 0, 0),
     ("s_xor_b64", ONES64, 1 << 63, 0x7FFFFFFFFFFFFFFF, 1),
     ("s_xor_b64", 1 << 40, 1 << 40, 0, 0),
-    ("s_nand_b64", ONES64, 1 << 63, 0x7FFFFFFFFFFFFFFF, 1),
+    ("s_nand_b64", 0xFFFFFFFF00000000, 1 << 63, 0x7FFFFFFFFFFFFFFF, 1),
     ("s_nand_b64", ONES64, ONES64, 0, 0),
-    ("s_nor_b64", 0xFFFFFFFF00000000, 0xF, 0xFFFFFFF0, 1),
+    ("s_nor_b64", 0xFFFFFFFF00000003, 0xF, 0xFFFFFFF0, 1),
     ("s_nor_b64", ONES64, 0, 0, 0),
-    ("s_xnor_b64", 0xFFFFFFFF00000000, 0, 0xFFFFFFFF, 1),
+    ("s_xnor_b64", 0xFFFFFFFF0000000F, 3, 0xFFFFFFF3, 1),
     ("s_xnor_b64", ONES64, 0, 0, 0),
     ("s_and_not1_b64", ONES64, 0xFFFF00000000FFFF, 0x0000FFFFFFFF0000, 1),
     ("s_and_not1_b64", 1 << 40, 1 << 40, 0, 0),
@@ -234,6 +245,8 @@ BITS = [
     ("s_bitcmp1_b32 s0, s2", 0x10, 4, 1),
     ("s_bitcmp1_b32 s0, s2", 0x10, 5, 0),
     ("s_bitcmp1_b32 s0, s2", MIN, 63, 1),
+    ("s_bitcmp0_b32 s0, s2", 0x10, 0x60, 1),
+    ("s_bitcmp1_b32 s0, s2", 0x10, 0x64, 1),
     ("s_bitcmp0_b64 s[0:1], s2", 1 << 40, 40, 0),
     ("s_bitcmp0_b64 s[0:1], s2", 1 << 40, 41, 1),
     ("s_bitcmp1_b64 s[0:1], s2", 1 << 40, 40, 1),
@@ -268,7 +281,9 @@ def _compared() -> Iterator[Case]:
     for how, holds in COMPARED.items():
         for a, b, x, y in PAIRS:
             for type_, result in (("u32", holds(a, b)), ("i32", holds(x, y))):
-                yield Case(f"s_cmp_{how}_{type_} s0, s1", {"s0": a, "s1": b, "scc": int(not result)}, {"scc": int(result)})
+                yield Case(
+                    f"s_cmp_{how}_{type_} s0, s1", {"s0": a, "s1": b, "scc": int(not result)}, {"scc": int(result)}
+                )
     for op, a, b, scc in COMPARED64:
         yield _scc(f"{op} s[0:1], s[2:3]", {"s[0:1]": a, "s[2:3]": b}, {}, scc)
     for code, a, b, scc in BITS:
@@ -286,28 +301,34 @@ def _saved() -> Iterator[Case]:
 
 
 def _floats() -> Iterator[Case]:
-    """What the vector instructions of the same names give; halves are in the low bits, and the others are not said."""
+    """What the vector instructions of the same names give; halves are in the low bits, and the others 0."""
     for op, operands, wanted in FLOATS:
-        if op not in FLOAT_NAMES or math.isnan(wanted):
+        if op not in FLOAT_NAMES:
             continue
         registers = ", ".join(f"s{n}" for n in range(1, len(operands) + 1))
         single = {f"s{n}": f32(x) for n, x in enumerate(operands, 1)}
         half = {f"s{n}": f16(x) | 0xABCD0000 for n, x in enumerate(operands, 1)}
+        if math.isnan(wanted):
+            if op != "fma":
+                for type_, before in (("f32", single), ("f16", half)):
+                    code = f"s_{op}_{type_} s0, {registers}\ns_cmp_u_{type_} s0, s0\ns_mov_b32 s0, 0"
+                    yield Case(code, {**before, "scc": 0}, {"s0": 0, "scc": 1})
+            continue
         if op == "fma":
             yield Case("s_fmac_f32 s3, s1, s2", {**single, "scc": 1}, {"s3": f32(wanted)})
-            yield Case("s_fmac_f16 s3, s1, s2\ns_pack_ll_b32_b16 s3, s3, 0", half, {"s3": f16(wanted)})
+            yield Case("s_fmac_f16 s3, s1, s2", half, {"s3": f16(wanted)})
         else:
             yield Case(f"s_{op}_f32 s0, {registers}", {**single, "scc": 1}, {"s0": f32(wanted)})
-            yield Case(f"s_{op}_f16 s0, {registers}\ns_pack_ll_b32_b16 s0, s0, 0", half, {"s0": f16(wanted)})
+            yield Case(f"s_{op}_f16 s0, {registers}", half, {"s0": f16(wanted)})
     for op, modes, operands, result in BITS32:
         converted = op.startswith("v_cvt") and f"s{op[1:]}" in CONVERTED
         if converted or op.removeprefix("v_").removesuffix("_f32") in FLOAT_NAMES - {"fma"}:
             registers = ", ".join(f"s{n}" for n in range(1, len(operands) + 1))
             before = {f"s{n}": x for n, x in enumerate(operands, 1)}
             yield Case(f"s{op[1:]} s0, {registers}", before, {"s0": result}, {"modes": modes})
-    for op, modes, operands, bits, result in BITS16:
-        if op == "v_cvt_f16_f32" and operands == "v0.l, v1" and bits != NAN32:
-            code = "s_cvt_f16_f32 s0, s1\ns_pack_ll_b32_b16 s0, s0, 0"
+    for op, modes, places, bits, result in BITS16:
+        if op == "v_cvt_f16_f32" and places == "v0.l, v1" and bits != NAN32:
+            code = "s_cvt_f16_f32 s0, s1"
             yield Case(code, {"s1": bits}, {"s0": result}, {"modes": modes})
     for modes, bits, result in WIDENED:
         if result != NAN32:
@@ -318,7 +339,7 @@ def _floats() -> Iterator[Case]:
         ("s_sub_f32 s0, s1, 0x40400000", {"s1": f32(1.5)}, f32(-1.5)),
         ("s_fmaak_f32 s0, s1, s2, 0x40400000", {"s1": f32(5.0), "s2": f32(2.0)}, f32(13.0)),
         ("s_fmamk_f32 s0, s1, 0x40400000, s2", {"s1": f32(5.0), "s2": f32(2.0)}, f32(17.0)),
-        ("s_add_f16 s0, s1, 0x4200\ns_pack_ll_b32_b16 s0, s0, 0", {"s1": f16(1.0)}, f16(4.0)),
+        ("s_add_f16 s0, s1, 0x4200", {"s1": f16(1.0)}, f16(4.0)),
         ("s_cvt_f32_i32 s0, -7", {}, f32(-7.0)),
     ):
         yield Case(code, before, {"s0": result})
@@ -346,6 +367,9 @@ def _others() -> Iterable[Case]:
         Case("s_mov_b32 s0, 1.0", {}, {"s0": 0x3F800000}),
         Case("s_mov_b32 s0, src_scc", {"scc": 1}, {"s0": 1}),
         Case("s_mov_b32 null, s1", {"s1": 5}, {}),
+        Case("s_and_b32 null, s1, s1", {"s1": 5, "scc": 0}, {}),
+        Case("s_not_b32 null, s1", {"s1": 5, "scc": 0}, {}),
+        Case("s_add_co_u32 s0, null, 3", {}, {"s0": 3, "scc": 0}),
         Case("s_mov_b32 m0, 7", {}, {"m0": 7}),
         Case("s_mov_b64 s[0:1], -1", {}, {"s[0:1]": ONES64}),
         Case("s_mov_b64 s[0:1], vcc", {"vcc": 0x123456789}, {"s[0:1]": 0x123456789}),
@@ -359,7 +383,7 @@ def _others() -> Iterable[Case]:
         Case("s_cselect_b32 s0, s1, s2", {"s1": 5, "s2": 6, "scc": 0}, {"s0": 6}),
         Case("s_cselect_b64 s[0:1], s[2:3], 0", {"s[2:3]": 5 << 40, "scc": 1}, {"s[0:1]": 5 << 40}),
         Case("s_cselect_b64 s[0:1], s[2:3], -1", {"s[2:3]": 5 << 40, "scc": 0}, {"s[0:1]": ONES64}),
-        Case("s_cmov_b32 s0, s1", {"s0": OLD, "s1": 5, "scc": 1}, {"s0": 5}),
+        Case("s_cmov_b32 s0, s1", {"s0": OLD, "s1": 0x12348000, "scc": 1}, {"s0": 0x12348000}),
         Case("s_cmov_b32 s0, s1", {"s0": OLD, "s1": 5, "scc": 0}, {}),
         Case("s_cmov_b64 s[0:1], s[2:3]", {"s[0:1]": OLD, "s[2:3]": 5 << 40, "scc": 1}, {"s[0:1]": 5 << 40}),
         Case("s_cmov_b64 s[0:1], s[2:3]", {"s[0:1]": OLD, "s[2:3]": 5 << 40, "scc": 0}, {}),
@@ -374,7 +398,11 @@ def _others() -> Iterable[Case]:
         Case("s_addk_co_i32 s0, 0x8000", {"s0": MIN, "scc": 0}, {"s0": 0x7FFF8000, "scc": 1}),
         Case("s_mulk_i32 s0, 0xfffe", {"s0": 7, "scc": 1}, {"s0": 0xFFFFFFF2}),
         Case("s_mulk_i32 s0, 0x10", {"s0": 0x10000001}, {"s0": 0x10}),
-        Case("s_or_not1_saveexec_b32 s0, s2", {"s2": 0b1100, "exec": 0b1010}, {"s0": 0b1010, "exec": 0xFFFFFFFD, "scc": 1}),
+        Case(
+            "s_or_not1_saveexec_b32 s0, s2",
+            {"s2": 0b1100, "exec": 0b1010},
+            {"s0": 0b1010, "exec": 0xFFFFFFFD, "scc": 1},
+        ),
         Case(
             "s_or_not1_saveexec_b64 s[0:1], s[2:3]",
             {"s[2:3]": 0b1100, "exec": ONES64 - 0xF + 0b1010},

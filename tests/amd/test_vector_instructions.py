@@ -13,7 +13,7 @@ import pytest
 
 from cts.drivers.amd.modes import Modes
 from tests.amd.exact import F16, F32, Format, flush, fused, multiplied, summed
-from tests.amd.tables import Case, active, check, filled, name
+from tests.amd.tables import Case, State, active, check, filled, name
 from tests.amd.waves import f16, f32, run
 
 ONES, MIN, MAX = 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF
@@ -35,7 +35,7 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_subrev_nc_u32", (1, 3), 2),
     ("v_subrev_nc_u32", (3, 1), 0xFFFFFFFE),
     ("v_and_b32", (0xFF00FF00, 0x0FF00FF0), 0x0F000F00),
-    ("v_or_b32", (0xF0000000, 0x0000000F), 0xF000000F),
+    ("v_or_b32", (0xF0000003, 0x0000000F), 0xF000000F),
     ("v_xor_b32", (0xFFFF0000, 0x00FFFF00), 0xFF00FF00),
     ("v_xnor_b32", (0xFFFF0000, 0x00FFFF00), 0x00FF00FF),
     ("v_lshlrev_b32", (4, 0x12345678), 0x23456780),
@@ -46,6 +46,7 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_ashrrev_i32", (4, 0x82345678), 0xF8234567),
     ("v_ashrrev_i32", (63, MIN), ONES),
     ("v_min_i32", (ONES, 1), ONES),
+    ("v_min_i32", (7, 5), 5),
     ("v_max_i32", (ONES, 1), 1),
     ("v_min_u32", (ONES, 1), 1),
     ("v_max_u32", (ONES, 1), ONES),
@@ -57,6 +58,7 @@ INTEGERS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_mul_u32_u24", (0xFF000003, 0xAA000005), 15),
     ("v_mul_u32_u24", (0xFFFFFF, 0xFFFFFF), 0xFE000001),
     ("v_mad_u32_u24", (0xFF000003, 0xAA000005, ONES), 14),
+    ("v_mad_u32_u24", (0xFFFFFF, 0xFFFFFF, 0), 0xFE000001),
     ("v_mad_i32_i24", (0x00FFFFFF, 7, 3), 0xFFFFFFFC),
     ("v_mad_i32_i24", (0xAB800000, 0xCD800000, 1), 1),
     ("v_mad_i32_i24", (0x007FFFFF, 0x007FFFFF, 0), 0xFF000001),
@@ -103,7 +105,7 @@ SHORTS: list[tuple[str, tuple[int, ...], int]] = [
     ("v_mul_lo_u16", (0x101, 0x101), 0x201),
     ("v_mad_u16", (0x100, 0x101, 0xFFFF), 0x00FF),
     ("v_and_b16", (0xFF00, 0x0FF0), 0x0F00),
-    ("v_or_b16", (0xF000, 0x000F), 0xF00F),
+    ("v_or_b16", (0xF003, 0x000F), 0xF00F),
     ("v_xor_b16", (0xFF00, 0x0FF0), 0xF0F0),
     ("v_lshlrev_b16", (4, 0x1234), 0x2340),
     ("v_lshlrev_b16", (17, 0x4001), 0x8002),
@@ -250,7 +252,22 @@ BITS32: list[tuple[str, Modes, tuple[int, ...], int]] = [
     ("v_max_num_f32", Modes(), (1, 0), 0),
     ("v_max_num_f32", KEEP, (1, 0), 1),
     ("v_min_num_f32", KEEP, (0x80000001, 0x80000000), 0x80000001),
-    ("v_rcp_f32", Modes(), (0x00400000,), 0x7F800000),
+    # The functions flush denormals in every mode.
+    *(
+        (op, modes, (operand,), result)
+        for modes in (Modes(), KEEP)
+        for op, operand, result in (
+            ("v_rcp_f32", 0x00400000, 0x7F800000),
+            ("v_rcp_f32", 0x80000001, 0xFF800000),
+            ("v_rcp_f32", f32(2.0**127), 0),
+            ("v_rcp_f32", f32(-(2.0**127)), MIN),
+            ("v_sqrt_f32", 0x007FFFFF, 0),
+            ("v_rsq_f32", 0x007FFFFF, 0x7F800000),
+            ("v_log_f32", 0x007FFFFF, 0xFF800000),
+            ("v_exp_f32", f32(-127.0), 0),
+            ("v_exp_f32", f32(-126.0), 0x00800000),
+        )
+    ),
     ("v_cvt_f32_i32", Modes(), (ONES,), 0xBF800000),
     ("v_cvt_f32_i32", Modes(), (MIN,), 0xCF000000),
     ("v_cvt_f32_i32", Modes(), (0x01000001,), 0x4B800000),
@@ -338,14 +355,14 @@ def _plain() -> Iterator[Case]:
         yield _of(op, operands, result)
     for op, operands, result in SHORTS:
         yield from _halves(op, operands, result)
-    for op, operands, wanted in FLOATS:
-        yield _of(f"v_{op}_f32", tuple(map(f32, operands)), f32(wanted))._replace(floats="f32")
-        for case in _halves(f"v_{op}_f16", tuple(map(f16, operands)), f16(wanted)):
+    for op, values, wanted in FLOATS:
+        yield _of(f"v_{op}_f32", tuple(map(f32, values)), f32(wanted))._replace(floats="f32")
+        for case in _halves(f"v_{op}_f16", tuple(map(f16, values)), f16(wanted)):
             yield case._replace(floats="f16")
     for op, modes, operands, result in BITS32:
         yield _of(op, operands, result)._replace(options={"modes": modes})
     for op, modes, places, operand, result in BITS16:
-        before = {"v0": 0xABCD0000, "v1": operand}
+        before: State = {"v0": 0xABCD0000, "v1": operand}
         yield Case(f"{op} {places}", before, {"v0": 0xABCD0000 | result}, {"modes": modes}, "f16")
     for modes, operand, result in WIDENED:
         for half, shift in (("l", 0), ("h", 16)):
@@ -365,7 +382,10 @@ def _halves(op: str, operands: Sequence[int], result: int) -> Iterator[Case]:
         halves = [(n + flip) % 2 for n in range(len(operands))]
         names = ", ".join(f"v{n}.{'lh'[h]}" for n, h in enumerate(halves, 1))
         other = 0x5A5A
-        before = {f"v{n}": x << 16 | other if h else other << 16 | x for n, (x, h) in enumerate(zip(operands, halves), 1)}
+        before: State = {
+            f"v{n}": x << 16 | other if h else other << 16 | x
+            for n, (x, h) in enumerate(zip(operands, halves, strict=True), 1)
+        }
         after = result << 16 | 0x1111 if flip else 0x11110000 | result
         yield Case(f"{op} v0.{'lh'[flip]}, {names}", {"v0": 0x11111111, **before}, {"v0": after})
 
@@ -380,7 +400,7 @@ def _random() -> Iterator[Case]:
             a, b, c = ([_pattern(source, f) for _ in LANES] for _ in range(3))
             x, y, z = ([flush(n, f) if flushes else n for n in operand] for operand in (a, b, c))
             halves = ".l" if suffix == "f16" else ""
-            before = {"v0": 0, "v1": a, "v2": b, "v3": c}
+            before: State = {"v0": 0, "v1": a, "v2": b, "v3": c}
             expected = {
                 "add": [summed(*n, f, rounding) for n in zip(x, y, strict=True)],
                 "sub": [summed(m, n ^ f.sign, f, rounding) for m, n in zip(x, y, strict=True)],
@@ -416,7 +436,6 @@ def _operands() -> Iterator[Case]:
         ("v_add_f32_e32 v0, -4.0, v2", {"v2": two}, -2.0),
         ("v_add_f32_e32 v0, 0x40400000, v2", {"v2": two}, 5.0),
         ("v_mul_f32_e64 v0, v2, neg(0)", {"v2": two}, -0.0),
-        ("v_mul_f32_e32 v0, 0.15915494, v2", {"v2": f32(0.0)}, 0.0),
         ("v_max_num_f32_e64 v0, -v1, -v2", {"v1": f32(1.0), "v2": two}, -1.0),
         ("v_fma_f32 v0, v1, -v2, |v3|", {"v1": f32(3.0), "v2": two, "v3": f32(-1.0)}, -5.0),
         ("v_add_f32_e64 v0, v1, v2 mul:2", {"v1": f32(1.0), "v2": two}, 6.0),
@@ -458,9 +477,16 @@ def _operands() -> Iterator[Case]:
     ):
         yield Case(code, {**old, **before}, {"v0": 0xABCD0000 | f16(result)})
     for code, before, after in (
-        ("v_fmac_f16_e32 v0.h, v1.l, v2.l", {"v0": f16(1.0) << 16 | 0x1234, "v1": f16(3.0), "v2": f16(2.0)}, f16(7.0) << 16 | 0x1234),
+        (
+            "v_fmac_f16_e32 v0.h, v1.l, v2.l",
+            {"v0": f16(1.0) << 16 | 0x1234, "v1": f16(3.0), "v2": f16(2.0)},
+            f16(7.0) << 16 | 0x1234,
+        ),
         ("v_mov_b32_e32 v0, -16", {}, 0xFFFFFFF0),
         ("v_mov_b32_e32 v0, 2.0", {}, two),
+        ("v_mov_b32_e32 v0, 0.15915494", {}, 0x3E22F983),
+        ("v_mul_f16_e32 v0.l, 0.15915494, v1.l", {"v0": 0, "v1": f16(1.0)}, 0x3118),
+        ("v_mov_b32_e32 v0, null", {}, 0),
         ("v_mov_b32_e32 v0, s1", {"s1": 7}, 7),
         ("v_mov_b32_e32 v0, vcc_lo", {"vcc": 7}, 7),
         ("v_mov_b32_e32 v0, src_scc", {"scc": 1}, 1),
@@ -502,32 +528,29 @@ def _inactive() -> Iterator[Case]:
         yield Case(code, {"v0": old, "v1": a, "exec": mask, "vcc": 0xAAAAAAAA}, {"v0": active(mask, new, old)})
     wide = 0xFFFFFFFF00000001
     sixty_four = list(range(64))
-    before = {"v0": OLD, "v1": sixty_four, "exec": wide}
+    before: State = {"v0": OLD, "v1": sixty_four, "exec": wide}
     yield Case("v_mov_b32_e32 v0, v1", before, {"v0": active(wide, sixty_four, OLD, 64)}, {"lanes": 64})
-    pairs = {"v[0:1]": OLD, "v[2:3]": [1 << 33 | n for n in LANES], "exec": mask}
+    pairs: State = {"v[0:1]": OLD, "v[2:3]": [1 << 33 | n for n in LANES], "exec": mask}
     shifted = active(mask, [1 << 34 | n << 1 for n in LANES], OLD)
     yield Case("v_lshlrev_b64_e32 v[0:1], 1, v[2:3]", pairs, {"v[0:1]": shifted})
     yield Case("v_mov_b32_e32 v0, v1", {"v0": OLD, "v1": 1, "exec": 0}, {})
 
 
 def _dual() -> Iterator[Case]:
-    """Two instructions at once: both read before one of them writes."""
+    """Two instructions at once: the second one may write what the first one reads."""
     two = f32(2.0)
-    yield Case("v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0", {"v0": 1, "v1": 2}, {"v0": 2, "v1": 1})
+    code = "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v2"
+    yield Case(code, {"v0": 1, "v1": 2, "v2": 3}, {"v0": 2, "v1": 3})
+    yield Case(code, {"v0": 1, "v1": 2, "v2": 3, "exec": 5}, {"v0": active(5, 2, 1), "v1": active(5, 3, 2)})
     yield Case(
-        "v_dual_mov_b32 v0, v1 :: v_dual_mov_b32 v1, v0",
-        {"v0": 1, "v1": 2, "exec": 5},
-        {"v0": active(5, 2, 1), "v1": active(5, 1, 2)},
+        "v_dual_fmac_f32 v0, v1, v3 :: v_dual_add_nc_u32 v1, 7, v2",
+        {"v0": f32(1.0), "v1": f32(3.0), "v2": 1, "v3": two},
+        {"v0": f32(7.0), "v1": 8},
     )
     yield Case(
-        "v_dual_fmac_f32 v0, v2, v3 :: v_dual_add_nc_u32 v1, 7, v0",
-        {"v0": f32(1.0), "v2": f32(3.0), "v3": two},
-        {"v0": f32(7.0), "v1": f32(1.0) + 7},
-    )
-    yield Case(
-        "v_dual_cndmask_b32 v0, v2, v3 :: v_dual_mul_f32 v1, v0, v3",
-        {"v0": two, "v2": 5, "v3": f32(3.0), "vcc": 0xFFFF},
-        {"v0": [f32(3.0)] * 16 + [5] * 16, "v1": f32(6.0)},
+        "v_dual_cndmask_b32 v0, v2, v3 :: v_dual_mul_f32 v1, 0.5, v3",
+        {"v2": 5, "v3": f32(3.0), "vcc": 0xFFFF},
+        {"v0": [f32(3.0)] * 16 + [5] * 16, "v1": f32(1.5)},
     )
     yield Case(
         "v_dual_fmamk_f32 v0, v2, 0x40400000, v3 :: v_dual_lshlrev_b32 v1, 4, v2",
@@ -538,13 +561,18 @@ def _dual() -> Iterator[Case]:
 
 def _carries() -> Iterator[Case]:
     a, b = filled([1, ONES, ONES, 0, 5, 3]), filled([2, 1, ONES, 0, 3, 5])
-    before = {"v1": a, "v2": b, "s4": 0b111010}
+    before: State = {"v1": a, "v2": b, "s4": 0b111010}
     mask32 = [
         ("v_add_co_u32 v0, s6, v1, v2", [3, 0, 0xFFFFFFFE, 0, 8], 8, 0b000110),
         ("v_sub_co_u32 v0, s6, v1, v2", [ONES, 0xFFFFFFFE, 0, 0, 2], 0xFFFFFFFE, 0b100001 | 0xFFFFFFC0),
         ("v_subrev_co_u32 v0, s6, v1, v2", [1, 2, 0, 0, 0xFFFFFFFE], 2, 0b010110 & 0b010010),
         ("v_add_co_ci_u32_e64 v0, s6, v1, v2, s4", [3, 1, 0xFFFFFFFE, 1, 9, 9], 8, 0b000110),
-        ("v_sub_co_ci_u32_e64 v0, s6, v1, v2, s4", [ONES, 0xFFFFFFFD, 0, ONES, 1, 0xFFFFFFFD], 0xFFFFFFFE, 0b101001 | 0xFFFFFFC0),
+        (
+            "v_sub_co_ci_u32_e64 v0, s6, v1, v2, s4",
+            [ONES, 0xFFFFFFFD, 0, ONES, 1, 0xFFFFFFFD],
+            0xFFFFFFFE,
+            0b101001 | 0xFFFFFFC0,
+        ),
         ("v_subrev_co_ci_u32_e64 v0, s6, v1, v2, s4", [1, 1, 0, ONES, 0xFFFFFFFD, 1], 2, 0b011010),
     ]
     for code, first, rest, carry in mask32:
@@ -574,10 +602,25 @@ def _selections() -> Iterator[Case]:
     )
     yield Case("v_cndmask_b32_e64 v0, |v1|, 1.0, s4", {"v1": f32(-3.0), "s4": 1}, {"v0": [f32(1.0), *[f32(3.0)] * 31]})
     yield Case("v_cndmask_b32_e64 v0, 0, -1, s[4:5]", {"s[4:5]": 1 << 63}, {"v0": [*[0] * 63, ONES]}, {"lanes": 64})
-    yield Case("v_cndmask_b16 v0.h, v1.l, v2.h, vcc_lo", {"v0": 7, "v1": 0xA, "v2": 0xB0000, "vcc": 1}, {"v0": [0xB0007, *[0xA0007] * 31]})
-    yield Case("v_cndmask_b16 v0.l, v1.l, -v2.l, s4", {"v0": 0, "v1": 0xA, "v2": 1, "s4": 2}, {"v0": [0xA, 0x8001, *[0xA] * 30]})
-    yield Case("v_cndmask_b16 v0.l, s1, s2, s4 op_sel:[1,1,0]", {"v0": 0, "s1": 0xA0000, "s2": 0xB0000, "s4": 1}, {"v0": [0xB, *[0xA] * 31]})
-    yield Case("v_swap_b32 v0, v1", {"v0": 1, "v1": 2, "exec": 0xFF}, {"v0": active(0xFF, 2, 1), "v1": active(0xFF, 1, 2)})
+    yield Case(
+        "v_cndmask_b16 v0.h, v1.l, v2.h, vcc_lo",
+        {"v0": 7, "v1": 0xA, "v2": 0xB0000, "vcc": 1},
+        {"v0": [0xB0007, *[0xA0007] * 31]},
+    )
+    yield Case(
+        "v_cndmask_b16 v0.l, v1.l, -v2.l, s4",
+        {"v0": 0, "v1": 0xA, "v2": 1, "s4": 2},
+        {"v0": [0xA, 0x8001, *[0xA] * 30]},
+    )
+    yield Case(
+        "v_cndmask_b16 v0.l, s1, s2, s4 op_sel:[1,1,0]",
+        {"v0": 0, "s1": 0xA0000, "s2": 0xB0000, "s4": 1},
+        {"v0": [0xB, *[0xA] * 31]},
+    )
+    yield Case(
+        "v_swap_b32 v0, v1", {"v0": 1, "v1": 2, "exec": 0xFF}, {"v0": active(0xFF, 2, 1), "v1": active(0xFF, 1, 2)}
+    )
+    yield Case("v_swap_b32 v0, v1", {"v0": 0x11112222, "v1": 0x33334444}, {"v0": 0x33334444, "v1": 0x11112222})
     yield Case("v_swap_b16 v0.l, v1.h", {"v0": 0x11112222, "v1": 0x33334444}, {"v0": 0x11113333, "v1": 0x22224444})
     yield Case("v_swap_b16 v0.l, v0.h", {"v0": 0x11112222}, {"v0": 0x22221111})
     yield Case("v_readfirstlane_b32 s0, v1", {"v1": LANES, "exec": 0xFFFFFF00}, {"s0": 8})
@@ -612,13 +655,17 @@ def _float8() -> Iterator[Case]:
         ("bf8", (2.0**-16, -(2.0**-14)), 0x01, 0x84),
         ("bf8", (1.125, 1.375), 0x3C, 0x3E),
     ):
-        before = {"v0": OLD, "v1": f32(values[0]), "v2": f32(values[1])}
+        before: State = {"v0": OLD, "v1": f32(values[0]), "v2": f32(values[1])}
         packed = low | high << 8
         yield Case(f"v_cvt_pk_{kind}_f32 v0.l, v1, v2", before, {"v0": OLD & 0xFFFF0000 | packed})
         yield Case(f"v_cvt_pk_{kind}_f32 v0.h, v1, v2", before, {"v0": packed << 16 | OLD & 0xFFFF})
     yield Case("v_cvt_pk_fp8_f32 v0.l, -v1, |v2|", {"v0": 0, "v1": f32(1.0), "v2": f32(-1.0)}, {"v0": 0x38B8})
     yield Case("v_cvt_pk_bf8_f32 v0.l, s1, 2.0", {"v0": 0, "s1": f32(1.0)}, {"v0": 0x403C})
-    yield Case("v_cvt_pk_fp8_f32 v0.l, v1, v2", {"v0": OLD, "v1": 0, "v2": 0, "exec": 1}, {"v0": [OLD & 0xFFFF0000, *[OLD] * 31]})
+    yield Case(
+        "v_cvt_pk_fp8_f32 v0.l, v1, v2",
+        {"v0": OLD, "v1": 0, "v2": 0, "exec": 1},
+        {"v0": [OLD & 0xFFFF0000, *[OLD] * 31]},
+    )
     for kind, patterns, first, second in (
         ("fp8", 0xB838, 1.0, -1.0),
         ("fp8", 0x7E01, 2.0**-9, 448.0),
@@ -668,6 +715,8 @@ def _compared(op: str, operands: tuple[list[int], list[int]], bits: int, mask: i
     """A comparison to a mask of lanes and to EXEC, of the lanes that are active."""
     a, b = {16: ("v2.l", "v4.l"), 32: ("v2", "v4"), 64: ("v[2:3]", "v[4:5]")}[bits]
     registers = ("v[2:3]", "v[4:5]") if bits == 64 else ("v2", "v4")
+    if bits == 16:  # of which the other halves are something else
+        operands = [x | 0x12340000 for x in operands[0]], [x | 0x56780000 for x in operands[1]]
     before: dict[str, Any] = {**dict(zip(registers, operands, strict=True)), "exec": 0xFFFF0FFF, "s6": ONES}
     options = {"modes": modes}
     yield Case(f"v_cmp_{op} s6, {a}, {b}", before, {"s6": mask & 0xFFFF0FFF}, options)
@@ -678,7 +727,11 @@ def _kinds() -> Iterator[Case]:
     for bit in range(10):
         for suffix, patterns in (("f32", [k for k, _ in KINDS]), ("f16", [k for _, k in KINDS])):
             half = ".l" if suffix == "f16" else ""
-            before = {"v1": filled([*patterns, 0x3F800000 if suffix == "f32" else 0x3C00]), "v2": 1 << bit, "s6": ONES}
+            before: State = {
+                "v1": filled([*patterns, 0x3F800000 if suffix == "f32" else 0x3C00]),
+                "v2": 1 << bit,
+                "s6": ONES,
+            }
             found = 1 << bit | (0xFFFFFC00 if bit == 8 else 0)
             yield Case(f"v_cmp_class_{suffix} s6, v1{half}, v2{half}", before, {"s6": found})
     yield Case("v_cmp_class_f32 vcc_lo, v1, 0x204", {"v1": filled([f32(INF), f32(-INF), 0]), "exec": 7}, {"vcc": 3})
@@ -697,9 +750,18 @@ def _other_comparisons() -> Iterator[Case]:
     yield Case("v_cmp_lt_i64_e64 s6, -1, v[2:3]", {"v[2:3]": 0}, {"s6": ONES})
     wide = [n << 8 for n in range(64)]
     yield Case("v_cmp_le_u32_e64 s[6:7], v1, v2", {"v1": wide, "v2": 256}, {"s[6:7]": 3}, {"lanes": 64})
-    yield Case("v_cmp_gt_u32_e32 vcc, v1, v2", {"v1": wide, "v2": 256, "exec": 0xFFFFFFFF0000000F}, {"vcc": 0xFFFFFFFF0000000C}, {"lanes": 64})
+    yield Case(
+        "v_cmp_gt_u32_e32 vcc, v1, v2",
+        {"v1": wide, "v2": 256, "exec": 0xFFFFFFFF0000000F},
+        {"vcc": 0xFFFFFFFF0000000C},
+        {"lanes": 64},
+    )
     yield Case("v_cmpx_le_u32_e64 v1, v2", {"v1": wide, "v2": 256}, {"exec": 3}, {"lanes": 64})
-    yield Case("v_cmpx_lt_u32_e64 v1, v2\nv_mov_b32_e32 v0, 9", {"v0": 0, "v1": LANES, "v2": 2}, {"exec": 3, "v0": [9, 9, *[0] * 30]})
+    yield Case(
+        "v_cmpx_lt_u32_e64 v1, v2\nv_mov_b32_e32 v0, 9",
+        {"v0": 0, "v1": LANES, "v2": 2},
+        {"exec": 3, "v0": [9, 9, *[0] * 30]},
+    )
 
 
 CASES = [
@@ -722,11 +784,23 @@ def test_vector(case: Case) -> None:
     check(case)
 
 
-@pytest.mark.parametrize(("op", "exact"), [("rcp", lambda x: 1 / x), ("sqrt", math.sqrt), ("rsq", lambda x: 1 / math.sqrt(x)), ("exp", lambda x: 2.0**x), ("log", math.log2)])
+@pytest.mark.parametrize(
+    ("op", "exact"),
+    [
+        ("rcp", lambda x: 1 / x),
+        ("sqrt", math.sqrt),
+        ("rsq", lambda x: 1 / math.sqrt(x)),
+        ("exp", lambda x: 2.0**x),
+        ("log", math.log2),
+    ],
+)
 def test_functions_are_near(op: str, exact: Callable[[float], float]) -> None:
     """Within a unit in the last place, as the documentation of these functions asks for."""
     source = random.Random(op)
     xs = [struct.unpack("<f", struct.pack("<f", source.uniform(0.01, 20)))[0] for _ in LANES]
-    found = [struct.unpack("<f", struct.pack("<I", int(bits)))[0] for bits in run(f"v_{op}_f32 v0, v1", v={1: [f32(x) for x in xs]}).v[0]]
+    found = [
+        struct.unpack("<f", struct.pack("<I", int(bits)))[0]
+        for bits in run(f"v_{op}_f32 v0, v1", v={1: [f32(x) for x in xs]}).v[0]
+    ]
     for x, y in zip(xs, found, strict=True):
         assert math.isclose(y, exact(x), rel_tol=2.0**-22, abs_tol=2.0**-24), x

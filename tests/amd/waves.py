@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cts.drivers.amd import isa
+from cts.drivers.amd.interface import Interface
 from cts.drivers.amd.listing import parse
 from cts.drivers.amd.machine import Dispatch, Program
 from cts.drivers.amd.memory import AddressSpace, Lds
 from cts.drivers.amd.modes import Modes
-from cts.drivers.amd.interface import Interface
 from cts.drivers.amd.registry import Context, step
 from cts.drivers.amd.wave import Wave, Workgroup
 from cts.drivers.vulkan.worker.protocol import Memory
 
 #: A value of a vector register: one for all lanes, or one for each.
 Lanes = int | Sequence[int]
+
+#: Those of code that asks for nothing.
+MODES = Modes()
 
 
 def run(
@@ -26,24 +29,28 @@ def run(
     v: Mapping[int, Lanes] = {},
     *,
     lanes: int = 32,
-    exec: int | None = None,
+    exec: int | None = None,  # noqa: A002 the name of the register
     vcc: int = 0,
     scc: int = 0,
-    modes: Modes = Modes(),
+    modes: Modes = MODES,
     lds: bytes | int = 0,
     buffers: Sequence[bytes] = (),
     vectors: int = 64,
+    generation: int = 4,
 ) -> Wave:
     """The wave after instructions, one a line; the end of the program is added. All loads are delivered by then.
 
-    `buffers` are memory whose addresses `address` gives. Raises the problems of the executor.
+    `buffers` are memory whose addresses `address` gives; `generation` is that of RDNA. Raises the executor's problems.
     """
     isa.load()
     text = code if isinstance(code, str) else "\n".join(code)
     listing = parse(text + "\ns_wait_idle\ns_endpgm\n")
-    context = Context(lanes, modes, listing.labels)
+    context = Context(lanes, modes, listing.labels, generation=generation)
     program = Program(
-        Interface((lanes, 1, 1), lanes, 0, 0, 0), tuple(step(i, context) for i in listing.instructions), vectors, listing
+        Interface((lanes, 1, 1), lanes, 0, 0, 0),
+        tuple(step(i, context) for i in listing.instructions),
+        vectors,
+        listing,
     )
     size = lds if isinstance(lds, int) else len(lds)
     memory = AddressSpace([Memory(b, 0, len(b)) for b in buffers])

@@ -1,4 +1,4 @@
-"""The instructions, by the chapters of AMD's "RDNA 4 Instruction Set Architecture" reference guide, and RDNA 3's own."""
+"""The instructions, by the chapters of AMD's guide "RDNA 4 Instruction Set Architecture"; and those of RDNA 3 alone."""
 
 from __future__ import annotations
 

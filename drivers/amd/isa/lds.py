@@ -49,11 +49,12 @@ def loaded(data: Array, shape: Shape) -> Array:
     if shape.size >= 4:
         return np.ascontiguousarray(data).view(np.uint32).T
     wide: Any = np.uint32 if shape.half is None else np.uint16
-    values = np.ascontiguousarray(data).view(np.uint8 if shape.size == 1 else np.uint16)[:, 0]
+    values: Any = np.ascontiguousarray(data).view(np.uint8 if shape.size == 1 else np.uint16)[:, 0]
     if shape.signed:
         signed = values.view(np.int8 if shape.size == 1 else np.int16)
-        return signed.astype(np.int32 if wide is np.uint32 else np.int16).view(wide)[None]
-    return values.astype(wide)[None]
+        values = signed.astype(np.int32 if wide is np.uint32 else np.int16).view(wide)
+    extended: Array = values.astype(wide)
+    return extended[None]
 
 
 def deliver(target: Operand, values: Array, shape: Shape, mask: Array) -> Callable[[Wave], None]:
@@ -83,7 +84,8 @@ def _done(where: str) -> Pending:
 
 def _offsets(w: Wave, address: Operand, offset: int) -> Array:
     # The sum wraps around: compilers fold negative parts into the register.
-    return (w.v[address.number][w.mask] + np.uint32(offset)).astype(np.int64)
+    own: Array = w.v[address.number][w.mask] + np.uint32(offset)
+    return own.astype(np.int64)
 
 
 @instruction(*_LDS_LOADS, counter="ds")

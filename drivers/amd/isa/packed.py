@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.amd import formats
+from cts.drivers.amd.isa.vector_alu import arithmetic, half, single
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import Read, Type, to_vector, vector
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Wave
-
-from .vector_alu import _arithmetic, _half, _single
 
 _FLOATS = ("add", "mul", "fma", "max_num", "min_num", "maximum", "minimum")
 
@@ -41,27 +40,27 @@ _INTEGERS: dict[str, tuple[Type, int, Callable[..., Any]]] = {
 }
 
 
-def half_of(operand: Operand, half: int, negated: int, type: Type, modes: Modes) -> Read:
+def half_of(operand: Operand, half: int, negated: int, kind: Type, modes: Modes) -> Read:
     """Reads one half of an operand. A constant has its value in the low half and nothing in the high one."""
     if operand.is_register:
-        read = vector(replace(operand, half=half), type, modes)
+        read = vector(replace(operand, half=half), kind, modes)
     elif operand.kind == "float" or not half:
-        read = vector(operand if not half else replace(operand, kind="integer", number=0, negated=False), type, modes)
+        read = vector(operand if not half else replace(operand, kind="integer", number=0, negated=False), kind, modes)
     else:
-        read = vector(replace(operand, number=operand.number >> 16), type, modes)
+        read = vector(replace(operand, number=operand.number >> 16), kind, modes)
     return (lambda w: -read(w)) if negated else read
 
 
 @instruction(*(f"v_pk_{name}_f16" for name in _FLOATS))
 def _packed_floats(i: Instruction, context: Context) -> Run:
-    count, compute = _arithmetic(_half, context.modes)[i.mnemonic.removeprefix("v_pk_").removesuffix("_f16")]
+    count, compute = arithmetic(half, context.modes)[i.mnemonic.removeprefix("v_pk_").removesuffix("_f16")]
     return _packed(i, context, i.operands[1:], "f16", count, compute)
 
 
 @instruction("v_pk_fmac_f16", updates=True)
 def _packed_fmac(i: Instruction, context: Context) -> Run:
     """The only packed instruction of VOP2: its inline constant is in both halves (LLVM issue 94116, of hardware)."""
-    count, compute = _arithmetic(_half, context.modes)["fma"]
+    count, compute = arithmetic(half, context.modes)["fma"]
     constant = int(i.operands[1].kind == "float")
     i = replace(i, modifiers={**i.modifiers, "op_sel_hi": (1 - constant, 1, 1)})
     return _packed(i, context, (*i.operands[1:], i.operands[0]), "f16", count, compute)
@@ -69,26 +68,26 @@ def _packed_fmac(i: Instruction, context: Context) -> Run:
 
 @instruction(*_INTEGERS)
 def _packed_integers(i: Instruction, context: Context) -> Run:
-    type, count, compute = _INTEGERS[i.mnemonic]
-    return _packed(i, context, i.operands[1:], type, count, compute)
+    kind, count, compute = _INTEGERS[i.mnemonic]
+    return _packed(i, context, i.operands[1:], kind, count, compute)
 
 
 def _packed(
-    i: Instruction, context: Context, sources: tuple[Operand, ...], type: Type, count: int, compute: Callable[..., Any]
+    i: Instruction, context: Context, sources: tuple[Operand, ...], kind: Type, count: int, compute: Callable[..., Any]
 ) -> Run:
     if len(sources) != count:
         raise ValueError
     target, modes = i.operands[0], context.modes
     none, every = (0,) * count, (1,) * count
     low = [
-        half_of(o, h, s, type, modes)
+        half_of(o, h, s, kind, modes)
         for o, h, s in zip(sources, i.bits("op_sel", none), i.bits("neg_lo", none), strict=True)
     ]
     high = [
-        half_of(o, h, s, type, modes)
+        half_of(o, h, s, kind, modes)
         for o, h, s in zip(sources, i.bits("op_sel_hi", every), i.bits("neg_hi", none), strict=True)
     ]
-    write_low, write_high = (to_vector(replace(target, half=h), type, i, modes) for h in (0, 1))
+    write_low, write_high = (to_vector(replace(target, half=h), kind, i, modes) for h in (0, 1))
 
     def run(w: Wave) -> None:
         below, above = compute(*(read(w) for read in low)), compute(*(read(w) for read in high))
@@ -119,7 +118,7 @@ def _mixed(i: Instruction, context: Context) -> Run:
 
     def run(w: Wave) -> None:
         a, b, c = (np.asarray(read(w)).astype(np.float64) for read in reads)
-        total = _single(modes, formats.fma(a, b, c))
-        write(w, total if i.mnemonic == "v_fma_mix_f32" else _half(modes, total))
+        total = single(modes, formats.fma(a, b, c))
+        write(w, total if i.mnemonic == "v_fma_mix_f32" else half(modes, total))
 
     return run

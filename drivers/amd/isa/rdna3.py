@@ -1,4 +1,4 @@
-"""What RDNA 3 has in place of instructions of RDNA 4: other names, waits and barriers (RDNA 3 ISA, chapters of these names).
+"""What RDNA 3 has in place of instructions of RDNA 4: other names, waits and barriers (RDNA 3 ISA).
 
 Products of matrices are in `wmma`, for they differ in where registers have the elements.
 """
@@ -10,13 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from cts.drivers.amd.isa import flow, packed, scalar_alu, vector_alu
 from cts.drivers.amd.listing import Instruction
 from cts.drivers.amd.operands import scalar, to_scalar, to_vector, vector
 from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import INSTRUCTIONS, Builder, Context, Run, instruction
 from cts.drivers.amd.wave import MASK32, Wave
-
-from . import flow, packed, scalar_alu, vector_alu
 
 #: The names of RDNA 3 for what has another name in RDNA 4.
 RENAMED = {
@@ -62,7 +61,8 @@ def _wait(i: Instruction, _: Context) -> Run:
         if left == 0:
             w.wait("ds", 0)
             w.wait("km", 0)
-        elif left is not None and not w.pending["km"]:
+        elif left is not None:
+            # So many are left at most, whatever they are; those of LDS are delivered in order.
             w.wait("ds", left)
 
     return run
@@ -90,7 +90,11 @@ def _with_carry(i: Instruction, _: Context) -> Run:
     return run
 
 
-_COMPARED = {f"s_cmpk_{how}_{type}": f"s_cmp_{how}_{type}" for how in ("eq", "lg", "gt", "ge", "lt", "le") for type in ("i32", "u32")}
+_COMPARED = {
+    f"s_cmpk_{how}_{kind}": f"s_cmp_{how}_{kind}"
+    for how in ("eq", "lg", "gt", "ge", "lt", "le")
+    for kind in ("i32", "u32")
+}
 
 
 @instruction(*_COMPARED, outs=0)
@@ -107,7 +111,10 @@ def _compare_with_constant(i: Instruction, context: Context) -> Run:
 @instruction("v_pack_b32_f16")
 def _pack(i: Instruction, context: Context) -> Run:
     """Two halves in one register."""
-    write, (low, high) = to_vector(i.operands[0], "b32", i, context.modes), (
-        vector(o, "b16", context.modes) for o in i.operands[1:]
+    chosen = i.bits("op_sel", (0, 0))
+    halves = (vector_alu.half_chosen(i, o, half) for o, half in zip(i.operands[1:], chosen, strict=False))
+    write, (low, high) = (
+        to_vector(i.operands[0], "b32", i, context.modes),
+        (vector(o, "b16", context.modes) for o in halves),
     )
     return lambda w: write(w, low(w) | np.asarray(high(w)).astype(np.uint32) << np.uint32(16))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cts.drivers.amd.listing import EXEC, Instruction
+from cts.drivers.amd.listing import EXEC, NULL, Instruction
 from cts.drivers.amd.operands import scalar, to_scalar
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import MASK32, MASK64, Wave
@@ -156,12 +156,12 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 
 #: What EXEC becomes of the operand and of what it was.
 _SAVED: dict[str, Callable[[int, int], int]] = {
-    "and": lambda s, exec: s & exec,
-    "or": lambda s, exec: s | exec,
-    "xor": lambda s, exec: s ^ exec,
-    "and_not0": lambda s, exec: ~s & exec,
-    "and_not1": lambda s, exec: s & ~exec,
-    "or_not1": lambda s, exec: s | ~exec,
+    "and": lambda s, active: s & active,
+    "or": lambda s, active: s | active,
+    "xor": lambda s, active: s ^ active,
+    "and_not0": lambda s, active: ~s & active,
+    "and_not1": lambda s, active: s & ~active,
+    "or_not1": lambda s, active: s | ~active,
 }
 
 
@@ -195,6 +195,8 @@ def _shift64(i: Instruction, _: Context) -> Run:
 def _binary(i: Instruction, function: Callable[[int, int], Result], bits: int, second: int) -> Run:
     target, left, right = i.operands
     write, a, b = to_scalar(target, bits), scalar(left, bits), scalar(right, second)
+    if target.number == NULL:  # which makes nothing of the instruction, SCC included
+        return lambda w: None
 
     def run(w: Wave) -> None:
         result, scc = function(a(w), b(w))
@@ -210,6 +212,8 @@ def _one(i: Instruction, _: Context) -> Run:
     read_bits, write_bits, function = _ONE[i.mnemonic]
     target, source = i.operands
     write, read = to_scalar(target, write_bits), scalar(source, read_bits)
+    if target.number == NULL:
+        return lambda w: None
 
     def run(w: Wave) -> None:
         result, scc = function(read(w))
@@ -221,16 +225,16 @@ def _one(i: Instruction, _: Context) -> Run:
 
 
 @instruction(
-    *(f"s_cmp_{how}_{type}" for how in _COMPARED for type in ("i32", "u32")),
+    *(f"s_cmp_{how}_{kind}" for how in _COMPARED for kind in ("i32", "u32")),
     "s_cmp_eq_u64",
     "s_cmp_lg_u64",
     outs=0,
 )
 def _compare(i: Instruction, _: Context) -> Run:
-    _, _, how, type = i.mnemonic.split("_")
-    bits = 64 if type == "u64" else 32
+    how, kind = i.mnemonic.split("_")[2:]
+    bits = 64 if kind == "u64" else 32
     test, (a, b) = _COMPARED[how], (scalar(o, bits) for o in i.operands)
-    is_signed = type == "i32"
+    is_signed = kind == "i32"
 
     def run(w: Wave) -> None:
         x, y = a(w), b(w)
@@ -293,7 +297,8 @@ def _with_constant(i: Instruction, _: Context) -> Run:
     def run(w: Wave) -> None:
         value = _extended(read(w))
         if adds:
-            result, w.scc = _signed_overflow(signed(old(w)) + signed(value))
+            result, overflow = _signed_overflow(signed(old(w)) + signed(value))
+            w.scc = int(bool(overflow))
         else:
             result = old(w) * value & MASK32
         write(w, result)

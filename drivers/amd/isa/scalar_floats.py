@@ -7,28 +7,27 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.amd.formats import flushed
+from cts.drivers.amd.isa.vector_alu import COMPARED, CONVERSIONS, ROUNDED, arithmetic, half, single
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import DTYPES, Type, constant, scalar, to_scalar
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Wave
 
-from .vector_alu import _COMPARED, ROUNDED, _arithmetic, _CONVERSIONS, _half, _single
-
 _TWO = ("add", "sub", "mul", "min_num", "max_num", "minimum", "maximum")
 _ONE = ("ceil", "floor", "trunc", "rndne")
 _CONVERTED = ("s_cvt_f32_i32", "s_cvt_f32_u32", "s_cvt_i32_f32", "s_cvt_u32_f32", "s_cvt_f16_f32", "s_cvt_f32_f16")
-_WORDS = {2: np.uint16, 4: np.uint32}
+_WORDS: dict[int, Any] = {2: np.uint16, 4: np.uint32}
 
 
-def _read(operand: Operand, type: Type, modes: Modes) -> Any:
+def _read(operand: Operand, kind: Type, modes: Modes) -> Any:
     """Reads a number of a scalar register's low bits, or a constant. Denormals are flushed where the mode says so."""
-    plain = _bare(operand, type)
-    return (lambda w: flushed(plain(w))) if modes.flushes(type) else plain
+    plain = _bare(operand, kind)
+    return (lambda w: flushed(plain(w))) if modes.flushes(kind) else plain
 
 
-def _bare(operand: Operand, type: Type) -> Any:
-    dtype = np.dtype(DTYPES[type])
+def _bare(operand: Operand, kind: Type) -> Any:
+    dtype = np.dtype(DTYPES[kind])
     word = _WORDS[dtype.itemsize]
     if operand.kind in ("integer", "float"):
         value = word(constant(operand, 8 * dtype.itemsize)).view(dtype)
@@ -44,7 +43,7 @@ def _computed(
     dtype, flush = np.dtype(DTYPES[result]), modes.flushes(result)
 
     def run(w: Wave) -> None:
-        value = np.asarray(compute(*(read(w) for read in reads)), dtype)
+        value = np.asarray(compute(*(read(w) for read in reads)), dtype).reshape(())
         value = flushed(value) if flush else value
         write(w, int(value.view(_WORDS[dtype.itemsize])))
 
@@ -53,11 +52,11 @@ def _computed(
 
 def _operation(i: Instruction, context: Context, sources: tuple[Operand, ...], name: str) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)[name]
+    count, compute = arithmetic(single if kind == "f32" else half, context.modes)[name]
     return _computed(i, context.modes, sources, (kind,) * count, kind, compute)
 
 
-@instruction(*(f"s_{name}_{type}" for name in (*_TWO, *_ONE) for type in ("f32", "f16")))
+@instruction(*(f"s_{name}_{kind}" for name in (*_TWO, *_ONE) for kind in ("f32", "f16")))
 def _arithmetic_operation(i: Instruction, context: Context) -> Run:
     return _operation(i, context, i.operands[1:], i.mnemonic[2:].rpartition("_")[0])
 
@@ -77,24 +76,26 @@ def _conversion(i: Instruction, context: Context) -> Run:
     name = f"v{i.mnemonic[1:]}"
     if name in ROUNDED:
         result, source = ROUNDED[name]
-        round = _single if result == "f32" else _half
-        return _computed(i, context.modes, i.operands[1:], (source,), result, lambda a: round(context.modes, np.float64(a)))
-    op = _CONVERSIONS[name]
+        rounding = single if result == "f32" else half
+        return _computed(
+            i, context.modes, i.operands[1:], (source,), result, lambda a: rounding(context.modes, np.float64(a))
+        )
+    op = CONVERSIONS[name]
     return _computed(i, context.modes, i.operands[1:], op.operands, op.result, op.compute)
 
 
 @instruction(
     *(
-        f"s_cmp_{how}_{type}"
+        f"s_cmp_{how}_{kind}"
         for how in ("lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt")
-        for type in ("f32", "f16")
+        for kind in ("f32", "f16")
     ),
     outs=0,
 )
 def _compare(i: Instruction, context: Context) -> Run:
-    _, _, how, type = i.mnemonic.split("_")
-    kind: Type = "f32" if type == "f32" else "f16"
-    test, (a, b) = _COMPARED[how], (_read(o, kind, context.modes) for o in i.operands)
+    _, _, how, suffix = i.mnemonic.split("_")
+    kind: Type = "f32" if suffix == "f32" else "f16"
+    test, (a, b) = COMPARED[how], (_read(o, kind, context.modes) for o in i.operands)
 
     def run(w: Wave) -> None:
         w.scc = int(bool(test(a(w), b(w))))

@@ -148,21 +148,24 @@ _INTEGERS: dict[str, Op] = {
     "v_bfe_u32": Op("b32", ("b32", "b32", "b32"), _field),
     "v_bfe_i32": Op("i32", ("i32", "b32", "b32"), _signed_field),
     "v_bfi_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: a & b | ~a & c),
+    # The last operand is a half of a register, by name.
     "v_alignbyte_b32": Op(
-        "b32", ("b32", "b32", "b32"), lambda a, b, c: _aligned(a, b, (c & np.uint32(3)) << np.uint32(3))
+        "b32", ("b32", "b32", "b16"), lambda a, b, c: _aligned(a, b, (c & np.uint16(3)) << np.uint16(3))
     ),
-    "v_alignbit_b32": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _aligned(a, b, c & np.uint32(31))),
+    "v_alignbit_b32": Op("b32", ("b32", "b32", "b16"), lambda a, b, c: _aligned(a, b, c & np.uint16(31))),
     "v_perm_b32": Op("b32", ("b32", "b32", "b32"), _permuted),
 }
 
 # Floating point. Sums and products of singles and halves are exact enough in doubles to be rounded once.
 
 
-def _single(modes: Modes, x: Any) -> Any:
+def single(modes: Modes, x: Any) -> Any:
+    """Doubles as singles, rounded as the mode says."""
     return formats.single(x, modes.round32)
 
 
-def _half(modes: Modes, x: Any) -> Any:
+def half(modes: Modes, x: Any) -> Any:
+    """Doubles or singles as halves, rounded as the mode says."""
     return formats.half(x, modes.round16)
 
 
@@ -198,25 +201,25 @@ def _integer(low: float, high: float, dtype: Any) -> Function:
 Rounding = Callable[[Modes, Any], Any]
 
 
-def _arithmetic(round: Rounding, modes: Modes) -> dict[str, tuple[int, Function]]:
+def arithmetic(rounding: Rounding, modes: Modes) -> dict[str, tuple[int, Function]]:
     """How many operands an operation has, and the operation."""
     return {
-        "add": (2, lambda a, b: round(modes, formats.add(_f64(a), _f64(b)))),
-        "sub": (2, lambda a, b: round(modes, formats.add(_f64(a), -_f64(b)))),
-        "subrev": (2, lambda a, b: round(modes, formats.add(_f64(b), -_f64(a)))),
-        "mul": (2, lambda a, b: round(modes, _f64(a) * _f64(b))),
-        "fma": (3, lambda a, b, c: round(modes, formats.fma(a, b, c))),
+        "add": (2, lambda a, b: rounding(modes, formats.add(_f64(a), _f64(b)))),
+        "sub": (2, lambda a, b: rounding(modes, formats.add(_f64(a), -_f64(b)))),
+        "subrev": (2, lambda a, b: rounding(modes, formats.add(_f64(b), -_f64(a)))),
+        "mul": (2, lambda a, b: rounding(modes, _f64(a) * _f64(b))),
+        "fma": (3, lambda a, b, c: rounding(modes, formats.fma(a, b, c))),
         "max_num": (2, _maximum_number),
         "min_num": (2, _minimum_number),
         "maximum": (2, _maximum),
         "minimum": (2, _minimum),
         "minimummaximum": (3, lambda a, b, c: _maximum(_minimum(a, b), c)),
         "maximumminimum": (3, lambda a, b, c: _minimum(_maximum(a, b), c)),
-        "rcp": (1, lambda a: round(modes, 1.0 / _f64(a))),
-        "sqrt": (1, lambda a: round(modes, np.sqrt(_f64(a)))),
-        "rsq": (1, lambda a: round(modes, 1.0 / np.sqrt(_f64(a)))),
-        "exp": (1, lambda a: round(modes, np.exp2(_f64(a)))),
-        "log": (1, lambda a: round(modes, np.log2(_f64(a)))),
+        "rcp": (1, lambda a: rounding(modes, 1.0 / _f64(a))),
+        "sqrt": (1, lambda a: rounding(modes, np.sqrt(_f64(a)))),
+        "rsq": (1, lambda a: rounding(modes, 1.0 / np.sqrt(_f64(a)))),
+        "exp": (1, lambda a: rounding(modes, np.exp2(_f64(a)))),
+        "log": (1, lambda a: rounding(modes, np.log2(_f64(a)))),
         "trunc": (1, np.trunc),
         "floor": (1, np.floor),
         "ceil": (1, np.ceil),
@@ -224,8 +227,8 @@ def _arithmetic(round: Rounding, modes: Modes) -> dict[str, tuple[int, Function]
     }
 
 
-_OPERATIONS = tuple(_arithmetic(_single, Modes()))
-_CONVERSIONS = {
+_OPERATIONS = tuple(arithmetic(single, Modes()))
+CONVERSIONS = {
     "v_cvt_i32_f32": Op("i32", ("f32",), _integer(-(2.0**31), 2.0**31 - 1, np.int32)),
     "v_cvt_u32_f32": Op("b32", ("f32",), _integer(0, 2.0**32 - 1, np.uint32)),
     "v_cvt_i16_f16": Op("i16", ("f16",), _integer(-(2.0**15), 2.0**15 - 1, np.int16)),
@@ -254,12 +257,13 @@ def _operands(i: Instruction, types: tuple[Type, ...]) -> tuple[Operand, ...]:
         raise Unsupported(f"{len(i.operands)} operands")
     chosen = i.bits("op_sel", (0,) * len(types))
     return tuple(
-        _half_chosen(i, o, chosen[n]) if t.endswith("16") else o
+        half_chosen(i, o, chosen[n]) if t.endswith("16") else o
         for n, (o, t) in enumerate(zip(sources, types, strict=True))
     )
 
 
-def _half_chosen(i: Instruction, operand: Operand, half: int) -> Operand:
+def half_chosen(i: Instruction, operand: Operand, half: int) -> Operand:
+    """An operand of 16 bits with the half that op_sel says."""
     if operand.kind == "sgpr":
         return replace(operand, half=half)
     if operand.kind == "vgpr" or not half:
@@ -273,7 +277,7 @@ def _half_chosen(i: Instruction, operand: Operand, half: int) -> Operand:
 def _made(i: Instruction, context: Context, op: Op) -> Run:
     write = to_vector(i.operands[0], op.result, i, context.modes)
     sources = _operands(i, op.operands)
-    reads = [vector(o, type, context.modes) for o, type in zip(sources, op.operands, strict=True)]
+    reads = [vector(o, kind, context.modes) for o, kind in zip(sources, op.operands, strict=True)]
     compute = op.compute
     if len(reads) == 1:
         (only,) = reads
@@ -290,32 +294,38 @@ def _integers(i: Instruction, context: Context) -> Run:
     return _made(i, context, _INTEGERS[i.mnemonic])
 
 
-@instruction(*_CONVERSIONS)
+@instruction(*CONVERSIONS)
 def _conversions(i: Instruction, context: Context) -> Run:
-    return _made(i, context, _CONVERSIONS[i.mnemonic])
+    return _made(i, context, CONVERSIONS[i.mnemonic])
 
 
-@instruction(*(f"v_{name}_{type}" for name in _OPERATIONS for type in ("f32", "f16")))
+#: Operations that flush denormals of singles in every mode (RDNA 4 ISA, "Denormal and Rounding Modes").
+_FLUSHING = frozenset({"exp", "log", "rcp", "rsq", "sqrt"})
+
+
+@instruction(*(f"v_{name}_{kind}" for name in _OPERATIONS for kind in ("f32", "f16")))
 def _floats(i: Instruction, context: Context) -> Run:
-    name, _, type = i.mnemonic.removeprefix("v_").rpartition("_")
-    kind: Type = "f32" if type == "f32" else "f16"
-    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)[name]
+    name, _, suffix = i.mnemonic.removeprefix("v_").rpartition("_")
+    kind: Type = "f32" if suffix == "f32" else "f16"
+    if name in _FLUSHING:
+        context = replace(context, modes=replace(context.modes, keep32=False))
+    count, compute = arithmetic(single if kind == "f32" else half, context.modes)[name]
     return _made(i, context, Op(kind, (kind,) * count, compute))
 
 
 @instruction("v_fmac_f32", "v_fmac_f16", updates=True)
 def _fmac(i: Instruction, context: Context) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    _, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)["fma"]
+    _, compute = arithmetic(single if kind == "f32" else half, context.modes)["fma"]
     target, left, right = i.operands
     return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
 
 
 @instruction("v_fmaak_f32", "v_fmamk_f32", "v_fmaak_f16", "v_fmamk_f16")
 def _with_literal(i: Instruction, context: Context) -> Run:
-    """a * b + c, of which the literal is c or b: as it is written, the operands are in this order."""
+    """The sum a * b + c, of which the literal is c or b: as it is written, the operands are in this order."""
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    count, compute = _arithmetic(_single if kind == "f32" else _half, context.modes)["fma"]
+    count, compute = arithmetic(single if kind == "f32" else half, context.modes)["fma"]
     return _made(i, context, Op(kind, (kind,) * count, compute))
 
 
@@ -332,8 +342,8 @@ ROUNDED: dict[str, tuple[Type, Type]] = {
 def _rounded_conversion(i: Instruction, context: Context) -> Run:
     """A conversion that rounds as the mode of its result says."""
     result, source = ROUNDED[i.mnemonic]
-    round = _single if result == "f32" else _half
-    return _made(i, context, Op(result, (source,), lambda a: round(context.modes, _f64(a))))
+    rounding = single if result == "f32" else half
+    return _made(i, context, Op(result, (source,), lambda a: rounding(context.modes, _f64(a))))
 
 
 # Two results in one register.
@@ -343,12 +353,12 @@ def _rounded_conversion(i: Instruction, context: Context) -> Run:
 def _pack_halves(i: Instruction, context: Context) -> Run:
     flush = context.modes.flushes("f16")
 
-    def half(x: Any) -> Array:
+    def towards_zero(x: Any) -> Array:
         rounded = formats.half(np.broadcast_to(x, context.lanes), "zero")
         return (formats.flushed(rounded) if flush else rounded).view(np.uint16)
 
-    def pack(a: Any, b: Any) -> Array:
-        low, high = half(a), half(b)
+    def pack(a: Any, b: Any) -> Any:
+        low, high = towards_zero(a), towards_zero(b)
         return low | high.astype(np.uint32) << np.uint32(16)
 
     return _made(i, context, Op("b32", ("f32", "f32"), pack))
@@ -356,10 +366,10 @@ def _pack_halves(i: Instruction, context: Context) -> Run:
 
 @instruction("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32")
 def _pack_float8(i: Instruction, context: Context) -> Run:
-    format = E4M3 if "_fp8_" in i.mnemonic else E5M2
+    encoding = E4M3 if "_fp8_" in i.mnemonic else E5M2
 
     def pack(a: Any, b: Any) -> Any:
-        return format.encode(a) | format.encode(b).astype(np.uint16) << np.uint16(8)
+        return encoding.encode(a) | encoding.encode(b).astype(np.uint16) << np.uint16(8)
 
     return _made(i, context, Op("b16", ("f32", "f32"), pack))
 
@@ -417,18 +427,18 @@ def _with_carry(i: Instruction, context: Context) -> Run:
 def _select(i: Instruction, context: Context) -> Run:
     target, no, yes, mask = i.operands
     floating = no.negated or no.absolute or yes.negated or yes.absolute
-    type: Type = ("f32" if floating else "b32") if i.mnemonic.endswith("32") else ("f16" if floating else "b16")
+    kind: Type = ("f32" if floating else "b32") if i.mnemonic.endswith("32") else ("f16" if floating else "b16")
     kept = replace(context.modes, keep32=True, keep16=True)  # no arithmetic
-    write, condition = to_vector(target, type, i, kept), lane_mask(mask, context.lanes)
+    write, condition = to_vector(target, kind, i, kept), lane_mask(mask, context.lanes)
     chosen = i.bits("op_sel", (0, 0))
     no, yes = (
-        _half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False)
+        half_chosen(i, o, half) if kind.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False)
     )
-    a, b = vector(no, type, kept), vector(yes, type, kept)
+    a, b = vector(no, kind, kept), vector(yes, kind, kept)
     return lambda w: write(w, np.where(condition(w), b(w), a(w)))
 
 
-_COMPARED: dict[str, Function] = {
+COMPARED: dict[str, Function] = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "lg": lambda a, b: (a < b) | (a > b),
@@ -450,8 +460,8 @@ _TYPES: dict[str, Type] = {
     "f32": "f32", "f16": "f16", "i32": "i32", "u32": "b32", "i16": "i16", "u16": "b16", "u64": "b64", "i64": "i64",
 }  # fmt: skip
 _COMPARISONS = [
-    f"{how}_{type}" for how in _COMPARED for type in _TYPES if type.startswith("f") == (how not in _OF_INTEGERS)
-] + [f"{how}_{type}" for how in ("eq", "gt", "ge", "lt", "le") for type in ("f32", "f16")]
+    f"{how}_{kind}" for how in COMPARED for kind in _TYPES if kind.startswith("f") == (how not in _OF_INTEGERS)
+] + [f"{how}_{kind}" for how in ("eq", "gt", "ge", "lt", "le") for kind in ("f32", "f16")]
 
 
 @instruction(*(f"v_cmp_{name}" for name in _COMPARISONS))
@@ -468,29 +478,30 @@ def _compare_to_exec(i: Instruction, context: Context) -> Run:
 
 
 def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) -> Function:
-    how, type = i.mnemonic.split("_")[2:]
+    how, kind = i.mnemonic.split("_")[2:]
     chosen = i.bits("op_sel", (0, 0))
-    halves = [_half_chosen(i, o, half) if type.endswith("16") else o for o, half in zip(sources, chosen, strict=False)]
-    test, (left, right) = _COMPARED[how], (vector(o, _TYPES[type], context.modes) for o in halves)
+    halves = [half_chosen(i, o, half) if kind.endswith("16") else o for o, half in zip(sources, chosen, strict=False)]
+    test, (left, right) = COMPARED[how], (vector(o, _TYPES[kind], context.modes) for o in halves)
     return lambda w: test(left(w), right(w))
 
 
 @instruction("v_cmp_class_f32", "v_cmp_class_f16")
 def _classes(i: Instruction, context: Context) -> Run:
     """Whether a number is of one of the kinds whose bits are set (RDNA 4 ISA, "V_CMP_CLASS_F32")."""
-    type: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    bits: Type = "b32" if type == "f32" else "b16"
+    kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
+    bits: Type = "b32" if kind == "f32" else "b16"
     kept = replace(context.modes, keep32=True, keep16=True)
     target, number, kinds = i.operands
-    if type == "f16":
+    if kind == "f16":
         chosen = i.bits("op_sel", (0, 0))
-        number, kinds = _half_chosen(i, number, chosen[0]), _half_chosen(i, kinds, chosen[1])
-    write, x, mask = to_lane_mask(target, context.lanes), vector(number, type, kept), vector(kinds, bits, kept)
+        number, kinds = half_chosen(i, number, chosen[0]), half_chosen(i, kinds, chosen[1])
+    write, x, mask = to_lane_mask(target, context.lanes), vector(number, kind, kept), vector(kinds, bits, kept)
 
     def run(w: Wave) -> None:
         value, wanted = np.asarray(x(w)), np.asarray(mask(w)).astype(np.uint32)
         size = value.dtype.itemsize
-        quiet = value.view(np.uint32 if size == 4 else np.uint16) >> (22 if size == 4 else 9) & 1 == 1
+        pattern: Any = value.view(np.uint32 if size == 4 else np.uint16)
+        quiet = pattern >> (22 if size == 4 else 9) & 1 == 1
         nan, negative, tiny = np.isnan(value), np.signbit(value), np.finfo(value.dtype).smallest_normal
         zero, infinite = value == 0, np.isinf(value)
         denormal = ~zero & (np.abs(value) < tiny)
@@ -547,10 +558,10 @@ def _read_lane(i: Instruction, context: Context) -> Run:
 
 @instruction("v_swap_b32", "v_swap_b16", outs=2, updates=True)
 def _swap(i: Instruction, context: Context) -> Run:
-    type: Type = "b32" if i.mnemonic.endswith("32") else "b16"
+    kind: Type = "b32" if i.mnemonic.endswith("32") else "b16"
     a, b = i.operands
-    write_a, write_b = (to_vector(o, type, i, context.modes) for o in (a, b))
-    read_a, read_b = (vector(o, type, context.modes) for o in (a, b))
+    write_a, write_b = (to_vector(o, kind, i, context.modes) for o in (a, b))
+    read_a, read_b = (vector(o, kind, context.modes) for o in (a, b))
 
     def run(w: Wave) -> None:
         x, y = read_a(w).copy(), read_b(w).copy()

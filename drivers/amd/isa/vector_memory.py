@@ -1,4 +1,4 @@
-"""Buffers and global memory: MUBUF and FLAT (RDNA 4 ISA, "Vector Memory Buffer Instructions", "Flat Memory Instructions").
+"""Buffers and global memory (RDNA 4 ISA, "Vector Memory Buffer Instructions", "Flat Memory Instructions").
 
 A buffer access outside its descriptor reads zeros and writes nothing; one of several words is checked word by word.
 """
@@ -149,8 +149,8 @@ def _transposed_load(i: Instruction, context: Context) -> Run:
     """A 16x16 matrix of halves or bytes, transposed (RDNA 4 ISA, "Matrix load with transpose").
 
     Each of the first 32 lanes has the address of 8 elements of a row; `_SOURCES` says of which. A lane gets 8 elements
-    of a column; in a wave of 64 lanes the first 32 get the first half of such a column, the others the second. Where the
-    rows are no document says: it is as RADV asks for them (radv_nir_opt_cooperative_matrix.c).
+    of a column; in a wave of 64 lanes the first 32 get the first half of such a column, the others the second. Where
+    the rows are no document says: it is as RADV asks for them (radv_nir_opt_cooperative_matrix.c).
     """
     target, address, base = i.operands
     bytes_each = 16 if i.mnemonic.endswith("b128") else 8

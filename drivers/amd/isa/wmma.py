@@ -52,9 +52,9 @@ _FLOATS = {
 class Layout:
     """Where lanes have the elements of an operand of so many bits.
 
-    `outer` is the row of A, or the column of B and of the accumulator, of each lane, (lanes, 1); `inner` the other index
-    of its elements, (lanes, elements). `alone`: each has a register of its own. `again`: lanes from 16 on have what
-    others have.
+    `outer` is the row of A, or the column of B and of the accumulator, of each lane, (lanes, 1); `inner` the other
+    index of its elements, (lanes, elements). `alone`: each has a register of its own. `again`: lanes from 16 on have
+    what others have.
     """
 
     def __init__(self, generation: int, lanes: int, bits: int, accumulates: bool) -> None:
