@@ -150,7 +150,7 @@ class AddressSpace:
 
 
 class Lds:
-    """The LDS of a workgroup. Reads beyond it give zeros and writes do nothing (RDNA 4 ISA, "LDS")."""
+    """The LDS of a workgroup, to which an access beyond it is a finding."""
 
     def __init__(self, size: int, fill: int = FILL) -> None:
         self.size = size

@@ -25,28 +25,31 @@ WORKER = os.environ.get("CTS_TEST_AMD_WORKER", "")
 
 pytestmark = pytest.mark.skipif(not WORKER, reason="no RADV: set CTS_TEST_AMD_WORKER to a worker command (docs/amd.md)")
 
-_HALVES = """
+#: A matrix as most cases have it.
+_TILE = "scope: Subgroup, rows: 16, cols: 16, use: Accumulator}"
+
+_HALVES = f"""
 schema: 1
 name: halves
 buffers:
-  src: {type: uint32, shape: [96], data: {iota: {}}}
-  dst: {type: float16, shape: [256], data: {fill: -5}}
+  src: {{type: uint32, shape: [96], data: {{iota: {{}}}}}}
+  dst: {{type: float16, shape: [256], data: {{fill: -5}}}}
 program:
-  - {op: MatrixLoad, id: m, type: {component: uint32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: src, stride: 4}
-  - {op: MatrixConvert, id: m1, matrix: m, operation: ConvertSToF, component: float16}
-  - {op: MatrixStore, matrix: m1, buffer: dst, stride: 16, order: ColumnMajor}
+  - {{op: MatrixLoad, id: m, type: {{component: uint32, {_TILE}, buffer: src, stride: 4}}
+  - {{op: MatrixConvert, id: m1, matrix: m, operation: ConvertSToF, component: float16}}
+  - {{op: MatrixStore, matrix: m1, buffer: dst, stride: 16, order: ColumnMajor}}
 """
-_FRACTIONS = """
+_FRACTIONS = f"""
 schema: 1
 name: fractions
 buffers:
-  src: {type: float32, shape: [16, 16], data: {random: {seed: 1, low: 1, high: 64, halvings: 1}}}
-  dst: {type: float32, shape: [16, 16], data: {fill: -5}}
+  src: {{type: float32, shape: [16, 16], data: {{random: {{seed: 1, low: 1, high: 64, halvings: 1}}}}}}
+  dst: {{type: float32, shape: [16, 16], data: {{fill: -5}}}}
 program:
-  - {op: MatrixLoad, id: m, type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: src, stride: 16}
-  - {op: MatrixConvert, id: m1, matrix: m, operation: ConvertFToS, component: int32}
-  - {op: MatrixConvert, id: m2, matrix: m1, operation: ConvertSToF, component: float32}
-  - {op: MatrixStore, matrix: m2, buffer: dst, stride: 16}
+  - {{op: MatrixLoad, id: m, type: {{component: float32, {_TILE}, buffer: src, stride: 16}}
+  - {{op: MatrixConvert, id: m1, matrix: m, operation: ConvertFToS, component: int32}}
+  - {{op: MatrixConvert, id: m2, matrix: m1, operation: ConvertSToF, component: float32}}
+  - {{op: MatrixStore, matrix: m2, buffer: dst, stride: 16}}
 """
 
 #: By a case: the planted changes that it finds.
@@ -94,10 +97,11 @@ def verdict(driver: OpenDriver, text: str) -> Verdict:
     return judge(driver, *expected(text)).verdict
 
 
+@pytest.mark.parametrize("chip", ["gfx1201", "navi31"])
 @pytest.mark.parametrize("size", ["32", "64"])
 @pytest.mark.parametrize("text", KILLS)
-def test_cases_pass(text: str, size: str, folder: Path) -> None:
-    assert verdict(opened(folder, subgroup_size=size), text) is Verdict.PASS
+def test_cases_pass(text: str, size: str, chip: str, folder: Path) -> None:
+    assert verdict(opened(folder, subgroup_size=size, chip=chip), text) is Verdict.PASS
 
 
 @pytest.mark.parametrize(("text", "mutant"), [(text, m) for text, mutants in KILLS.items() for m in mutants])
@@ -138,17 +142,17 @@ def test_push_constants_and_workgroups(text: str, folder: Path) -> None:
 
 
 def test_push_constants_that_the_code_does_not_use(folder: Path) -> None:
-    text = """
+    text = f"""
 schema: 1
 name: unused
 buffers:
-  a: {type: float16, shape: [256], data: {iota: {}}, storage: PhysicalStorageBuffer}
-  b: {type: float16, shape: [256], data: {iota: {start: 3}}, storage: PhysicalStorageBuffer}
-  dst: {type: float16, shape: [256], data: {fill: 0}, storage: PhysicalStorageBuffer}
+  a: {{type: float16, shape: [256], data: {{iota: {{}}}}, storage: PhysicalStorageBuffer}}
+  b: {{type: float16, shape: [256], data: {{iota: {{start: 3}}}}, storage: PhysicalStorageBuffer}}
+  dst: {{type: float16, shape: [256], data: {{fill: 0}}, storage: PhysicalStorageBuffer}}
 program:
-  - {op: MatrixLoad, id: m, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: a, stride: 16}
-  - {op: MatrixLoad, id: n, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: b, stride: 16}
-  - {op: MatrixStore, matrix: n, buffer: dst, stride: 16}
+  - {{op: MatrixLoad, id: m, type: {{component: float16, {_TILE}, buffer: a, stride: 16}}
+  - {{op: MatrixLoad, id: n, type: {{component: float16, {_TILE}, buffer: b, stride: 16}}
+  - {{op: MatrixStore, matrix: n, buffer: dst, stride: 16}}
 """
     assert verdict(opened(folder), text) is Verdict.PASS
 

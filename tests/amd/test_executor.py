@@ -49,8 +49,8 @@ def execute(
     workgroups: tuple[int, int, int] = (1, 1, 1),
     window: int = 512,
     more: str = "",
-    submitting: Submitting = Submitting(),
-    options: Options = Options(),
+    submitting: Submitting | None = None,
+    options: Options | None = None,
 ) -> Done | Loss:
     """The result of code on a buffer of 512 bytes of zeros, of which the code sees `window`."""
     run = Run(
@@ -59,9 +59,9 @@ def execute(
         workgroups,
         (ParameterSet((Memory(bytes(512), 0, window),)),),
         (Binding(0, 0, 0),),
-        submitting=submitting,
+        submitting=submitting or Submitting(),
     )
-    return Executor(options).execute(
+    return Executor(options or Options()).execute(
         run, Done(7, (), listing=texts(code, size, more)), lambda run: pytest.fail("compiled again")
     )
 

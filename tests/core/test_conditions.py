@@ -177,6 +177,12 @@ NEIGHBOURS = [
     ("sum-negated", "matrix_arithmetic.environment.negated_sum_fast_math_none", "FNegate, a: s", "FNegate, a: x0"),
     ("constant-converted-towards-zero", "conversions.modes.constant_towards_zero", "RTZ", "RTE"),
     ("constant-converted-towards-zero", "conversions.modes.constant_towards_zero", "FastMathNone", "NoContraction"),
+    (
+        "dual-instruction-dependent",
+        "conversions.mixed.doubled_product_to_bfloat16",
+        "component: bfloat16}",
+        "component: float16}",
+    ),
     ("conversion-rounding-dropped", "conversions.mixed.rounded_to_integers_strict", "float16}", "bfloat16}"),
     ("conversion-rounding-dropped", "conversions.mixed.rounded_to_integers_strict", "FastMathNone", "NoContraction"),
     ("bfloat16-widened-denormal", "conversions.modes.widened_bfloat16_is_flushed", "FlushToZero", "Preserve"),

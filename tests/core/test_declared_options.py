@@ -13,7 +13,7 @@ import pytest
 
 from cts.cli.completion import drivers as completed
 from cts.driver_options import Option, among, number, options_of, parse, says, seconds
-from cts.drivers import emulator, interpreter, vulkan
+from cts.drivers import amd, emulator, interpreter, vulkan
 from cts.drivers.interpreter.options import Options as InterpreterOptions
 from cts.drivers.vulkan.options import Options as VulkanOptions
 from cts.errors import BadInput
@@ -26,6 +26,7 @@ DECLARED: dict[str, type[msgspec.Struct]] = {
     "emulator": emulator.create.option_struct,
     "interpreter": interpreter.create.option_struct,
     "vulkan": vulkan.create.option_struct,
+    "amd": amd.create.option_struct,
     "spirv-val": tools.Options,
     "process": own_process.Options,
 }
