@@ -64,7 +64,7 @@ class Options(msgspec.Struct, frozen=True):
             "what Mesa's back end does",
             {
                 "optimise": "all that it does by itself",
-                "plain": "no optimisation, value numbering or scheduling: a finding that is gone with it comes about there",
+                "plain": "no optimisation, value numbering or scheduling: what is gone with it comes about there",
             },
         ),
     ] = "optimise"
