@@ -29,6 +29,12 @@ class _Factory:
 
         return mutants()
 
+    def variants(self) -> list[Described]:
+        """Choices of hardware that no document makes."""
+        from cts.drivers.amd.options import variants
+
+        return variants()
+
     @property
     def option_struct(self) -> type[Options]:
         """The options of the driver."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cts.driver import Status
 from cts.drivers.amd.interface import short_numbers
 from cts.drivers.amd.machine import Dispatch, Program, program, program_key
 from cts.drivers.amd.memory import AddressSpace
+from cts.drivers.amd.modes import Freedoms
 from cts.drivers.amd.options import RDNA3, SHIM, Options
 from cts.drivers.amd.problems import Problem, Unsupported, Wrong
 from cts.drivers.amd.push_constants import Compile, used
@@ -31,6 +33,7 @@ class Executor:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._generation = 3 if options.chip in RDNA3 else 4
+        self._freedoms = Freedoms(options.sums == "chained", options.functions == "low")
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
         self._words: OrderedDict[Hashable, list[int]] = OrderedDict()
 
@@ -39,19 +42,20 @@ class Executor:
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")
-            ready = self._program(made.listing)
-            used = self._used(run, made, make)
-            sets = tuple(self._checked(run, parameters, ready, used) for parameters in run.sets)
+            ready, words = self._program(made.listing), self._used(run, made, make)
+            sets = tuple(self._checked(run, parameters, ready, words) for parameters in run.sets)
         except Problem as problem:
-            return Loss(problem.status, str(problem), made.messages, refused=True)
+            return Loss(problem.status, str(problem), made.messages)
+        except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
+            return Loss(Status.ERROR, f"amd: {type(e).__name__}: {e}", made.messages)
         return Done(made.id, sets, made.messages)
 
     def _run(
-        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int], poison: int = POISON
+        self, run: Run, parameters: ParameterSet, ready: Program, used_words: Sequence[int], poison: int = POISON
     ) -> tuple[tuple[bytes | None, ...], Dispatch]:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
         words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
-        push_constants = [words[n] for n in used]
+        push_constants = [words[n] for n in used_words]
         dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
         short = short_numbers(run.module) if self._generation == 3 else ()
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
@@ -61,14 +65,14 @@ class Executor:
         return memory.after(), dispatch
 
     def _checked(
-        self, run: Run, parameters: ParameterSet, ready: Program, used: Sequence[int]
+        self, run: Run, parameters: ParameterSet, ready: Program, used_words: Sequence[int]
     ) -> tuple[bytes | None, ...]:
         """The memory after a run that does nothing which the option `check` finds fault with. Raises Wrong."""
-        after, dispatch = self._run(run, parameters, ready, used)
+        after, dispatch = self._run(run, parameters, ready, used_words)
         if "beyond" in self._options.check and dispatch.beyond:
             raise Wrong("an access outside its descriptor", dispatch.beyond[0])
         if "uninitialised" in self._options.check:
-            again, _ = self._run(run, parameters, ready, used, OTHER_POISON)
+            again, _ = self._run(run, parameters, ready, used_words, OTHER_POISON)
             if again != after:
                 read = "; ".join(f"{name} at {where}" for name, where in dispatch.unwritten.items()) or "LDS"
                 raise Wrong(f"what is stored depends on what nothing has written: {read}")
@@ -89,7 +93,7 @@ class Executor:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         key = program_key(texts)
         if key not in self._programs:
-            self._programs[key] = program(texts, self._generation, self._options.mutant)
+            self._programs[key] = program(texts, self._generation, self._freedoms, self._options.mutant)
             _forget(self._programs)
         return self._programs[key]
 

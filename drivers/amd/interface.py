@@ -54,7 +54,8 @@ class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
     `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of
-    the first argument: in front of it Mesa 26.1 has an address that no shader uses.
+    the first argument: in front of it Mesa 26.1 has an address that no shader uses. `marked`: the NIR tells the
+    kinds of all arguments, as Mesa's does from 26.2 on.
     """
 
     workgroup: tuple[int, int, int]
@@ -64,6 +65,7 @@ class Interface:
     sets: int
     loaded: tuple[Loaded, ...] = ()
     first: int = 0
+    marked: bool = True
 
     @property
     def has_sets(self) -> bool:
@@ -97,6 +99,7 @@ def interface(nir: str, aco: str) -> Interface:
         len(sets),
         tuple(sorted(set(values.values()))),
         first,
+        "arg_num_lsb_zero" in nir or not values,
     )
 
 
@@ -132,6 +135,8 @@ def arguments(
         raise Unsupported(f"{what} words of push constants")
     three = any(a.kind == "three" for a in later) or (not short and more >= 3)
     given += workgroups if three else ()
+    if short and not shader.marked and any(a.kind != "three" for a in later):
+        raise Unsupported("numbers of workgroups and waves, which Mesa tells apart from 26.2 on")
     shorts = [a for a in later if a.kind == "short"]
     if len(shorts) > len(short):
         raise Unsupported("numbers of a workgroup of which it is not known which they are")

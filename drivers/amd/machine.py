@@ -22,7 +22,7 @@ from cts.drivers.amd.interface import (
 )
 from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
 from cts.drivers.amd.memory import AddressSpace, Lds
-from cts.drivers.amd.modes import of_shader
+from cts.drivers.amd.modes import USUAL, Freedoms, of_shader
 from cts.drivers.amd.mutants import mutated
 from cts.drivers.amd.problems import OutOfSteps, Wrong
 from cts.drivers.amd.registry import Context, Step, step
@@ -49,14 +49,17 @@ def program_key(texts: dict[str, str]) -> Hashable:
     return texts.get("Assembly"), interface(nir, texts.get("ACO IR", "")), of_shader(nir)
 
 
-def program(texts: dict[str, str], generation: int = 4, mutant: str = "") -> Program:
+def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USUAL, mutant: str = "") -> Program:
     """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names the unknown."""
     isa.load()
     shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
     listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
     listing = mutated(listing, mutant) if mutant else listing
     return Program(
-        shader, _steps(listing, Context(shader.lanes, modes, listing.labels, generation)), _vectors(listing), listing
+        shader,
+        _steps(listing, Context(shader.lanes, modes, listing.labels, generation, freedoms)),
+        _vectors(listing),
+        listing,
     )
 
 

@@ -1,4 +1,4 @@
-"""The mode register as compiled code begins with it: rounding, and denormals."""
+"""The mode register as compiled code begins with it: rounding, and denormals; and what no mode says."""
 
 from __future__ import annotations
 
@@ -28,6 +28,22 @@ class Modes:
     def flushes(self, kind: str) -> bool:
         """Whether denormals of a kind are flushed."""
         return (kind == "f32" and not self.keep32) or (kind == "f16" and not self.keep16)
+
+
+@dataclass(frozen=True)
+class Freedoms:
+    """What no document says, so that hardware may do either.
+
+    `chained`: a product of matrices adds its terms one by one, each sum rounded to a single; else all at once. `low`:
+    reciprocals, roots, exponentials and logarithms of singles that are not exact are the next number towards zero.
+    """
+
+    chained: bool = False
+    low: bool = False
+
+
+#: What is done where nobody asks for anything else.
+USUAL = Freedoms()
 
 
 def of_shader(nir: str) -> Modes:

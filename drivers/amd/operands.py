@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.amd.formats import flushed
-from cts.drivers.amd.listing import EXEC, NULL, VCC, Instruction, Operand
+from cts.drivers.amd.listing import EXEC, NULL, Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.problems import Unsupported
-from cts.drivers.amd.wave import MASK32, MASK64, VECTOR, Wave, packed, unpacked
+from cts.drivers.amd.wave import MASK32, VECTOR, Wave, packed, unpacked
 
 Array: TypeAlias = npt.NDArray[Any]
 ReadScalar: TypeAlias = Callable[[Wave], int]
@@ -243,25 +243,3 @@ def _store(n: int, h: int, dtype: np.dtype[Any]) -> Write:
             np.copyto(target, bits, where=w.mask)
 
     return store
-
-
-__all__ = [
-    "MASK32",
-    "MASK64",
-    "VCC",
-    "Array",
-    "Read",
-    "ReadScalar",
-    "Type",
-    "Write",
-    "WriteScalar",
-    "constant",
-    "finished",
-    "lane_mask",
-    "registers",
-    "scalar",
-    "to_lane_mask",
-    "to_scalar",
-    "to_vector",
-    "vector",
-]

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from cts.driver import Described
 from cts.driver_options import among, number, says, seconds
 from cts.drivers.amd.mutants import mutants
 from cts.drivers.vulkan.options import Options as VulkanOptions
@@ -32,6 +33,16 @@ def mutant_names() -> list[str]:
     return [mutant.name for mutant in mutants()]
 
 
+def variants() -> list[Described]:
+    """Choices that are all right hardware, each named by the text of its option."""
+    return [
+        Described("sums=chained", "matrix_arithmetic", "products of matrices round each of their sums"),
+        Described(
+            "functions=low", "matrix_arithmetic", "reciprocals and roots of single precision are rounded towards zero"
+        ),
+    ]
+
+
 class Options(msgspec.Struct, frozen=True):
     """What stands after `amd:`."""
 
@@ -51,6 +62,23 @@ class Options(msgspec.Struct, frozen=True):
     max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**12)] = (
         DEFAULT_MAX_STEPS
     )
+    sums: Annotated[
+        Literal["once", "chained"],
+        among(
+            "how a product of floating-point matrices adds its terms",
+            {
+                "once": "in double precision, rounded at the end",
+                "chained": "one by one, each sum rounded to single precision",
+            },
+        ),
+    ] = "once"
+    functions: Annotated[
+        Literal["rounded", "low"],
+        among(
+            "what reciprocals, roots, exponentials and logarithms of single precision give that are not exact",
+            {"rounded": "the nearest number", "low": "the next one towards zero"},
+        ),
+    ] = "rounded"
     check: Annotated[
         frozenset[Literal["uninitialised", "beyond"]],
         says(

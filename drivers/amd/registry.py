@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from cts.drivers.amd.listing import Instruction, Operand
-from cts.drivers.amd.modes import Modes
+from cts.drivers.amd.modes import USUAL, Freedoms, Modes
 from cts.drivers.amd.operands import registers
 from cts.drivers.amd.problems import Unsupported, Wrong
 from cts.drivers.amd.wave import VECTOR, Counter, Wave, register_name
@@ -18,12 +18,13 @@ Run: TypeAlias = Callable[[Wave], None]
 
 @dataclass(frozen=True)
 class Context:
-    """What an instruction depends on besides itself: lanes of a wave, the mode, where labels are, which RDNA it is."""
+    """What an instruction depends on besides itself: lanes of a wave, modes, where labels are, which RDNA it is."""
 
     lanes: int
     modes: Modes
     labels: Mapping[str, int]
     generation: int = 4
+    freedoms: Freedoms = USUAL
 
 
 Builder: TypeAlias = Callable[[Instruction, Context], Run]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cts
-from cts.driver import ListingDriver
+from cts.driver import Described, ListingDriver
 from cts.drivers.amd import create
 from cts.drivers.amd.listing import parse
 from cts.drivers.amd.mutants import mutated
@@ -101,7 +101,17 @@ def verdict(driver: OpenDriver, text: str) -> Verdict:
 @pytest.mark.parametrize("size", ["32", "64"])
 @pytest.mark.parametrize("text", KILLS)
 def test_cases_pass(text: str, size: str, chip: str, folder: Path) -> None:
-    assert verdict(opened(folder, subgroup_size=size, chip=chip), text) is Verdict.PASS
+    found = verdict(opened(folder, subgroup_size=size, chip=chip), text)
+    if chip == "navi31" and found is Verdict.UNSUPPORTED:
+        pytest.skip("this Mesa does not tell numbers of workgroups from those of waves")
+    assert found is Verdict.PASS
+
+
+@pytest.mark.parametrize("variant", create.variants(), ids=lambda variant: variant.name)
+@pytest.mark.parametrize("text", KILLS)
+def test_cases_pass_with_every_freedom(text: str, variant: Described, folder: Path) -> None:
+    name, _, value = variant.name.partition("=")
+    assert verdict(opened(folder, **{name: value}), text) is Verdict.PASS
 
 
 @pytest.mark.parametrize(("text", "mutant"), [(text, m) for text, mutants in KILLS.items() for m in mutants])

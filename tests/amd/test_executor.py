@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cts.driver import Status
 from cts.drivers.amd.driver import Executor
-from cts.drivers.amd.interface import Interface, Loaded, arguments, interface
+from cts.drivers.amd.interface import Interface, Loaded, arguments, filled, interface
 from cts.drivers.amd.options import Options
 from cts.drivers.amd.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
@@ -219,10 +221,30 @@ def test_an_unused_set_may_have_a_register() -> None:
     assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (1, 1, 1)) == [0x100040, 11, 12]
 
 
+def test_numbers_of_workgroups_are_arguments_on_rdna_3() -> None:
+    loaded = (Loaded(1, "other"), Loaded(2, "short"), Loaded(3, "wave"))
+    shader = Interface((64, 2, 1), 64, 0, 4, 1, (Loaded(0, "other"), *loaded))
+    given = arguments(shader, [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+    assert given == [0x100040, "x", "z", "wave"]
+    assert filled(given, (2, 3, 4), 5) == [0x100040, 2, 4, 5 << 6 | 5 << 20]
+    with_three = replace(
+        shader, arguments=7, loaded=(Loaded(1, "three"), *(a._replace(number=a.number + 1) for a in loaded))
+    )
+    given = arguments(replace(with_three, sets=1), [0xFFFF8000_00100040], [], (5, 6, 7), ("y",))
+    assert given == [0x100040, 5, 6, 7, "x", "y", "wave"]
+    with pytest.raises(Unsupported, match=r"from 26\.2 on"):
+        arguments(replace(shader, marked=False), [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+    two = replace(shader, loaded=(*loaded[:2], Loaded(3, "short")))
+    with pytest.raises(Unsupported, match="not known which they are"):
+        arguments(two, [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+
+
 def test_the_interface_is_that_of_the_texts() -> None:
     nir, used = NIR.format(size=48), (Loaded(0, "other"),)
-    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1, used)
+    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1, used, marked=False)
     older = "BB0\n\t s2: (kill)%0:s[0-1],  s1: %1:s[2],  v1: (kill)%2:v[0] = p_startpgm\n"
-    assert interface(nir.replace("base=0", "base=1"), older) == Interface((48, 1, 1), 32, 256, 1, 1, used, 2)
+    assert interface(nir.replace("base=0", "base=1"), older) == Interface(
+        (48, 1, 1), 32, 256, 1, 1, used, 2, marked=False
+    )
     with pytest.raises(Unsupported, match="does not say how it is called"):
         interface("", "")

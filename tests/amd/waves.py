@@ -11,7 +11,7 @@ from cts.drivers.amd.interface import Interface
 from cts.drivers.amd.listing import parse
 from cts.drivers.amd.machine import Dispatch, Program
 from cts.drivers.amd.memory import AddressSpace, Lds
-from cts.drivers.amd.modes import Modes
+from cts.drivers.amd.modes import USUAL, Freedoms, Modes
 from cts.drivers.amd.registry import Context, step
 from cts.drivers.amd.wave import Wave, Workgroup
 from cts.drivers.vulkan.worker.protocol import Memory
@@ -37,6 +37,7 @@ def run(
     buffers: Sequence[bytes] = (),
     vectors: int = 64,
     generation: int = 4,
+    freedoms: Freedoms = USUAL,
 ) -> Wave:
     """The wave after instructions, one a line; the end of the program is added. All loads are delivered by then.
 
@@ -45,7 +46,7 @@ def run(
     isa.load()
     text = code if isinstance(code, str) else "\n".join(code)
     listing = parse(text + "\ns_wait_idle\ns_endpgm\n")
-    context = Context(lanes, modes, listing.labels, generation=generation)
+    context = Context(lanes, modes, listing.labels, generation, freedoms)
     program = Program(
         Interface((lanes, 1, 1), lanes, 0, 0, 0),
         tuple(step(i, context) for i in listing.instructions),

@@ -56,7 +56,7 @@ TYPED: tuple[
 OPTIONS: dict[str, set[type]] = {
     "emulator": {VariantFactory, MutantFactory, OptionsFactory},
     "interpreter": {TunableFactory, MutantFactory, StagedFactory, OptionsFactory},
-    "amd": {MutantFactory, OptionsFactory},
+    "amd": {VariantFactory, MutantFactory, OptionsFactory},
     "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory, OptionsFactory},
     "plain": set(),
 }

@@ -299,17 +299,20 @@ def _conversions(i: Instruction, context: Context) -> Run:
     return _made(i, context, CONVERSIONS[i.mnemonic])
 
 
-#: Operations that flush denormals of singles in every mode (RDNA 4 ISA, "Denormal and Rounding Modes").
-_FLUSHING = frozenset({"exp", "log", "rcp", "rsq", "sqrt"})
+#: Operations that flush denormals of singles in every mode (RDNA 4 ISA, "Denormal and Rounding Modes"), and that need
+#: not be correctly rounded.
+_INEXACT = frozenset({"exp", "log", "rcp", "rsq", "sqrt"})
 
 
 @instruction(*(f"v_{name}_{kind}" for name in _OPERATIONS for kind in ("f32", "f16")))
 def _floats(i: Instruction, context: Context) -> Run:
     name, _, suffix = i.mnemonic.removeprefix("v_").rpartition("_")
     kind: Type = "f32" if suffix == "f32" else "f16"
-    if name in _FLUSHING:
+    low = context.freedoms.low
+    if name in _INEXACT:
         context = replace(context, modes=replace(context.modes, keep32=False))
-    count, compute = arithmetic(single if kind == "f32" else half, context.modes)[name]
+    modes = replace(context.modes, round32="zero") if low and name in _INEXACT else context.modes
+    count, compute = arithmetic(single if kind == "f32" else half, modes)[name]
     return _made(i, context, Op(kind, (kind,) * count, compute))
 
 

@@ -149,10 +149,19 @@ def _floats(i: Instruction, context: Context) -> Run:
 
     def run(w: Wave) -> None:
         left, right = read(w, a, in_a, of_a, 0), read(w, b, in_b, of_b, 1)
-        total = left.T @ right + read(w, c, in_c, of_c, 2)
+        total = _added(left.T, right, read(w, c, in_c, of_c, 2), context.freedoms.chained)
         in_c.store(w, target, _rounded(total, kind_c), i)
 
     return run
+
+
+def _added(left: Array, right: Array, total: Array, chained: bool) -> Array:
+    """The product of two matrices of doubles, added to a third one."""
+    if not chained:
+        return left @ right + total
+    for column, row in zip(left.T, right, strict=True):
+        total = (total + np.outer(column, row)).astype(np.float32).astype(np.float64)
+    return total
 
 
 def _rounded(total: Array, kind: str) -> Any:
