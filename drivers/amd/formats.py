@@ -72,7 +72,7 @@ def flushed(x: Array) -> Array:
     return np.where(small, np.copysign(x.dtype.type(0), x), x) if small.any() else x
 
 
-def bfloat16(bits: Array) -> Array:
+def of_bfloat16(bits: Array) -> Array:
     """The float32 values of bfloat16 bit patterns, uint16."""
     return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
 

@@ -128,14 +128,14 @@ def test_numbers_are_rounded_to_8_bits(format_: formats.Float8, f: Format) -> No
 
 def test_bfloat16_is_the_upper_half_of_a_single() -> None:
     every = np.arange(1 << 16, dtype=np.uint16)
-    values = formats.bfloat16(every)
+    values = formats.of_bfloat16(every)
     for bits in range(0, 1 << 16, 97):
         wanted = float(decoded(bits, BF16))
         assert (math.isnan(wanted) and np.isnan(values[bits])) or float(values[bits]) == wanted
     back = formats.to_bfloat16(values)
     nan = np.isnan(values)
     assert (back[~nan] == every[~nan]).all()
-    assert np.isnan(formats.bfloat16(back[nan])).all()
+    assert np.isnan(formats.of_bfloat16(back[nan])).all()
 
 
 def test_singles_are_rounded_to_bfloat16() -> None:
@@ -154,4 +154,4 @@ def test_singles_are_rounded_to_bfloat16() -> None:
 
 def test_a_nan_whose_bits_are_low_stays_one() -> None:
     low = np.array([0x7F800001, 0xFF800001], np.uint32).view(np.float32)
-    assert np.isnan(formats.bfloat16(formats.to_bfloat16(low))).all()
+    assert np.isnan(formats.of_bfloat16(formats.to_bfloat16(low))).all()

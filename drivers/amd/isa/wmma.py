@@ -31,7 +31,7 @@ SIZE = 16
 _FORMATS: dict[str, tuple[int, Callable[[Array], Array]]] = {
     "f32": (32, lambda bits: bits.view(np.float32)),
     "f16": (16, lambda bits: bits.view(np.float16)),
-    "bf16": (16, formats.bfloat16),
+    "bf16": (16, formats.of_bfloat16),
     "fp8": (8, lambda bits: E4M3.values[bits]),
     "bf8": (8, lambda bits: E5M2.values[bits]),
     "i32": (32, lambda bits: bits.view(np.int32)),
