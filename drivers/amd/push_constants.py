@@ -24,7 +24,7 @@ Compile = Callable[[Run], "Done | Loss"]
 Words = npt.NDArray[np.uint32]
 
 _HEADER = 5
-_TYPE_POINTER, _MEMBER_DECORATE = 32, 72
+_TYPE_POINTER, _VARIABLE, _MEMBER_DECORATE = 32, 59, 72
 _PUSH_CONSTANT, _OFFSET = 9, 35
 
 #: Bytes that a member is moved by: beyond all that are ever in registers (Mesa's MAX_PUSH_CONSTANTS_SIZE is 256).
@@ -42,6 +42,8 @@ def used(run: Run, code: str, make: Compile) -> list[int]:
     """The numbers of the words that are used, in order. Raises Unsupported where that cannot be found out."""
     words = np.frombuffer(run.module, "<u4")
     members = sorted(_members(words))
+    if not members:
+        raise Unsupported("push constants of which it is not known which are used: the module has no block of them")
     ends = [*(m.offset for m in members[1:]), len(run.sets[0].push_constants)]
     found: list[int] = []
     for member, end in zip(members, ends, strict=True):
@@ -56,7 +58,9 @@ def used(run: Run, code: str, make: Compile) -> list[int]:
 
 
 def _members(words: Words) -> Iterator[_Member]:
-    blocks = {int(i[3]) for _, i in _instructions(words) if i[0] & 0xFFFF == _TYPE_POINTER and i[2] == _PUSH_CONSTANT}
+    variables = {int(i[1]) for _, i in _instructions(words) if i[0] & 0xFFFF == _VARIABLE and i[3] == _PUSH_CONSTANT}
+    pointers = ((int(i[1]), int(i[3])) for _, i in _instructions(words) if i[0] & 0xFFFF == _TYPE_POINTER)
+    blocks = {pointee for pointer, pointee in pointers if pointer in variables}
     for at, i in _instructions(words):
         if i[0] & 0xFFFF == _MEMBER_DECORATE and int(i[1]) in blocks and i[3] == _OFFSET:
             yield _Member(int(i[4]), at + 4)
