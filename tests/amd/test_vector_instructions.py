@@ -630,6 +630,9 @@ def _selections() -> Iterator[Case]:
     yield Case("v_readlane_b32 s0, v1, 3", {"v1": LANES, "exec": 1}, {"s0": 3})
     yield Case("v_readlane_b32 s0, v1, s2", {"v1": LANES, "s2": 37}, {"s0": 5})
     yield Case("v_readlane_b32 s0, v1, s2", {"v1": list(range(64)), "s2": 101}, {"s0": 37}, {"lanes": 64})
+    written = [100 if n == 5 else n for n in LANES]
+    yield Case("v_writelane_b32 v0, s1, 5", {"v0": LANES, "s1": 100, "exec": 1}, {"v0": written})
+    yield Case("v_writelane_b32 v0, s1, s2", {"v0": LANES, "s1": 100, "s2": 37, "exec": 0}, {"v0": written})
     mask = 0xF0F0F0F1
     counts = [bin(mask & (1 << n) - 1).count("1") for n in LANES]
     yield Case("v_mbcnt_lo_u32_b32 v0, s1, v2", {"s1": mask, "v2": 100}, {"v0": [100 + n for n in counts]})

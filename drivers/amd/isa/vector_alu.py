@@ -559,6 +559,18 @@ def _read_lane(i: Instruction, context: Context) -> Run:
     return lambda w: write(w, int(np.broadcast_to(read(w), w.lanes)[number(w) & (w.lanes - 1)]))
 
 
+@instruction("v_writelane_b32", updates=True)
+def _write_lane(i: Instruction, context: Context) -> Run:
+    """One lane gets a scalar, whether it is active or not; the others keep what they have."""
+    target, source, lane = i.operands
+    n, value, number = target.number, scalar(source), scalar(lane)
+
+    def run(w: Wave) -> None:
+        w.v[n, number(w) & (w.lanes - 1)] = value(w)
+
+    return run
+
+
 @instruction("v_swap_b32", "v_swap_b16", outs=2, updates=True)
 def _swap(i: Instruction, context: Context) -> Run:
     kind: Type = "b32" if i.mnemonic.endswith("32") else "b16"
