@@ -56,13 +56,9 @@ _WHAT = {
     "failure.txt": "the whole report of the failure",
     MANIFEST: "versions, and a hash of every file",
 }
-_INPUTS = "each buffer before the run, as .npy and as raw little-endian bytes"
-_EXPECTED = "each buffer after a right run; `cts docs exporting` explains elements with several allowed values"
-
-
 _FOLDERS = {
-    "inputs": _INPUTS,
-    "expected": _EXPECTED,
+    "inputs": "each buffer before the run, as .npy and as raw little-endian bytes",
+    "expected": "each buffer after a right run; `cts docs exporting` explains elements with several allowed values",
     "compiled": "what the driver's compiler says of the module, its machine code among it",
 }
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from cts.driver import Status
-from cts.drivers.amd.interface import short_numbers
-from cts.drivers.amd.machine import Dispatch, Program, program, program_key
+from cts.drivers.amd.interface import Place
+from cts.drivers.amd.machine import Dispatch, Program, program
 from cts.drivers.amd.memory import AddressSpace
 from cts.drivers.amd.modes import Freedoms
+from cts.drivers.amd.module import Compile, short_numbers, used_words
 from cts.drivers.amd.options import RDNA3, SHIM, Options
 from cts.drivers.amd.problems import Problem, Unsupported, Wrong
-from cts.drivers.amd.push_constants import Compile, used
 from cts.drivers.amd.wave import OTHER_POISON, POISON
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
@@ -25,6 +26,15 @@ from cts.errors import HarnessTrouble
 
 #: Programs that are remembered.
 _REMEMBERED = 64
+
+_T = TypeVar("_T")
+
+
+class _Used(NamedTuple):
+    """What a module uses of its inputs: words of push constants, and numbers of a workgroup of y and z."""
+
+    words: list[int]
+    short: tuple[Place, ...]
 
 
 class Executor:
@@ -35,15 +45,15 @@ class Executor:
         self._generation = 3 if options.chip in RDNA3 else 4
         self._freedoms = Freedoms(options.sums == "chained", options.functions == "low")
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
-        self._words: OrderedDict[Hashable, list[int]] = OrderedDict()
+        self._used: OrderedDict[Hashable, _Used] = OrderedDict()
 
     def execute(self, run: Run, made: Done, make: Compile) -> Done | Loss:
         """The memory after a run, or why there is none."""
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")
-            ready, words = self._program(made.listing), self._used(run, made, make)
-            sets = tuple(self._checked(run, parameters, ready, words) for parameters in run.sets)
+            ready, used = self._program(made.listing), self._used_by(run, made, make)
+            sets = tuple(self._checked(run, parameters, ready, used) for parameters in run.sets)
         except Problem as problem:
             return Loss(problem.status, str(problem), made.messages)
         except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
@@ -51,56 +61,50 @@ class Executor:
         return Done(made.id, sets, made.messages)
 
     def _run(
-        self, run: Run, parameters: ParameterSet, ready: Program, used_words: Sequence[int], poison: int = POISON
+        self, run: Run, parameters: ParameterSet, ready: Program, used: _Used, poison: int = POISON
     ) -> tuple[tuple[bytes | None, ...], Dispatch]:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
         words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
-        push_constants = [words[n] for n in used_words]
+        push_constants = [words[n] for n in used.words]
         dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
-        short = short_numbers(run.module) if self._generation == 3 else ()
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
         for _ in range(run.times):
             for first, count in parts:
-                dispatch.run(run.bindings, push_constants, first, count, short)
+                dispatch.run(run.bindings, push_constants, first, count, used.short)
         return memory.after(), dispatch
 
-    def _checked(
-        self, run: Run, parameters: ParameterSet, ready: Program, used_words: Sequence[int]
-    ) -> tuple[bytes | None, ...]:
+    def _checked(self, run: Run, parameters: ParameterSet, ready: Program, used: _Used) -> tuple[bytes | None, ...]:
         """The memory after a run that does nothing which the option `check` finds fault with. Raises Wrong."""
-        after, dispatch = self._run(run, parameters, ready, used_words)
+        after, dispatch = self._run(run, parameters, ready, used)
         if "beyond" in self._options.check and dispatch.beyond:
             raise Wrong("an access outside its descriptor", dispatch.beyond[0])
         if "uninitialised" in self._options.check:
-            again, _ = self._run(run, parameters, ready, used_words, OTHER_POISON)
+            again, _ = self._run(run, parameters, ready, used, OTHER_POISON)
             if again != after:
                 read = "; ".join(f"{name} at {where}" for name, where in dispatch.unwritten.items()) or "LDS"
                 raise Wrong(f"what is stored depends on what nothing has written: {read}")
         return after
 
-    def _used(self, run: Run, made: Done, make: Compile) -> list[int]:
-        """Which words of push constants are in registers."""
-        if not run.sets[0].push_constants:
-            return []
-        key = run.module, tuple(run.specialization.items())
-        if key not in self._words:
-            self._words[key] = used(run, made.listing["Assembly"], make)
-            _forget(self._words)
-        return self._words[key]
+    def _used_by(self, run: Run, made: Done, make: Compile) -> _Used:
+        def find() -> _Used:
+            words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else []
+            return _Used(words, short_numbers(run.module) if self._generation == 3 else ())
+
+        return _remember(self._used, (run.module, tuple(run.specialization.items())), find)
 
     def _program(self, texts: dict[str, str]) -> Program:
         if "Assembly" not in texts:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
-        key = program_key(texts)
-        if key not in self._programs:
-            self._programs[key] = program(texts, self._generation, self._freedoms, self._options.mutant)
-            _forget(self._programs)
-        return self._programs[key]
+        made = partial(program, texts, self._generation, self._freedoms, self._options.mutant)
+        return _remember(self._programs, tuple(texts.values()), made)
 
 
-def _forget(found: OrderedDict[Hashable, Any]) -> None:
-    if len(found) > _REMEMBERED:
-        found.popitem(last=False)
+def _remember(found: OrderedDict[Hashable, _T], key: Hashable, make: Callable[[], _T]) -> _T:
+    if key not in found:
+        found[key] = make()
+        if len(found) > _REMEMBERED:
+            found.popitem(last=False)
+    return found[key]
 
 
 class AmdDriver(VulkanDriver):

@@ -1,6 +1,6 @@
 """Numbers of the formats that instructions compute with, as NumPy arrays: what an operation gives, and its rounding.
 
-Operations of single and half precision are done exactly enough in double precision: `add`, `multiply` and `fma` give
+Operations of single and half precision are done exactly enough in double precision: `add` and `fma` give
 doubles that are rounded to odd, which one more rounding, to any narrower format, makes the correctly rounded result.
 """
 
@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
 Round: TypeAlias = Literal["even", "zero"]
-
-_SIGN = np.uint64(1 << 63)
 
 
 def add(a: Array, b: Array) -> Array:

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
-
 from cts.drivers.amd.listing import TTMP
 from cts.drivers.amd.problems import Unsupported
 
@@ -153,28 +151,3 @@ def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int
     """The registers of a wave of a workgroup."""
     values = {"x": number[0], "y": number[1], "z": number[2], "wave": sum(wave << n for n in _WAVE_SHIFTS_RDNA3)}
     return [a if isinstance(a, int) else values[a] for a in given]
-
-
-# Of SPIR-V: opcodes, and the number of the built-in variable.
-_DECORATE, _LOAD, _EXTRACT, _ACCESS_CHAIN = 71, 61, 81, 65
-_BUILT_IN, _WORKGROUP_ID = 11, 26
-
-
-def short_numbers(module: bytes) -> tuple[Place, ...]:
-    """Which of y and z of the numbers of a workgroup a module uses; both where it cannot be told."""
-    words, variables, loaded, used = np.frombuffer(module, "<u4"), set(), set(), set()
-    at = 5
-    while at < len(words):
-        count, opcode = int(words[at]) >> 16, int(words[at]) & 0xFFFF
-        rest = words[at + 1 : at + count].tolist()
-        if opcode == _DECORATE and rest[1:3] == [_BUILT_IN, _WORKGROUP_ID]:
-            variables.add(rest[0])
-        elif opcode == _LOAD and rest[2] in variables:
-            loaded.add(rest[1])
-        elif opcode == _EXTRACT and rest[2] in loaded:
-            used.add(rest[3])
-        elif opcode == _ACCESS_CHAIN and rest[2] in variables:
-            used |= {1, 2}
-        at += max(1, count)
-    names: tuple[Place, ...] = ("y", "z")
-    return tuple(name for n, name in enumerate(names, 1) if n in used) or names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,17 +43,11 @@ class Program:
     listing: Listing
 
 
-def program_key(texts: dict[str, str]) -> Hashable:
-    """What a program depends on."""
-    nir = texts.get("NIR Shader(s)", "")
-    return texts.get("Assembly"), interface(nir, texts.get("ACO IR", "")), of_shader(nir)
-
-
 def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USUAL, mutant: str = "") -> Program:
     """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names the unknown."""
     isa.load()
-    shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
-    listing, modes = parse(texts.get("Assembly", "")), of_shader(texts.get("NIR Shader(s)", ""))
+    nir = texts.get("NIR Shader(s)", "")
+    shader, listing, modes = interface(nir, texts.get("ACO IR", "")), parse(texts.get("Assembly", "")), of_shader(nir)
     listing = mutated(listing, mutant) if mutant else listing
     return Program(
         shader,

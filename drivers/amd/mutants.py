@@ -92,11 +92,6 @@ def _swapped(mnemonics: str, a: int, b: int) -> Change:
     return change
 
 
-def _named(mnemonics: str, pattern: str, by: str) -> Change:
-    """Another instruction with the same operands."""
-    return _text(mnemonics, pattern, by)
-
-
 def _dropped(mnemonics: str) -> Change:
     return lambda i: instruction("s_nop 0") if re.fullmatch(mnemonics, i.mnemonic) else None
 
@@ -126,13 +121,13 @@ _plant(
     "store-of-low-half",
     "matrix_memory",
     "a store takes the low half of a register",
-    _named("buffer_store_d16_hi_b16", "buffer_store_d16_hi_b16", "buffer_store_b16"),
+    _text("buffer_store_d16_hi_b16", "buffer_store_d16_hi_b16", "buffer_store_b16"),
 )
 _plant(
     "load-to-other-half",
     "matrix_memory",
     "a load fills the other half of a register",
-    _named(r"ds_load_u16_d16|ds_load_u8_d16", r"_d16\b", "_d16_hi"),
+    _text(r"ds_load_u16_d16|ds_load_u8_d16", r"_d16\b", "_d16_hi"),
 )
 _plant(
     "lds-store-offset",
@@ -190,7 +185,7 @@ _plant(
     "rows-not-reversed",
     "matrix_memory",
     "the bits of a row's number are not reversed",
-    _named("v_bfrev_b32", "v_bfrev_b32", "v_mov_b32"),
+    _text("v_bfrev_b32", "v_bfrev_b32", "v_mov_b32"),
 )
 _plant("half-selected-wrongly", "matrix_memory", "lanes of the other half are chosen", _swapped("v_cndmask_b32", 1, 2))
 _plant(
@@ -203,9 +198,9 @@ _plant(
     "loop-condition",
     "matrix_programs",
     "a comparison of a loop is without equality",
-    _named(r"v_cmpx?_ge_\w+", "_ge_", "_gt_"),
+    _text(r"v_cmpx?_ge_\w+", "_ge_", "_gt_"),
 )
-_plant("branch-condition", "matrix_programs", "a branch goes the other way", _named("s_cbranch_scc1", "scc1", "scc0"))
+_plant("branch-condition", "matrix_programs", "a branch goes the other way", _text("s_cbranch_scc1", "scc1", "scc0"))
 _plant(
     "sum-is-difference", "matrix_arithmetic", "a sum is a difference", _text("v_add_f32|v_add_f16", "_add_", "_sub_")
 )
@@ -226,7 +221,7 @@ _plant(
     _text("v_fma_mix_f32", r"op_sel:\[1", "op_sel:[0"),
 )
 _plant(
-    "mixed-to-other-half", "conversions", "a result goes to the other half", _named("v_fma_mixhi_f16", "mixhi", "mixlo")
+    "mixed-to-other-half", "conversions", "a result goes to the other half", _text("v_fma_mixhi_f16", "mixhi", "mixlo")
 )
 _plant(
     "bytes-permuted",
@@ -241,4 +236,4 @@ _plant(
     _operand(r"s_mul_i32|v_mad_u32_u24|v_mul_lo_u32", 1, kind="[sv]"),
 )
 _plant("conversion-of-next-register", "conversions", "a conversion takes the next register", _operand(r"v_cvt_\w+", 1))
-_plant("trunc-dropped", "conversions", "a number is not truncated", _named("v_trunc_f32", "v_trunc_f32", "v_mov_b32"))
+_plant("trunc-dropped", "conversions", "a number is not truncated", _text("v_trunc_f32", "v_trunc_f32", "v_mov_b32"))

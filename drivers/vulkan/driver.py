@@ -120,7 +120,6 @@ class VulkanDriver:
     def __init__(self, options: Options, machine: Machine | None = None) -> None:
         self._options = options
         self._machine = machine
-        self._runs: dict[int, protocol.Run] = {}
         self._opening = Opening(
             options.worker,
             options.device,
@@ -136,7 +135,7 @@ class VulkanDriver:
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
         self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.processes)
         self._journal = Journal(options.journal)
-        self._batches: dict[int, list[_Item]] = {}
+        self._batches: dict[int, tuple[protocol.Run, list[_Item]]] = {}
         self._closed = False
 
     @property
@@ -340,8 +339,8 @@ class VulkanDriver:
             features = tuple(sorted(set(features)))
             run = msgspec.structs.replace(run, only_pipeline=True, statistics=counted, features=features)
         if self._machine is not None:
-            run = self._runs[run.id] = _listed(run)
-        self._batches[first.number] = batch
+            run = _listed(run)
+        self._batches[run.id] = run, batch
         self.pool.submit(run)
 
     def _timeout(self, job: ModuleJob) -> float:
@@ -352,10 +351,9 @@ class VulkanDriver:
         """Take the oldest result and give its items their outcomes."""
         number = next(iter(self._batches))
         result = self.pool.result_of(number)
-        batch = self._batches.pop(number)
-        if self._machine is not None:
-            run = self._runs.pop(number)
-            result = self._machine.execute(run, result, self._made) if isinstance(result, protocol.Done) else result
+        run, batch = self._batches.pop(number)
+        if self._machine is not None and isinstance(result, protocol.Done):
+            result = self._machine.execute(run, result, self._made)
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
             lost = _LostBatch(result, len(batch))
             for item in batch:

@@ -17,7 +17,7 @@ from cts.drivers.amd.wave import Pending, Wave
 class Shape(NamedTuple):
     """What a load or store moves: bytes in memory, and how a register has them.
 
-    `extend`: a value of less than 32 bits fills its register, signed or not; otherwise it goes to half `half` of it.
+    A value of less than 32 bits fills its register, signed or not, or goes to half `half` of it.
     """
 
     size: int

@@ -53,14 +53,14 @@ def half_of(operand: Operand, half: int, negated: int, kind: Type, modes: Modes)
 
 @instruction(*(f"v_pk_{name}_f16" for name in _FLOATS))
 def _packed_floats(i: Instruction, context: Context) -> Run:
-    count, compute = arithmetic(half, context.modes)[i.mnemonic.removeprefix("v_pk_").removesuffix("_f16")]
+    count, compute = arithmetic("f16", context.modes)[i.mnemonic.removeprefix("v_pk_").removesuffix("_f16")]
     return _packed(i, context, i.operands[1:], "f16", count, compute)
 
 
 @instruction("v_pk_fmac_f16", updates=True)
 def _packed_fmac(i: Instruction, context: Context) -> Run:
     """The only packed instruction of VOP2: its inline constant is in both halves (LLVM issue 94116, of hardware)."""
-    count, compute = arithmetic(half, context.modes)["fma"]
+    count, compute = arithmetic("f16", context.modes)["fma"]
     constant = int(i.operands[1].kind == "float")
     i = replace(i, modifiers={**i.modifiers, "op_sel_hi": (1 - constant, 1, 1)})
     return _packed(i, context, (*i.operands[1:], i.operands[0]), "f16", count, compute)

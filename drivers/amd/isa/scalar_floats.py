@@ -52,7 +52,7 @@ def _computed(
 
 def _operation(i: Instruction, context: Context, sources: tuple[Operand, ...], name: str) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    count, compute = arithmetic(single if kind == "f32" else half, context.modes)[name]
+    count, compute = arithmetic(kind, context.modes)[name]
     return _computed(i, context.modes, sources, (kind,) * count, kind, compute)
 
 

@@ -198,11 +198,9 @@ def _integer(low: float, high: float, dtype: Any) -> Function:
     return convert
 
 
-Rounding = Callable[[Modes, Any], Any]
-
-
-def arithmetic(rounding: Rounding, modes: Modes) -> dict[str, tuple[int, Function]]:
-    """How many operands an operation has, and the operation."""
+def arithmetic(kind: Type, modes: Modes) -> dict[str, tuple[int, Function]]:
+    """By name how many operands an operation of singles or halves has, and the operation."""
+    rounding = single if kind == "f32" else half
     return {
         "add": (2, lambda a, b: rounding(modes, formats.add(_f64(a), _f64(b)))),
         "sub": (2, lambda a, b: rounding(modes, formats.add(_f64(a), -_f64(b)))),
@@ -227,7 +225,7 @@ def arithmetic(rounding: Rounding, modes: Modes) -> dict[str, tuple[int, Functio
     }
 
 
-_OPERATIONS = tuple(arithmetic(single, Modes()))
+_OPERATIONS = tuple(arithmetic("f32", Modes()))
 CONVERSIONS = {
     "v_cvt_i32_f32": Op("i32", ("f32",), _integer(-(2.0**31), 2.0**31 - 1, np.int32)),
     "v_cvt_u32_f32": Op("b32", ("f32",), _integer(0, 2.0**32 - 1, np.uint32)),
@@ -312,14 +310,14 @@ def _floats(i: Instruction, context: Context) -> Run:
     if name in _INEXACT:
         context = replace(context, modes=replace(context.modes, keep32=False))
     modes = replace(context.modes, round32="zero") if low and name in _INEXACT else context.modes
-    count, compute = arithmetic(single if kind == "f32" else half, modes)[name]
+    count, compute = arithmetic(kind, modes)[name]
     return _made(i, context, Op(kind, (kind,) * count, compute))
 
 
 @instruction("v_fmac_f32", "v_fmac_f16", updates=True)
 def _fmac(i: Instruction, context: Context) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    _, compute = arithmetic(single if kind == "f32" else half, context.modes)["fma"]
+    _, compute = arithmetic(kind, context.modes)["fma"]
     target, left, right = i.operands
     return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
 
@@ -328,7 +326,7 @@ def _fmac(i: Instruction, context: Context) -> Run:
 def _with_literal(i: Instruction, context: Context) -> Run:
     """The sum a * b + c, of which the literal is c or b: as it is written, the operands are in this order."""
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    count, compute = arithmetic(single if kind == "f32" else half, context.modes)["fma"]
+    count, compute = arithmetic(kind, context.modes)["fma"]
     return _made(i, context, Op(kind, (kind,) * count, compute))
 
 
@@ -390,35 +388,17 @@ def _unpack_float8(i: Instruction, context: Context) -> Run:
 # Carries, selections, comparisons: masks of lanes.
 
 
-@instruction("v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32", outs=2)
-def _with_carry_out(i: Instruction, context: Context) -> Run:
-    target, carry, *sources = i.operands
-    write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
-    a, b = (vector(o, "b32", context.modes) for o in sources)
-    name = i.mnemonic
-
-    def run(w: Wave) -> None:
-        x, y = _i64(a(w)), _i64(b(w))
-        total = x + y if name.startswith("v_add") else y - x if "rev" in name else x - y
-        write(w, (total & 0xFFFFFFFF).astype(np.uint32))
-        write_carry(w, (total >> 32) != 0)
-
-    return run
-
-
-@instruction("v_add_co_ci_u32", "v_sub_co_ci_u32", "v_subrev_co_ci_u32", outs=2)
+@instruction(*(f"v_{name}_co{given}_u32" for name in ("add", "sub", "subrev") for given in ("", "_ci")), outs=2)
 def _with_carry(i: Instruction, context: Context) -> Run:
-    target, carry, left, right, given = i.operands
+    """A sum or difference that leaves a carry of each lane, and takes one where a mask is given."""
+    target, carry, left, right, *given = i.operands
     write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
-    a, b, read_carry = (
-        vector(left, "b32", context.modes),
-        vector(right, "b32", context.modes),
-        lane_mask(given, context.lanes),
-    )
+    a, b = vector(left, "b32", context.modes), vector(right, "b32", context.modes)
+    read_carry = lane_mask(given[0], context.lanes) if given else lambda w: np.False_
     name = i.mnemonic
 
     def run(w: Wave) -> None:
-        x, y, c = _i64(a(w)), _i64(b(w)), read_carry(w).astype(np.int64)
+        x, y, c = _i64(a(w)), _i64(b(w)), _i64(read_carry(w))
         total = x + y + c if name.startswith("v_add") else y - x - c if "rev" in name else x - y - c
         write(w, (total & 0xFFFFFFFF).astype(np.uint32))
         write_carry(w, (total >> 32) != 0)

@@ -18,10 +18,9 @@ from cts.drivers.amd.problems import Unsupported, Wrong
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Pending, Wave
 
-_BUFFER_LOADS = {f"buffer_load_{name}": shape for name, shape in LOADS.items() if not name.endswith(("d16", "d16_hi"))}
-_BUFFER_STORES = {f"buffer_store_{name}": shape for name, shape in STORES.items() if not name.endswith("d16_hi")}
-_GLOBAL_LOADS = {f"global_load_{name}": shape for name, shape in LOADS.items() if not name.endswith(("d16", "d16_hi"))}
-_GLOBAL_STORES = {f"global_store_{name}": shape for name, shape in STORES.items() if not name.endswith("d16_hi")}
+#: Without those of LDS alone.
+_LOADS = {name: shape for name, shape in LOADS.items() if not name.endswith(("d16", "d16_hi"))}
+_STORES = {name: shape for name, shape in STORES.items() if not name.endswith("d16_hi")}
 
 #: Addresses and, in bytes, how much of each access is within bounds; by wave.
 Place: TypeAlias = Callable[[Wave], "tuple[Array, Array | None]"]
@@ -111,28 +110,28 @@ def _stores(i: Instruction, source: Operand, shape: Shape, place: Place) -> Run:
     return run
 
 
-@instruction(*_BUFFER_LOADS, counter="load")
+@instruction(*(f"buffer_load_{name}" for name in _LOADS), counter="load")
 def _buffer_load(i: Instruction, _: Context) -> Run:
-    shape = _BUFFER_LOADS[i.mnemonic]
+    shape = _LOADS[i.mnemonic.removeprefix("buffer_load_")]
     return _loads(i, i.operands[0], shape, _buffer_place(i, i.operands[1:4], shape.size))
 
 
-@instruction(*_BUFFER_STORES, outs=0)
+@instruction(*(f"buffer_store_{name}" for name in _STORES), outs=0)
 def _buffer_store(i: Instruction, _: Context) -> Run:
-    shape = _BUFFER_STORES[i.mnemonic]
+    shape = _STORES[i.mnemonic.removeprefix("buffer_store_")]
     return _stores(i, i.operands[0], shape, _buffer_place(i, i.operands[1:4], shape.size))
 
 
-@instruction(*_GLOBAL_LOADS, counter="load")
+@instruction(*(f"global_load_{name}" for name in _LOADS), counter="load")
 def _global_load(i: Instruction, _: Context) -> Run:
     target, address, base = i.operands
-    return _loads(i, target, _GLOBAL_LOADS[i.mnemonic], _global_place(i, address, base))
+    return _loads(i, target, _LOADS[i.mnemonic.removeprefix("global_load_")], _global_place(i, address, base))
 
 
-@instruction(*_GLOBAL_STORES, outs=0)
+@instruction(*(f"global_store_{name}" for name in _STORES), outs=0)
 def _global_store(i: Instruction, _: Context) -> Run:
     address, source, base = i.operands
-    return _stores(i, source, _GLOBAL_STORES[i.mnemonic], _global_place(i, address, base))
+    return _stores(i, source, _STORES[i.mnemonic.removeprefix("global_store_")], _global_place(i, address, base))
 
 
 SIZE = 16

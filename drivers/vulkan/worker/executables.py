@@ -8,6 +8,8 @@ from typing import Any
 
 import vulkan as vk
 
+from .shaders.commands import check, command
+
 _STATISTICS = "vkGetPipelineExecutableStatisticsKHR"
 _REPRESENTATIONS = "vkGetPipelineExecutableInternalRepresentationsKHR"
 
@@ -41,29 +43,24 @@ def listing(device: Any, pipeline: Any) -> dict[str, str]:
     The pipeline was made with CAPTURE_INTERNAL_REPRESENTATIONS. Texts of the same name follow each other.
     """
     # The package's own wrapper asks for sizes alone.
-    get = vk.ffi.cast(f"PFN_{_REPRESENTATIONS}", vk.lib.vkGetDeviceProcAddr(device, _REPRESENTATIONS.encode()))
+    get = command(device, _REPRESENTATIONS)
     texts: dict[str, str] = {}
     for executable in _executables(device, pipeline):
         count = vk.ffi.new("uint32_t *")
-        _checked(get(device, vk.ffi.addressof(executable), count, vk.ffi.NULL))
+        check(get(device, vk.ffi.addressof(executable), count, vk.ffi.NULL))
         found = vk.ffi.new("VkPipelineExecutableInternalRepresentationKHR[]", count[0])
         for one in found:
             one.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR
-        _checked(get(device, vk.ffi.addressof(executable), count, found))
+        check(get(device, vk.ffi.addressof(executable), count, found))
         held = [vk.ffi.new("char[]", max(1, one.dataSize)) for one in found]
         for one, data in zip(found, held, strict=True):
             one.pData = data
-        _checked(get(device, vk.ffi.addressof(executable), count, found))
+        check(get(device, vk.ffi.addressof(executable), count, found))
         for one, data in zip(found, held, strict=True):
             if one.isText:
                 name = vk.ffi.string(one.name).decode()
                 texts[name] = texts.get(name, "") + vk.ffi.string(data).decode(errors="replace")
     return texts
-
-
-def _checked(result: int) -> None:
-    if result != vk.VK_SUCCESS:
-        raise vk.exception_codes[result]
 
 
 def _executables(device: Any, pipeline: Any) -> Iterator[Any]:

@@ -1,0 +1,92 @@
+"""What the SPIR-V of a compiled shader tells of its registers, and its texts do not.
+
+RADV puts the words of push constants that are used into scalar registers, in order, and nothing that it hands out says
+which. So the module is compiled again for each member of its block, with that member moved to where registers cannot
+have it: where the code is the same, the member is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from cts.drivers.amd.interface import Place
+from cts.drivers.amd.problems import Unsupported
+from cts.drivers.vulkan.session import Loss
+from cts.drivers.vulkan.worker.protocol import Done, Run
+
+#: Makes the pipeline of a run.
+Compile = Callable[[Run], "Done | Loss"]
+
+Words = npt.NDArray[np.uint32]
+
+_HEADER = 5
+_TYPE_POINTER, _VARIABLE, _LOAD, _ACCESS_CHAIN, _DECORATE, _MEMBER_DECORATE, _EXTRACT = 32, 59, 61, 65, 71, 72, 81
+_PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID = 9, 35, 11, 26
+
+#: Bytes that a member is moved by: beyond all that are ever in registers (Mesa's MAX_PUSH_CONSTANTS_SIZE is 256).
+_AWAY = 4096
+
+
+class _Member(NamedTuple):
+    """A member of the block: its offset in bytes, and the place of that number in the module."""
+
+    offset: int
+    place: int
+
+
+def used_words(run: Run, code: str, make: Compile) -> list[int]:
+    """The numbers of the words that are used, in order. Raises Unsupported where that cannot be found out."""
+    words = np.frombuffer(run.module, "<u4")
+    members = sorted(_members(words))
+    if not members:
+        raise Unsupported("push constants of which it is not known which are used: the module has no block of them")
+    ends = [*(m.offset for m in members[1:]), len(run.sets[0].push_constants)]
+    found: list[int] = []
+    for member, end in zip(members, ends, strict=True):
+        moved = words.copy()
+        moved[member.place] += _AWAY
+        made = make(msgspec.structs.replace(run, module=moved.tobytes()))
+        if isinstance(made, Loss):
+            raise Unsupported(f"push constants of which it is not known which are used: {made.what}")
+        if made.listing.get("Assembly") != code:
+            found += range(member.offset // 4, end // 4)
+    return found
+
+
+def _members(words: Words) -> Iterator[_Member]:
+    every = list(_instructions(words))
+    variables = {i[1] for _, opcode, i in every if opcode == _VARIABLE and i[3] == _PUSH_CONSTANT}
+    blocks = {i[3] for _, opcode, i in every if opcode == _TYPE_POINTER and i[1] in variables}
+    for at, opcode, i in every:
+        if opcode == _MEMBER_DECORATE and i[1] in blocks and i[3] == _OFFSET:
+            yield _Member(i[4], at + 4)
+
+
+def short_numbers(module: bytes) -> tuple[Place, ...]:
+    """Which of y and z of the numbers of a workgroup a module uses; both where it cannot be told."""
+    variables, loaded, used = set(), set(), set()
+    for _, opcode, i in _instructions(np.frombuffer(module, "<u4")):
+        if opcode == _DECORATE and i[2:4] == [_BUILT_IN, _WORKGROUP_ID]:
+            variables.add(i[1])
+        elif opcode == _LOAD and i[3] in variables:
+            loaded.add(i[2])
+        elif opcode == _EXTRACT and i[3] in loaded:
+            used.add(i[4])
+        elif opcode == _ACCESS_CHAIN and i[3] in variables:
+            used |= {1, 2}
+    names: tuple[Place, ...] = ("y", "z")
+    return tuple(name for n, name in enumerate(names, 1) if n in used) or names
+
+
+def _instructions(words: Words) -> Iterator[tuple[int, int, list[int]]]:
+    """Each instruction: its place in the module, its opcode, and all its words."""
+    at = _HEADER
+    while at < len(words):
+        count, opcode = int(words[at]) >> 16, int(words[at]) & 0xFFFF
+        yield at, opcode, words[at : at + count].tolist()
+        at += count
