@@ -98,17 +98,15 @@ def float_to_float(
         result = _to_float(target, bounds, unbounded, saturate, value.reasons, zero, keeps, mode)
         if ieee:
             step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)
-            if step is not None and target.is_float8:
-                # What saturates is no multiple of anything.
+            if step is not None:
+                # Numbers beyond the greatest one may become it, which is no multiple of their step.
                 greatest = target.format.greatest
                 step = np.where((bounds[0] < -greatest) | (bounds[1] > greatest), 0.0, step)
             result = _bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
     if keeps and unbounded.any():
-        # Of an operand only what its own type's mode says is a zero beside it.
-        seen = replace(mode, denormals=of_operand.denormals)
-        recomputed = specials.recomputed(result, _converted(target, saturate), (value,), mode=seen)
+        recomputed = specials.recomputed(result, _converted(target, saturate), (value,), mode=mode, seen=of_operand)
         # Between an end that overflows and one that does not, numbers become more than what the ends become.
         result = where(_overflows_in_part(target, saturate, value.core), result, recomputed)
     if value.history is None:

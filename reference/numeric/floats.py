@@ -57,9 +57,10 @@ from cts.reference.numeric.value import (
     stepped,
     unrounded,
     unstepped,
+    widened,
     with_freedom,
 )
-from cts.reference.numeric.zeros import apart, each_choice, underflowed, with_equal_zeros
+from cts.reference.numeric.zeros import apart, each_choice, equal_zeros, underflowed, with_equal_zeros
 
 #: The divisors' exponents within which OpFDiv's accuracy holds (NU-011).
 _DIVISORS = {ComponentType.float16: 14, ComponentType.float32: 126}
@@ -189,9 +190,11 @@ class Floats:
         result = Floats(self.loose, self.ieee, {component: inherited_mode}).add(product, c)
         if not self.ieee:
             return result
+        # Only an operand that is infinite for sure makes the result infinite without an overflow.
         infinite = np.zeros(result.shape, bool)
         for v in (a, b, c):
-            infinite = infinite | np.isinf(v.core[0]) | np.isinf(v.core[1])
+            low, high = v.core
+            infinite = infinite | (np.isinf(low) & (low == high) & (v.flags == 0))
         overflows = np.zeros(result.shape, bool)
         for v in (product, result):
             overflows = overflows | np.isinf(v.core[0]) | np.isinf(v.core[1])
@@ -306,12 +309,18 @@ class Floats:
         if not self.ieee:
             x_zero, y_zero = apart(x, x_zero), apart(y, y_zero)
         bounds, zero = each_choice(choose, (x, x_zero), (y, y_zero))
-        bounds = with_equal_zeros(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
+        if mode.denormals != "kept":
+            bounds = with_equal_zeros(bounds, (x, x_zero), (y, y_zero), component_of(a).format.least)
         result = rounded(component_of(a), bounds, unbounded, merged(a, b), zero, self.ieee, mode)
         if not self.loose:
             result = stepped(result, np.minimum(step_of(a), step_of(b))) if result.free is not None else result
-            special = specials.chosen(choose, number_wins)
-            return specials.recomputed(result, special, (a, b), mode=mode) if self.ieee and unbounded.any() else result
+            if not (self.ieee and unbounded.any()):
+                return result
+            result = specials.recomputed(result, specials.chosen(choose, number_wins), (a, b), mode=mode)
+            if mode.denormals == "kept":
+                return result
+            equal, near = equal_zeros((a.core, x_zero), (b.core, y_zero), component_of(a).format.least)
+            return widened(result, equal & unbounded, near)
         if a.history is None and b.history is None:
             return result
 
@@ -333,8 +342,12 @@ def error_bounds(component: ComponentType, exact: Interval, ulps: float | F64) -
         return error, error
     widest = ulp(component, np.maximum(np.abs(low), np.abs(high)))
     point = low == high
-    # Numbers twice as great as an end lie farther from it than they may err.
-    ends = (np.where(point, least_ulp(component, end), np.minimum(widest, 2 * ulp(component, end))) for end in exact)
+    # Numbers that err by less than half of themselves do not reach an end half as great.
+    near = ulps * component.format.unit < 0.5
+    ends = (
+        np.where(point, least_ulp(component, end), np.where(near, np.minimum(widest, 2 * ulp(component, end)), widest))
+        for end in exact
+    )
     down, up = (ulps * spacing for spacing in ends)
     return down, up
 

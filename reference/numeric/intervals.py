@@ -28,7 +28,14 @@ def mul(a: Interval, b: Interval) -> Interval:
     if _points(a, b):
         return _outward(*_product(a[0], b[0]))
     corners = [_outward(*_product(x, y)) for x in a for y in b]
-    return np.minimum.reduce([c[0] for c in corners]), np.maximum.reduce([c[1] for c in corners])
+    low, high = np.minimum.reduce([c[0] for c in corners]), np.maximum.reduce([c[1] for c in corners])
+    zero = (low == 0) & (high == 0)
+    if zero.any():
+        # A product with 0 is a zero of either sign if the other factor has either sign.
+        negative = np.logical_or.reduce([np.signbit(c[0]) for c in corners])
+        positive = np.logical_or.reduce([~np.signbit(c[1]) for c in corners])
+        low, high = np.where(zero & negative, -0.0, low), np.where(zero & positive, 0.0, high)
+    return low, high
 
 
 def div(a: Interval, b: Interval) -> Interval:

@@ -83,6 +83,12 @@ def may_flush(bounds: Interval, component: ComponentType, mode: Mode) -> Mask:
     return denormal(bounds, component.format.least)
 
 
+def near_zero(bounds: Interval, least: float) -> Mask:
+    """Where an interval has denormals, zero among its numbers or not."""
+    near: Mask = (bounds[0] < least) & (bounds[1] > -least) & ((bounds[0] != 0) | (bounds[1] != 0))
+    return near
+
+
 def replaced(bounds: Interval, mask: Mask, by: float) -> Interval:
     """The bounds, but a number where the mask is set."""
     low = np.where(mask, by, bounds[0])
@@ -120,7 +126,9 @@ def rounded(
         low, high = directed(component, lo, mode), directed(component, hi, mode)
         if lo is hi:
             bits, high = nearest(component, low), low
-    tiny = may_flush(exact, component, mode)
+    # A denormal that is flushed becomes a zero of either sign, also beside a zero of one sign.
+    flushes = mode.denormals != "kept"
+    tiny = near_zero(exact, fmt.least) if flushes else np.zeros(lo.shape, bool)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = unbounded if ieee else unbounded | beyond
     infinite = ieee and beyond.any()

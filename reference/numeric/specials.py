@@ -32,12 +32,19 @@ ANYTHING: tuple[tuple[float, float], ...] = ((-np.inf, np.inf), (np.nan, np.nan)
 
 
 def recomputed(
-    result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None, mode: Mode = OPEN
+    result: Value,
+    function: Function,
+    operands: Sequence[Value],
+    mask: Mask | None = None,
+    mode: Mode = OPEN,
+    seen: Mode | None = None,
 ) -> Value:
-    """A result whose elements with an infinite or NaN operand (and those of a mask) are what a function says.
+    """A result whose elements with an infinite or NaN operand (and those of a mask) come from a function.
 
-    Elements of which an operand may be anything stay as they are.
+    `mode` binds the result, `seen` the operands (None: `mode`), whose type may be another one. If an operand may be
+    anything, the element keeps its result.
     """
+    seen = mode if seen is None else seen
     some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
     unknown = np.zeros(result.shape, bool)
     for v in operands:
@@ -50,7 +57,7 @@ def recomputed(
     picked = [v.stored.broadcast(result.shape).map(lambda a: a[indices]) for v in operands]
     with np.errstate(all="ignore"):
         results = [
-            r for points in itertools.product(*(_candidates(v, mode) for v in picked)) for r in function(*points)
+            r for points in itertools.product(*(_candidates(v, seen) for v in picked)) for r in function(*points)
         ]
     # Of an interval, all that lies between the results of its bounds is a result: a zero among these is not alone.
     # But between the greatest number and infinity there is nothing.

@@ -193,6 +193,18 @@ def or_zero(value: Value, mask: Mask) -> Value:
     return replace(value, free=replace(free, flags=flags, placed=False))
 
 
+def widened(value: Value, mask: Mask, bounds: tuple[F64, F64]) -> Value:
+    """Floats of which those of a mask may also be any number between the bounds, and between these and their own."""
+    if not mask.any():
+        return value
+    low, high = value.core
+    lo, hi = np.where(mask, np.fmin(low, bounds[0]), low), np.where(mask, np.fmax(high, bounds[1]), high)
+    flags = np.where(mask, value.flags | np.uint8(FREE), value.flags).astype(np.uint8)
+    step = np.where(mask, 0.0, _free_step(value))
+    free = value.free or Free(flags, lo, hi)
+    return replace(value, free=replace(free, flags=flags, lo=lo, hi=hi, step=step, placed=False))
+
+
 def where(mask: Mask, a: Value, b: Value) -> Value:
     """Elements of `a` where the mask is set, else of `b`; shapes broadcast."""
     bits: Bits = np.where(mask, a.bits, b.bits)

@@ -9,6 +9,7 @@ import numpy as np
 from cts.model.component import FloatFormat
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.intervals import Interval
+from cts.reference.numeric.rounding import near_zero
 
 
 def apart(bounds: Interval, zero: Mask | None) -> Mask | None:
@@ -59,27 +60,39 @@ def with_equal_zeros(
 ) -> Interval:
     """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
 
-    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
-    of its two steps (NU-013). `least` is the least number that is no denormal.
+    `least` is the least number that is no denormal.
     """
-    (x, x_zero), (y, y_zero) = first, second
-    if x_zero is None and y_zero is None:
-        return bounds
-    at_x, at_y = (np.zeros((), bool) if mask is None else mask for mask in (x_zero, y_zero))
-    none_x, none_y = (x[0] == 0) & (x[1] == 0), (y[0] == 0) & (y[1] == 0)
-    equal = (at_x | none_x) & (at_y | none_y) & (at_x | at_y)
+    equal, (low, high) = equal_zeros(first, second, least)
     if not equal.any():
         return bounds
-    # Zeros are among the results already, beside the bounds.
-    low, high = (
-        np.where(none_x, b, np.where(none_y, a, choose(a, b)))
-        for a, b, choose in zip(x, y, (np.minimum, np.maximum), strict=True)
-    )
-    low, high = np.maximum(low, -least), np.minimum(high, least)
     none = (bounds[0] == 0) & (bounds[1] == 0)
     low = np.where(none, low, np.minimum(bounds[0], low))
     high = np.where(none, high, np.maximum(bounds[1], high))
     return np.where(equal, low, bounds[0]), np.where(equal, high, bounds[1])
+
+
+def equal_zeros(
+    first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None], least: float
+) -> tuple[Mask, Interval]:
+    """Where operands that may be flushed may compare as equal, and what a minimum or maximum may then be beside zero.
+
+    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
+    of its two steps (NU-013).
+    """
+    (x, x_zero), (y, y_zero) = first, second
+    near_x, near_y = near_zero(x, least), near_zero(y, least)
+    equal = (near_x & (near_y | _may_be_zero(y, y_zero))) | (near_y & _may_be_zero(x, x_zero))
+    low, high = np.full(equal.shape, np.inf), np.full(equal.shape, -np.inf)
+    if equal.any():
+        for (lo, hi), near in ((x, near_x), (y, near_y)):
+            low = np.where(near, np.minimum(low, np.maximum(lo, -least)), low)
+            high = np.where(near, np.maximum(high, np.minimum(hi, least)), high)
+    return equal, (low, high)
+
+
+def _may_be_zero(bounds: Interval, zero: Mask | None) -> Mask:
+    inside: Mask = (bounds[0] <= 0) & (bounds[1] >= 0)
+    return inside if zero is None else inside | zero
 
 
 def underflowed(value: Interval, fmt: FloatFormat, ulps: float, rounds: Mask) -> Interval:
