@@ -28,6 +28,7 @@ from cts.model.operand import Factors
 class Purpose:
     """What a layout is for. Stores need `needed` distinct indices in the span (TA-067); loads need none.
 
+    These indices are those of the first `leading` spans (None: of all), where a view has no more dimensions (TA-065).
     `blocks`: block sizes may be set. `block`: the one that a decode function asks for, with elements of the tensor that
     are large, so that few of them should lie apart. `distant`: memory may hold elements behind the 2^24th.
     """
@@ -39,6 +40,7 @@ class Purpose:
     blocks: bool
     block: tuple[int, ...] | None = None
     distant: bool = False
+    leading: int | None = None
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,9 @@ def _geometry(sketch: LayoutSketch, start: LayoutState, purpose: Purpose, wide: 
     if keep and undefined:
         _stay_inside(geometry, start, purpose.grid)
     _come_near_wrapping(sketch, geometry, wide, undefined)
-    growing = 1 if wide == "stride" else 0
-    rest = math.prod(geometry.span) // geometry.span[growing]
+    leading = geometry.span[: purpose.leading]
+    growing = 1 if wide == "stride" and len(leading) > 1 else 0
+    rest = math.prod(leading) // leading[growing]
     geometry.span[growing] = max(geometry.span[growing], -(-purpose.needed // rest))
     if not geometry.sliced:
         geometry.dims = list(geometry.span)

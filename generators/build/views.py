@@ -41,7 +41,7 @@ CLIP_OFFSETS: tuple[Callable[[int], int], ...] = (
     lambda n: 2**31,
 )
 
-#: A clip's rows or columns from first row or column `o` on: o + span never wraps (TA-066).
+#: A clip's rows or columns from first row or column `o` on: in one of 14 o + span wraps, if o is not 0 (TA-066).
 CLIP_SPANS: tuple[Callable[[int, int], int], ...] = (
     lambda n, o: n,
     lambda n, o: 1,
@@ -54,7 +54,7 @@ CLIP_SPANS: tuple[Callable[[int, int], int], ...] = (
     lambda n, o: n + 2,
     lambda n, o: max(n // 2, 1),
     lambda n, o: n + 1,
-    lambda n, o: 2**32 - 1 - o,
+    lambda n, o: 2**32 - max(o, 1),
     lambda n, o: 2,
     lambda n, o: 0,
 )
@@ -119,6 +119,8 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(6) else (None, False)
     own = _draw_own(choices) if choices.chance(6) else None
     dim = len(own.dims) if own else layout_dim
+    if own is None and layout_dim > 1 and choices.rarely(4):
+        dim = choices.between(1, layout_dim - 1)  # TA-065
     number = choices.between(0, 135)
     permutation = PERMUTATIONS[dim][number % math.factorial(dim)]
     if own and dim == len(SPACE_TO_DEPTH) and number >= 120:
@@ -175,11 +177,16 @@ def clipped_count(shape: tuple[int, int], clip: SetClip | None) -> int:
     rows, cols = shape
     if clip is None:
         return rows * cols
-    height = max(min(rows - clip.row_offset.base, clip.row_span), 0)
-    width = max(min(cols - clip.col_offset.base, clip.col_span), 0)
+    height = _inside(rows, clip.row_offset.base, clip.row_span)
+    width = _inside(cols, clip.col_offset.base, clip.col_span)
     if height == 0 or width == 0:
         return 0
     return (height - 1) * min(cols, clip.col_span) + width
+
+
+def _inside(extent: int, offset: int, span: int) -> int:
+    """The rows or columns of a matrix in a clip: none if offset + span wraps (TA-066)."""
+    return 0 if offset + span >= 2**32 else max(min(extent - offset, span), 0)
 
 
 #: The largest number that each draw of a clip may be: see `clip_of`.
@@ -195,14 +202,14 @@ def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid
 def clip_of(numbers: Sequence[int], shape: tuple[int, int], fixed: bool, grid: Grid) -> SetClip:
     """The clip rectangle that numbers within `CLIP_RECORD` stand for; the same everywhere if `fixed`.
 
-    One of its offsets may vary over the dispatch, where no instance's offset + span wraps (TA-066).
+    One of its offsets may vary over the dispatch.
     """
     row, rows, col, cols, variation, which = numbers
     starts = [CLIP_OFFSETS[i](extent) for i, extent in zip((row, col), shape, strict=True)]
     spans = [CLIP_SPANS[i](n, start) for i, n, start in zip((rows, cols), shape, starts, strict=True)]
     offsets = [Varying(start) for start in starts]
     varying = Varying(starts[which], varied(grid, 1))
-    if VARIATIONS[variation] and not fixed and varying.range(grid)[1] + spans[which] < 2**32:
+    if VARIATIONS[variation] and not fixed:
         offsets[which] = varying
     return SetClip(offsets[0], spans[0], offsets[1], spans[1])
 

@@ -28,16 +28,17 @@ def draw_tensor_operands(
 ) -> TensorOperands:
     """Operands of a load or store of a tile: a layout of its own or one that continues an earlier one."""
     sketch, shape, program = draw_layout(choices), (tile.rows, tile.cols), kernel.program
-    view, needed = None, tile.rows * tile.cols if store else 0
+    view, needed, leading = None, tile.rows * tile.cols if store else 0, None
     if choices.chance(5):
         view = draw_view(choices, sketch.dim, shape, store, kernel.grid)
         needed = view.needed
+        leading = None if view.has_dimensions else len(view.permutation)
     start = None
     if sketch.reuse is not None:
         start = program.reusable_layout(sketch.dim, sketch.clamp, sketch.reuse, store)
     start = start or program.create_layout(sketch.dim, sketch.clamp)
     blocks = Feature.BLOCK_LOADS in kernel.features
-    purpose = Purpose(store, shape, needed, kernel.grid, blocks)
+    purpose = Purpose(store, shape, needed, kernel.grid, blocks, leading=leading)
     planned = plan(sketch, start.state, replace(purpose, distant=_may_be_distant(kernel, tile, region, store)))
     size = tile.component.size
     # Each instance stores to a place of its own in each iteration.

@@ -84,8 +84,8 @@ def linear_to_view_coord(layout: TensorLayoutState, view: TensorViewState, index
 
 
 def view_coord_to_linear(layout: TensorLayoutState, view: TensorViewState, coord: Sequence[U32]) -> U32:
-    """TA-033, second half: the index in the span, by the view's own strides or those of the span."""
-    return _dot(coord, view.view_stride if view.type.has_dimensions else packed_strides(layout.span))
+    """TA-033, second half: the index in the span, by the view's own strides or those of as many spans (TA-065)."""
+    return _dot(coord, view.view_stride if view.type.has_dimensions else packed_strides(layout.span[..., : view.dim]))
 
 
 def linear_to_span_coord(layout: TensorLayoutState, index: U32) -> list[U32]:

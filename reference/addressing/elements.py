@@ -100,7 +100,7 @@ def _addressable(
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
     """A view with which addresses can be computed, as rules are checked afterwards: one of another rank is dropped."""
     layout = replace(layout, span=divisor(layout.span), block_size=divisor(layout.block_size))
-    if view is not None and not view.type.has_dimensions and view.dim != layout.dim:
+    if view is not None and not view.type.has_dimensions and view.dim > layout.dim:
         view = None
     return layout, view and replace(view, view_dimension=divisor(view.view_dimension))
 

@@ -158,11 +158,11 @@ class Floats:
         return replace(result, lo=span[0], hi=span[1])
 
     def neg(self, a: Value) -> Value:
-        return self._moved(intervals.negate, a)
+        return self._moved(intervals.negate, a, specials.moved(intervals.negate))
 
     def abs(self, a: Value) -> Value:
-        """FAbs: of either zero +0 (NU-020)."""
-        return self._moved(intervals.absolute, a, keeps_specials=False)
+        """FAbs: of either zero +0 (NU-020), of NaN anything (NU-022)."""
+        return self._moved(intervals.absolute, a, specials.absolute, keeps_specials=False)
 
     def min(self, a: Value, b: Value, number_wins: bool = False) -> Value:
         """FMin, whose result is either operand where one is a NaN, or NMin, where it is the other one."""
@@ -283,7 +283,13 @@ class Floats:
             return np.zeros((), bool)
         return value.history.known.unknown
 
-    def _moved(self, move: Callable[[Interval], Interval], a: Value, keeps_specials: bool = True) -> Value:
+    def _moved(
+        self,
+        move: Callable[[Interval], Interval],
+        a: Value,
+        special: specials.Function,
+        keeps_specials: bool = True,
+    ) -> Value:
         """What is moved with another sign."""
         mode = self.mode(component_of(a)).unrounded
         ieee = self.ieee or (mode.specials and keeps_specials)
@@ -292,7 +298,7 @@ class Floats:
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
             return (
-                specials.recomputed(result, specials.moved(move), (a,), mode=mode)
+                specials.recomputed(result, special, (a,), mode=mode)
                 if ieee and unbounded.any()
                 else result
             )

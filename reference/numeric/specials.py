@@ -142,6 +142,11 @@ def moved(move: Callable[[Interval], Interval]) -> Function:
     return lambda x: [move((x, x))]
 
 
+def absolute(x: F64) -> list[Interval]:
+    """FAbs, which GLSL.std.450 defines for zeros and for what is greater or less: not for NaN (NU-022)."""
+    return unless(~np.isnan(x), np.abs(x))
+
+
 def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) -> Function:
     """FMin and FMax, either operand where one is a NaN; with `number_wins` NMin and NMax, the other one (NU-025)."""
 

@@ -94,13 +94,13 @@ def _view_steps(layout: TensorLayoutState, view: TensorViewState, linear: U32) -
         names={"dimensions_of": "view" if own else "span"},
         numbers={
             "linear": int(linear.item()),
-            "dimensions": _member(view.view_dimension if own else layout.span),
+            "dimensions": _member(view.view_dimension if own else layout.span[..., : view.dim]),
             "permutation": tuple(view.type.permutation),
             "coord": _coords(coord),
         },
         idle=same,
     )
-    strides = view.view_stride if own else packed_strides(layout.span)
+    strides = view.view_stride if own else packed_strides(layout.span[..., : view.dim])
     yield TraceStep(
         StepKind.VIEW_COORD_TO_LINEAR,
         "TA-033",

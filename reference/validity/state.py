@@ -1,4 +1,4 @@
-"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-066, TA-068, DV-014)."""
+"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-065, TA-068, DV-014)."""
 
 from __future__ import annotations
 
@@ -150,26 +150,10 @@ def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[
         yield from broken(
             "TA-061", path, empty, lambda n: (f"the view's dimensions are {_example(dimension, empty, n)}", right)
         )
-    elif view.dim != layout.dim:
+    elif view.dim > layout.dim:
         what = f"a view of {view.dim} dimensions without its own, for a layout of {layout.dim}"
-        yield everywhere(Violation("TA-065", path, what, "the same number of dimensions, or has_dimensions: true"))
-    for name, offset, span in (
-        ("row", view.clip_row_offset, view.clip_row_span),
-        ("col", view.clip_col_offset, view.clip_col_span),
-    ):
-        end = offset.astype(np.uint64) + span.astype(np.uint64)
-        bad = end >= 1 << 32
-        yield from broken("TA-066", path, bad, _clip_words(name, end, bad))
-
-
-def _clip_words(name: str, end: U64, bad: Mask) -> Callable[[int], tuple[str, str]]:
-    def words(number: int) -> tuple[str, str]:
-        return (
-            f"clip {name} offset + span is {int(first_of(end, bad, number))}, which wraps past 2^32 (AM-06)",
-            f"a smaller {name}_span wherever {name}_offset is not 0",
-        )
-
-    return words
+        right = f"at most {layout.dim} dimensions, or has_dimensions: true"
+        yield everywhere(Violation("TA-065", path, what, right))
 
 
 def _example(members: U32, bad: Mask, number: int) -> list[int]:

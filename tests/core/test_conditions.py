@@ -199,9 +199,6 @@ NEIGHBOURS = [
         "min(int8(row), (value | ~value) * value)",
         "-value",
     ),
-    ("magnitude-compared", "per_element.body.magnitude_of_nan", "abs(value) >= 0", "value >= 0"),
-    ("magnitude-compared", "per_element.body.magnitude_of_nan", "abs(value) >= 0", "abs(value) == 0"),
-    ("magnitude-compared", "per_element.body.magnitude_of_nan", "FastMathNone", "NoContraction"),
     ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "value * 0", "value + 0"),
     ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "FastMathNone", "NoContraction"),
     (

@@ -351,7 +351,7 @@ def test_sums_wrap_in_32_bits() -> None:
 
 
 def test_clip_bounds_wrap_in_32_bits() -> None:
-    """TA-066's boundary: a span that does not wrap reaches to the end, one that wraps to 0 holds nothing."""
+    """TA-066: a span that does not wrap reaches to the end, one that wraps holds nothing."""
     layout = layout_of(dimension=[4, 5], span=[2, 3], stride=[5, 1])
     view_type = TensorView(2, False, (0, 1))
     view: View = zero(view_type)

@@ -62,7 +62,9 @@ def is_clipped(v: Ints, row: int, col: int, bug: int) -> bool:
     """Outside the view's clip rectangle (TA-032)."""
     row_start, row_end = v[VIEW_CLIP, ROW_OFFSET], (v[VIEW_CLIP, ROW_OFFSET] + v[VIEW_CLIP, ROW_SPAN]) & U32
     col_start, col_end = v[VIEW_CLIP, COL_OFFSET], (v[VIEW_CLIP, COL_OFFSET] + v[VIEW_CLIP, COL_SPAN]) & U32
-    if bug == m.CLIP_ROW_START_EXCLUSIVE and row_start > 0:
+    if bug == m.CLIP_END_64_BIT:
+        row_end, col_end = row_start + v[VIEW_CLIP, ROW_SPAN], col_start + v[VIEW_CLIP, COL_SPAN]
+    elif bug == m.CLIP_ROW_START_EXCLUSIVE and row_start > 0:
         row_start += 1
     elif bug == m.CLIP_ROW_END_INCLUSIVE:
         row_end += 1
@@ -125,7 +127,8 @@ def through_view(t: Ints, v: Ints, index: int, bug: int) -> int:
             stride = v[VIEW_STRIDE, weigh]
         else:
             stride = 1
-            for inner in range(weigh + 1, rank):
+            last = t[INFO, RANK] if bug == m.VIEW_STRIDES_OF_ALL_SPANS else rank
+            for inner in range(weigh + 1, last):
                 stride = (stride * t[SPAN, inner]) & U32
         total += digit * stride
         if bug != m.VIEW_INDEX_64_BIT:

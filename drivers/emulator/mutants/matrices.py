@@ -70,6 +70,7 @@ CLIP_ROW_END_INCLUSIVE = mutant("clip-row-end-inclusive", "one row too many pass
 CLIP_COLUMN_END_INCLUSIVE = mutant("clip-column-end-inclusive", "one column too many passes the clip (<= at its end)")
 CLIP_ROW_START_EXCLUSIVE = mutant("clip-row-start-exclusive", "the first row of the clip is cut off (> at its start)")
 CLIP_SPAN_AS_END = mutant("clip-span-as-end", "the clip's spans are taken for its end coordinates")
+CLIP_END_64_BIT = mutant("clip-end-64-bit", "the end of the clip, offset plus span, is not reduced modulo 2^32")
 CLIP_WIDTH_COLUMNS = mutant("clip-width-columns", "the row pitch under a clip stays the matrix's columns")
 CLIP_WIDTH_SPAN = mutant("clip-width-span", "the row pitch under a clip is its span even where the matrix is narrower")
 CLIP_WIDTH_REMAINING = mutant("clip-width-remaining", "the row pitch under a clip is the columns left after its start")
@@ -79,6 +80,9 @@ PERM_INVERSE = mutant("perm-inverse", "the inverse of the view's permutation is 
 PERM_STRIDES_UNPERMUTED = mutant("perm-strides-unpermuted", "the permutation misses the view's strides")
 VIEW_DIMENSIONS_IGNORED = mutant("view-dimensions-ignored", "a view with dimensions is decomposed by the layout's span")
 VIEW_STRIDE_FIELD = mutant("view-stride-field", "a view without dimensions uses its stride field, not the span")
+VIEW_STRIDES_OF_ALL_SPANS = mutant(
+    "view-strides-of-all-spans", "a view without dimensions has the strides of all spans, not of as many as its own rank"
+)
 VIEW_OUTERMOST_UNREDUCED = mutant("view-outermost-unreduced", "a view's last digit is not reduced modulo its dimension")
 VIEW_INDEX_64_BIT = mutant("view-index-64-bit", "the index behind the view is not reduced modulo 2^32")
 
