@@ -131,10 +131,13 @@ class Floats:
         quotient = intervals.div(x, divisor)
         error_low, error_high = error_bounds(component, quotient, DIVISION_ULP)
         none = (x[0] == 0) & (x[1] == 0)
-        # 0 divided by anything is a zero, whose sign float64 knows.
-        signed = x[0] / divisor[0]
-        low = np.where(none, signed, quotient[0] - error_low)
-        high = np.where(none, signed, quotient[1] + error_high)
+        # A zero divided by anything is a zero, whose sign float64 knows.
+        zeros = x[0] / divisor[0], x[1] / divisor[0]
+        negative, positive = (np.signbit(zeros[0]) == sign for sign in (True, False))
+        if x[0] is not x[1]:
+            negative, positive = negative | np.signbit(zeros[1]), positive | ~np.signbit(zeros[1])
+        low = np.where(none, np.where(negative, -0.0, 0.0), quotient[0] - error_low)
+        high = np.where(none, np.where(positive, 0.0, -0.0), quotient[1] + error_high)
         result = rounded(component, (low, high), unbounded, reasons, zero, ieee, within=True)
         if not self.loose:
             result = self.flushed(binding(result))
@@ -297,11 +300,7 @@ class Floats:
         result = rounded(component_of(a), move(bounds), unbounded, a.reasons, may_be_zero, ieee, mode)
         if not self.loose:
             result = stepped(result, np.where(beside_free([a]), step_of(a), 0.0)) if a.free is not None else result
-            return (
-                specials.recomputed(result, special, (a,), mode=mode)
-                if ieee and unbounded.any()
-                else result
-            )
+            return specials.recomputed(result, special, (a,), mode=mode) if ieee and unbounded.any() else result
         if a.history is None:
             return result
         if move is intervals.negate:
@@ -325,7 +324,9 @@ class Floats:
             result = specials.recomputed(result, specials.chosen(choose, number_wins), (a, b), mode=mode)
             if mode.denormals == "kept":
                 return result
-            equal, near = equal_zeros((a.core, x_zero), (b.core, y_zero), component_of(a).format.least)
+            # What may be infinite may be a zero beside that.
+            first, second = ((v.core, v.flags & np.uint8(Freedom.EITHER_ZERO) != 0) for v in (a, b))
+            equal, near = equal_zeros(first, second, component_of(a).format.least)
             return widened(result, equal & unbounded, near)
         if a.history is None and b.history is None:
             return result

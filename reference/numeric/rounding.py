@@ -52,7 +52,7 @@ def parts(value: Value, mode: Mode = OPEN) -> tuple[Interval, Mask | None, Mask]
     bounds = low, low if value.free is None else high
     if unbounded.any():
         bounds = replaced(bounds, unbounded, 0.0)
-    zero = may_flush(bounds, component_of(value), mode)
+    zero = flushable(bounds, component_of(value), mode)
     if value.free is not None:
         zero = zero | ((value.free.flags & Freedom.EITHER_ZERO != 0) & ~unbounded)
     return bounds, zero if zero.any() else None, unbounded
@@ -76,16 +76,19 @@ def denormal(bounds: Interval, least: float) -> Mask:
     return holds_denormal
 
 
-def may_flush(bounds: Interval, component: ComponentType, mode: Mode) -> Mask:
-    """Where an interval beside 0 holds a denormal, in a mode in which that may be flushed (NU-013, NU-042)."""
+def flushable(bounds: Interval, component: ComponentType, mode: Mode) -> Mask:
+    """Where an interval holds a denormal that may be flushed: to a zero of either sign, if one is among it already."""
     if mode.denormals == "kept":
         return np.zeros(bounds[0].shape, bool)
-    return denormal(bounds, component.format.least)
+    return near_zero(bounds, component.format.least)
 
 
 def near_zero(bounds: Interval, least: float) -> Mask:
     """Where an interval has denormals, zero among its numbers or not."""
-    near: Mask = (bounds[0] < least) & (bounds[1] > -least) & ((bounds[0] != 0) | (bounds[1] != 0))
+    low, high = bounds
+    if low is high:
+        return denormal(bounds, least)
+    near: Mask = (low < least) & (high > -least) & ((low != 0) | (high != 0))
     return near
 
 
@@ -126,9 +129,7 @@ def rounded(
         low, high = directed(component, lo, mode), directed(component, hi, mode)
         if lo is hi:
             bits, high = nearest(component, low), low
-    # A denormal that is flushed becomes a zero of either sign, also beside a zero of one sign.
-    flushes = mode.denormals != "kept"
-    tiny = near_zero(exact, fmt.least) if flushes else np.zeros(lo.shape, bool)
+    tiny = flushable(exact, component, mode)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = unbounded if ieee else unbounded | beyond
     infinite = ieee and beyond.any()

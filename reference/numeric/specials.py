@@ -19,7 +19,7 @@ from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.modes import OPEN, Mode
-from cts.reference.numeric.rounding import component_of, may_flush, rounded
+from cts.reference.numeric.rounding import component_of, flushable, rounded
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
 
 #: From numbers, perhaps infinite or NaN, to every result: bounds, NaN twice where that is the result.
@@ -115,7 +115,7 @@ def _candidates(value: Value, mode: Mode) -> list[F64]:
     candidates = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):
         candidates.append(high)
-    zero = may_flush((low, high), component_of(value), mode) | ((low < 0) & (high > 0))
+    zero = flushable((low, high), component_of(value), mode) | ((low < 0) & (high > 0))
     nan = np.zeros(value.shape, bool)
     if value.free is not None:
         zero = zero | (value.free.flags & Freedom.EITHER_ZERO != 0)

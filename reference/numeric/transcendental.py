@@ -10,7 +10,7 @@ import numpy as np
 from cts.model import ComponentType
 from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.floats import decided, error_bounds, exact_at
-from cts.reference.numeric.formats import F64
+from cts.reference.numeric.formats import F64, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import component_of, operand, rounded
 from cts.reference.numeric.value import Value, merged
@@ -41,12 +41,24 @@ def log(a: Value, ieee: bool = False) -> Value:
     down, up = (error(spacing) for spacing in error_bounds(component, (bottom, top), _LOG_ULP))
     name = f"log is accurate to {_LOG_ULP:g} ULP, from 1/2 to 2 to {_LOG_ABSOLUTE[component]:g} (NU-011)"
     result = rounded(component, (bottom - down, top + up), outside, (*a.reasons, name), None, ieee, within=True)
-    return specials.recomputed(result, _special_log, (a,), outside) if ieee else result
+    return specials.recomputed(result, _special_log(component), (a,), outside) if ieee else result
 
 
-def _special_log(x: F64) -> list[Interval]:
-    """log(0) is -infinity, log(infinity) that, log of what is negative NaN (NU-022)."""
-    return specials.unless((x <= 0) | np.isposinf(x), np.log(x))
+def _special_log(component: ComponentType) -> specials.Function:
+    """log(0) is -infinity, log(infinity) that, log of what is negative NaN (NU-022); of others as accurate as ever."""
+
+    def bounds(x: F64) -> list[Interval]:
+        known = (x <= 0) | np.isposinf(x)
+        value = np.log(np.where(np.isnan(x), 1.0, x))
+        size = np.where(known, 1.0, value)
+        error = np.where(known, 0.0, np.maximum(_LOG_ULP * ulp(component, size), _LOG_ABSOLUTE[component]))
+        low, high = (
+            np.where(known, value, end) for end in (intervals.below(size) - error, intervals.above(size) + error)
+        )
+        nothing = np.isnan(x)
+        return [(np.where(nothing, lo, low), np.where(nothing, hi, high)) for lo, hi in specials.ANYTHING]
+
+    return bounds
 
 
 def tanh(a: Value, ieee: bool = False) -> Value:
@@ -89,11 +101,12 @@ def step(edge: Value, x: Value, ieee: bool = False) -> Value:
     component = component_of(x)
     (edges, edge_unbounded), (values, unbounded) = operand(edge), operand(x)
     less = decided("lt", values, edges, edge_unbounded | unbounded, ())
-    low = np.where((less.bits == 0) & (less.flags == 0), 1.0, 0.0)
-    high = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
-    bounds: Interval = (low, low) if np.array_equal(low, high) else (low, high)
+    values = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
+    bounds: Interval = (values, values)
     unbounded = edge_unbounded | unbounded
-    result = rounded(component, bounds, unbounded, merged(edge, x), None, ieee)
+    # Nothing lies between 0 and 1: what is undecided is either.
+    undecided = less.flags != 0
+    result = rounded(component, bounds, unbounded, merged(edge, x), undecided if undecided.any() else None, ieee)
     return specials.recomputed(result, _special_step, (edge, x)) if ieee and unbounded.any() else result
 
 

@@ -81,7 +81,8 @@ PERM_STRIDES_UNPERMUTED = mutant("perm-strides-unpermuted", "the permutation mis
 VIEW_DIMENSIONS_IGNORED = mutant("view-dimensions-ignored", "a view with dimensions is decomposed by the layout's span")
 VIEW_STRIDE_FIELD = mutant("view-stride-field", "a view without dimensions uses its stride field, not the span")
 VIEW_STRIDES_OF_ALL_SPANS = mutant(
-    "view-strides-of-all-spans", "a view without dimensions has the strides of all spans, not of as many as its own rank"
+    "view-strides-of-all-spans",
+    "a view without dimensions has the strides of all spans, not of as many as its own rank",
 )
 VIEW_OUTERMOST_UNREDUCED = mutant("view-outermost-unreduced", "a view's last digit is not reduced modulo its dimension")
 VIEW_INDEX_64_BIT = mutant("view-index-64-bit", "the index behind the view is not reduced modulo 2^32")
