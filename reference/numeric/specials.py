@@ -162,11 +162,12 @@ def chosen(choose: Callable[[Interval, Interval], Interval], number_wins: bool) 
 
 
 def quotient(reach: float) -> Function:
-    """OpFDiv by zero, and of infinity; it says nothing of divisors beyond 1/reach to reach, and of NaN (NU-022)."""
+    """OpFDiv by zero and infinity, and of infinity (NU-020); other divisors beyond 1 / reach to reach leave it open."""
 
     def divide(x: F64, y: F64) -> list[Interval]:
         size = np.abs(y)
         known = (y == 0) & (x != 0) & ~np.isnan(x) | np.isinf(x) & (size >= 1 / reach) & (size <= reach)
+        known |= np.isinf(y) & np.isfinite(x)
         return unless(known, x / y)
 
     return divide

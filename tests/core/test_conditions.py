@@ -199,6 +199,19 @@ NEIGHBOURS = [
         "min(int8(row), (value | ~value) * value)",
         "-value",
     ),
+    ("clip-wraps", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "3"),
+    (
+        "clamp-value-without-dimension",
+        "tensor_addressing.clamp.value_without_dimension",
+        "scope: Workgroup",
+        "scope: Subgroup",
+    ),
+    (
+        "vector-loop-not-stored",
+        "vector_arithmetic.divergence.continued_and_not_stored",
+        "op: Continue",
+        "op: Break",
+    ),
     ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "value * 0", "value + 0"),
     ("magnitude-of-product", "per_element.body.magnitude_of_zero_product", "FastMathNone", "NoContraction"),
     (

@@ -15,7 +15,7 @@ PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "findings").glob(
 SECTION = re.compile(r"^## (?:(\d+)\. )?(.+)\n", re.MULTILINE)
 PART = re.compile(r"^\*\*(Text|Objection|Seen|Basis)\.\*\* ((?:.+\n)+)", re.MULTILINE)
 PARTS = ["Text", "Objection", "Seen", "Basis"]
-DOCUMENT = re.compile(r"SPV_\w+|SPIR-V|Vulkan|GLSL_\w+")
+DOCUMENT = re.compile(r"SPV_\w+|SPIR-V|Vulkan|GLSL_\w+|GLSL\.std\.450")
 QUOTATION = re.compile(r'"[^"]{12,}"')
 
 

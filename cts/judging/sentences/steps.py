@@ -129,7 +129,7 @@ def _clip(step: TraceStep) -> str:
     ranges = (
         f"from {n[f'{side}_offset']} on"
         if n[f"{side}_span"] == _NO_CLIP
-        else f"[{n[f'{side}_offset']}, {int(n[f'{side}_offset']) + int(n[f'{side}_span'])})"  # type: ignore[arg-type]
+        else f"[{n[f'{side}_offset']}, {(int(n[f'{side}_offset']) + int(n[f'{side}_span'])) % 2**32})"  # type: ignore[arg-type]
         for side in ("row", "col")
     )
     return f"clip to rows {next(ranges)} and columns {next(ranges)}"
