@@ -33,7 +33,7 @@ def findings(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Pages of findings, such as mesa-26.2.6-radv, or ids of claims, such as mesa-26.2.6-radv/3. Default: all.",
+            help="Pages of findings, such as mesa-26.2.6-radv, or ids, such as mesa-26.2.6-radv/3. Default: all.",
             metavar="PAGE|ID",
             autocompletion=completion.claims,
         ),
@@ -108,9 +108,11 @@ def _list(found: Sequence[Claim]) -> None:
     rows = [("id", "defect", "seen", "upstream")]
     for claim in found:
         seen = "; ".join(dict.fromkeys(sight.driver for sight in claim.block.seen))
-        upstream = claim.block.upstream
-        if isinstance(upstream, Upstream):
-            upstream = " ".join(filter(None, [upstream.result, upstream.tracker, upstream.number]))
+        found_there = claim.block.upstream
+        if isinstance(found_there, Upstream):
+            upstream = " ".join(filter(None, [found_there.result, found_there.tracker, found_there.number]))
+        else:
+            upstream = found_there
         rows.append((claim.id, claim.defect if claim.defect != claim.id else "", seen, upstream))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for row in rows:
@@ -157,7 +159,7 @@ def _write(reproduced: Iterable[Checked], day: datetime.date) -> None:
 
 
 def _compiler(spec: str) -> Compiler:
-    """glslang by its spec."""
+    """Glslang by its spec."""
     from cts.cli.validation import open_glslang
     from cts.driver_options import parse
     from cts.errors import HarnessTrouble

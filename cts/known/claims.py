@@ -1,7 +1,7 @@
 """Findings as executable claims: the `claim` blocks of pages, which a machine reads. See docs/claims.md.
 
-A numbered section of a page is a finding and has one block; a page without numbered sections is one finding. A withdrawn
-finding has none.
+A numbered section of a page is a finding and has one block; a page without numbered sections is one finding. A
+withdrawn finding has none.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class Shown(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     `driver` is a glob as in a baseline: of the driver's spec or of its identity. The tools spirv-val and glslang are
     drivers here. `cases` are of the corpus, `rules` of `cts validation`; with `shader` it is the first block of GLSL of
-    the section. Modules of cases go through `transform` first. Of other versions than `version` says nothing is claimed. `stages` are shader stages; compute shaders if there
-    are none. `says` is a part of the message: of a crash, a rejection, or of what is wrong in memory.
+    the section. Modules of cases go through `transform` first. Nothing is claimed of versions outside of `version`.
+    `stages` are shader stages; compute shaders if there are none. `says` is a part of the message: of a crash, of a
+    rejection, or of what is wrong in memory.
     """
 
     driver: Text
@@ -168,8 +169,8 @@ def load(path: Path) -> tuple[Claim, ...]:
 def _findings(text: str) -> list[tuple[str, str, int, int]]:
     """Number, title, beginning and end of each finding of a page."""
     heads = list(_SECTION.finditer(text))
-    ends = [*(h.start() for h in heads[1:]), len(text)]
-    numbered = [(h[1], h[2], h.start(), end) for h, end in zip(heads, ends, strict=True) if h[1]]
+    starts = [*(h.start() for h in heads), len(text)]
+    numbered = [(h[1], h[2], h.start(), end) for h, end in zip(heads, starts[1:], strict=True) if h[1]]
     title = _TITLE.search(text)
     return numbered or [("", title[1] if title else "", 0, len(text))]
 
@@ -215,7 +216,7 @@ def _of_target(target: str, named: dict[str, Path]) -> Iterable[Claim]:
 
 
 def with_sight(block: Block, sight: Sight) -> Block:
-    """The block with a driver that shows the finding: in place of the same driver's older entry, or behind the others."""
+    """The block with a driver that shows the finding: its new entry replaces its old one, or is the last."""
     seen = [sight if old.driver == sight.driver else old for old in block.seen]
     return msgspec.structs.replace(block, seen=tuple(seen if sight in seen else [*seen, sight]))
 
@@ -255,8 +256,8 @@ def _plain(value: Any) -> Any:
 def defects(found: Iterable[Claim], version: str) -> tuple[str, ...]:
     """The defects that were seen on a version such as "Mesa 26" or "spirv-val 2026.4", each once.
 
-    The version is words in the name of a driver: the last must begin a word there.
+    The version is words in the name of a driver, of which the last may go on there: 26 is found in 26.1.6, not in 260.
     """
-    words = re.compile(r".*?\b".join(map(re.escape, version.split())))
+    words = re.compile(r".*?(?<![\w.])".join(map(re.escape, version.split())) + r"(?!\w)")
     seen = (claim.defect for claim in found if any(words.search(sight.driver) for sight in claim.block.seen))
     return tuple(dict.fromkeys(seen))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -143,31 +144,47 @@ def _checked(bench: _Bench, claims: Sequence[Claim]) -> Iterator[Checked]:
             continue
         found = [_experiment(bench, claim, shown) for shown in claim.block.shows]
         state = next(state for state in _WORST if any(f.state is state for f in found))
-        why = "; ".join(dict.fromkeys(f.why for f in found if f.state is state))
-        driver = next((f.driver for f in found if f.state is state), "")
-        yield Checked(claim, state, why, driver)
+        these = [f for f in found if f.state is state]
+        why = "; ".join(dict.fromkeys(f.why for f in these))
+        if state is State.REPRODUCED:
+            ends = Counter(end for f in these for end in f.ends)
+            why = ", ".join(f"{count} {end}" for end, count in ends.items())
+            if lacking := sum(f.lacking for f in these):
+                why += f"; {lacking} unsupported"
+        yield Checked(claim, state, why, these[0].driver)
 
 
-def _experiment(bench: _Bench, claim: Claim, shown: Shown) -> Checked:
-    """One experiment of a claim on a driver."""
+@dataclass(frozen=True)
+class _Experiment:
+    """What became of one entry of `shows`: `ends` are the verdicts of all that ran, and agree."""
+
+    state: State
+    why: str = ""
+    driver: str = ""
+    ends: tuple[str, ...] = ()
+    lacking: int = 0
+
+
+def _experiment(bench: _Bench, claim: Claim, shown: Shown) -> _Experiment:
+    """One entry of `shows` on a driver."""
     if why := _elsewhere(bench, shown):
-        return Checked(claim, State.NOT_RUN, why)
+        return _Experiment(State.NOT_RUN, why)
     identity, driver = _identity(bench, shown), sight(bench.identity, shown.transform)
     if shown.version and not holds(shown.version, identity):
-        return Checked(claim, State.NOT_RUN, f"claimed of versions {shown.version}: this is {driver}")
+        return _Experiment(State.NOT_RUN, f"claimed of versions {shown.version}: this is {driver}")
     try:
-        seen = bench.experiment(claim, shown)
+        ends = bench.experiment(claim, shown)
     except HarnessTrouble as e:
-        return Checked(claim, State.TROUBLE, e.what, driver)
-    lacking = [s for s in seen if s.verdict in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)]
-    if len(lacking) == len(seen):
-        return Checked(claim, State.NOT_RUN, f"{driver} lacks: {_line(lacking[0].message)}", driver)
-    if errors := [s for s in seen if s.verdict is Verdict.ERROR]:
-        return Checked(claim, State.TROUBLE, f"{errors[0].name}: {_line(errors[0].message)}", driver)
-    if wrong := [why for s in seen if s not in lacking and (why := differs(shown, s))]:
-        return Checked(claim, State.CONTRADICTED, "; ".join(wrong), driver)
-    count = f"{len(seen) - len(lacking)} of {len(seen)}" if lacking else str(len(seen))
-    return Checked(claim, State.REPRODUCED, f"{'/'.join(shown.verdicts)}: {count}", driver)
+        return _Experiment(State.TROUBLE, e.what, driver)
+    ran = [end for end in ends if end.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)]
+    if not ran:
+        return _Experiment(State.NOT_RUN, f"{driver} lacks: {_line(ends[0].message)}", driver)
+    if errors := [end for end in ran if end.verdict is Verdict.ERROR]:
+        return _Experiment(State.TROUBLE, f"{errors[0].name}: {_line(errors[0].message)}", driver)
+    if wrong := [why for end in ran if (why := differs(shown, end))]:
+        return _Experiment(State.CONTRADICTED, "; ".join(wrong), driver)
+    verdicts = tuple(end.verdict.value for end in ran)
+    return _Experiment(State.REPRODUCED, "", driver, verdicts, len(ends) - len(ran))
 
 
 def differs(shown: Shown, seen: End) -> str:
