@@ -121,7 +121,7 @@ def _list(found: Sequence[Claim]) -> None:
 
 
 def _check(found: Sequence[Claim], specs: Sequence[str], day: datetime.date | None) -> int:
-    """Print a line for each claim and driver; returns the exit status. Raises HarnessTrouble if nothing could run."""
+    """Print a line for each claim and driver; returns the exit status. Raises HarnessTrouble for an idle driver."""
     from cts.errors import HarnessTrouble
     from cts.running.claims import State, check
     from cts.verdict import CLEAN, FINDINGS, TROUBLE
@@ -133,11 +133,11 @@ def _check(found: Sequence[Claim], specs: Sequence[str], day: datetime.date | No
         typer.echo(f"{checked.state.value:<12}  {checked.claim.id}{on}: {checked.why}")
     counts = {state: sum(c.state is state for c in every) for state in State}
     typer.echo(", ".join(f"{count} {state.value}" for state, count in counts.items() if count))
-    if len(every) == counts[State.NOT_RUN]:
-        what = "no claim is for these drivers"
-        raise HarnessTrouble("nothing-tested", what, " ".join(specs), "`cts findings list` says where each was seen")
     if day is not None:
         _write([c for c in every if c.state is State.REPRODUCED], day)
+    if idle := [spec for spec in specs if not any(c.spec == spec for c in every)]:
+        what = f"no claim could run on {', '.join(idle)}"
+        raise HarnessTrouble("nothing-tested", what, remedy="`cts findings list` says where each claim was seen")
     if counts[State.TROUBLE]:
         return TROUBLE
     return FINDINGS if counts[State.CONTRADICTED] else CLEAN

@@ -61,12 +61,13 @@ _WORST = (State.TROUBLE, State.CONTRADICTED, State.REPRODUCED, State.NOT_RUN)
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of a claim on a driver, or on all drivers that were given. `driver` is its name and version."""
+    """What became of a claim on a driver, or on all that were given, which have no `spec`. `driver` is what it is."""
 
     claim: Claim
     state: State
     why: str
     driver: str = ""
+    spec: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _checked(bench: _Bench, claims: Sequence[Claim]) -> Iterator[Checked]:
             why = ", ".join(f"{count} {end}" for end, count in ends.items())
             if lacking := sum(f.lacking for f in these):
                 why += f"; {lacking} unsupported"
-        yield Checked(claim, state, why, these[0].driver)
+        yield Checked(claim, state, why, these[0].driver, bench.spec)
 
 
 @dataclass(frozen=True)
