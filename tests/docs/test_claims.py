@@ -18,7 +18,7 @@ IDS = [claim.id for claim in CLAIMS]
 #: Names of transforms before the first colon.
 TRANSFORMS = set(names("cts.transforms"))
 CASES = {entry.name for entry in corpus.entries()}
-RULES = {rule.name for rule in (*rules(), *shader_rules())}
+RULES = {rule.name for rule in rules()} | {rule.name for rule in shader_rules()}
 
 
 def test_ids_are_unique() -> None:
