@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cts.judging.judge import OpenDriver
 from cts.known.claims import dumps, load
+from cts.running.claims import sight
+from cts.running.opening import open_driver
 from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clip.width_beyond_the_columns"
@@ -60,6 +65,21 @@ def test_a_part_of_the_message_is_compared(cts: Cts) -> None:
     assert last == "1 reproduced, 1 contradicted"
 
 
+def test_a_check_is_printed_line_by_line(cts: Cts) -> None:
+    other = f"{{driver: 'NVIDIA*', verdict: fail, cases: [{CASE}]}}"
+    wrong = f"{{driver: '{MUTANT}', verdict: crash, cases: [{CASE}]}}"
+    page(cts, section(1, FAILS + "}"), section(2, wrong), section(3, other))
+    cts.snapshot("findings_check", "findings", "check", "page.md", "-d", MUTANT)
+    cts.snapshot("findings_list", "findings", "list", "page.md")
+
+
+def test_tools_are_named_as_in_the_pages() -> None:
+    assert sight("glslang v16.6.0") == "glslang 16.6.0"
+    assert sight("NVK , NVK Mesa 26.1.6-1") == "NVK , NVK Mesa 26.1.6-1"
+    assert sight("interpreter", "form:groups:1") == "interpreter"
+    assert sight("interpreter", "form:groups:1|spirv-opt:-O").startswith("spirv-opt 2")
+
+
 def test_another_verdict_contradicts_a_claim(cts: Cts) -> None:
     passes = f"{{driver: emulator, verdict: [fail, crash], cases: [{CASE}]}}"
     ran = cts("findings", "check", page(cts, section(1, passes)), "-d", "emulator")
@@ -92,6 +112,30 @@ def test_a_driver_without_a_claim_is_trouble(cts: Cts) -> None:
     assert ran.status == 3
     assert ran.out.startswith("reproduced ")
     assert "error[nothing-tested]: no claim could run on interpreter\n" in ran.err
+
+
+class MakesPipelines:
+    """A driver that makes pipelines and runs none."""
+
+    only_makes = True
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+
+def test_a_driver_that_only_makes_pipelines_says_nothing_of_memory(cts: Cts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(spec: str) -> OpenDriver:
+        driver = open_driver(spec)
+        return replace(driver, driver=MakesPipelines(driver.driver))
+
+    monkeypatch.setattr("cts.running.claims.open_driver", opened)
+    crash = f"{{driver: '{MUTANT}', verdict: [fail, crash], cases: [{CASE}]}}"
+    ran = cts("findings", "check", page(cts, section(1, FAILS + "}"), section(2, crash)), "-d", MUTANT)
+    assert "not run       page/1: this driver makes pipelines and runs none\n" in ran.out
+    assert "reproduced    page/2" in ran.out
 
 
 def test_rules_are_asked_of_validators(cts: Cts) -> None:
