@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from cts.known.claims import Claim, claims, defects, dumps
+from cts.known.claims import Block, Claim, claims, defects, dumps
+from cts.plain_yaml import parse
 from cts.plugins.registry import names
 from cts.running import corpus
 from cts.validation.rules import rules
@@ -55,6 +57,9 @@ def test_a_version_is_found_by_its_words() -> None:
     assert defects(CLAIMS, "Mesa 2") == ()
 
 
-def test_the_example_of_the_page_is_a_block() -> None:
+def test_the_example_of_the_page_is_a_block_in_its_one_form() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
-    assert "id: mesa-26.1.6-lavapipe/7" in page.read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```claim\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    block = msgspec.convert(parse(text, str(page)), Block)
+    assert dumps(block) == text
+    assert block.id in IDS
