@@ -43,6 +43,7 @@ GROUPS = {
         "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS, "configured:Grouped"),
         "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
         "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
+        "findings": Verb("findings:findings", "List and check what is claimed of drivers and tools.", EXIT_STATUS),
     },
     "Look at runs": {
         "report": Verb("report:report", "Write a run as a page of HTML or as JUnit XML."),

@@ -37,6 +37,27 @@ def validators(incomplete: str) -> list[str]:
     return _beginning(incomplete, ["spirv-val", "spirv-val:command=", "glslang", "glslang:command=", *layers])
 
 
+def actions_of_findings(incomplete: str) -> list[str]:
+    """What `cts findings` does."""
+    from cts.cli.findings import ACTIONS
+
+    return _beginning(incomplete, ACTIONS)
+
+
+def claims(incomplete: str) -> list[str]:
+    """Pages of findings; the ids of a page's claims once its name is typed."""
+    from cts.known.claims import load, pages
+
+    known = pages()
+    page = incomplete.rpartition("/")[0]
+    return _beginning(incomplete, [claim.id for claim in load(known[page])] if page in known else known)
+
+
+def claimed_drivers(incomplete: str) -> list[str]:
+    """Drivers, and tools that accept or reject modules."""
+    return [*dict.fromkeys([*drivers(incomplete), *validators(incomplete)])]
+
+
 def profiles(incomplete: str) -> list[str]:
     """Names of profiles."""
     from cts.running.profiles import PROFILES

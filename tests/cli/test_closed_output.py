@@ -28,6 +28,7 @@ ARGUMENTS = {
     "campaign": ("-d", "emulator", "--cases", "2", "--area", "reductions", "--reduce-time", "0"),
     "sweep": ("matrix_negations_8", "-d", "interpreter"),
     "validation": ("tensor_addressing.clamp", "--list"),
+    "findings": ("list",),
     "compare": ("cts-run",),
     "baseline": ("cts-run/001",),
     "triage": (),

@@ -302,6 +302,14 @@ def validation(world: World) -> None:
 
 
 @exercise
+def findings(world: World) -> None:
+    assert world.cts("findings").out.startswith("Usage: cts findings")
+    assert re.search(r"\n\d+ claims of \d+ defects\n$", world.cts("findings", "list").out)
+    checked = world.cts("findings", "check", "spirv-val-2026.4-accepts/4", "-d", "spirv-val").out
+    assert checked.startswith("reproduced    spirv-val-2026.4-accepts/4 on spirv-val ")
+
+
+@exercise
 def drivers(world: World) -> None:
     assert {d["name"] for d in json.loads(world.cts("drivers", "--json", "-").out)} >= {"emulator", "interpreter"}
     assert WRONG in world.cts("drivers", "-d", WRONG).out

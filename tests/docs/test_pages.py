@@ -174,7 +174,7 @@ def test_quoted_code_is_in_the_tree(name: str) -> None:
         elif block.language == "sh":
             assert name in SET_UP
         else:
-            assert block.path is not None or block.language in ("console", "yaml", "glsl", ""), block.language
+            assert block.path is not None or block.language in ("console", "yaml", "glsl", "claim", ""), block.language
 
 
 @pytest.mark.parametrize("name", OF_TARGETS)

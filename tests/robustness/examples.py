@@ -25,6 +25,22 @@ CASE = "matrix_memory.constants.null"
 RUN = ("run", "-d", "fake:right", "--no-generate", "--reruns", "0")
 
 
+CLAIMS = """\
+# A page
+
+## 1. A finding
+
+```claim
+id: claims/1
+shows:
+- {driver: emulator, verdict: fail, cases: [matrix_memory.constants.null], says: 1 of 2 elements}
+seen:
+- {driver: emulator 0.9, date: 2026-01-02}
+upstream: {tracker: here, searched: 2026-01-03, result: same, number: '#1'}
+```
+"""
+
+
 @dataclass(frozen=True)
 class Example:
     """A folder of good files, of which `file` becomes a hostile one, and the command lines that read it.
@@ -78,6 +94,7 @@ EXAMPLES = (
     Example("quarantine", "yaml", "known.yaml", ((*RUN, CASE, "--quarantine", FILE),)),
     Example("baseline", "yaml", "known.yaml", ((*RUN, CASE, "--baseline", FILE),)),
     Example("rules", "yaml", "rules.yaml", (("validation", FILE, "--list"), ("validation", FILE, "-d", "spirv-val"))),
+    Example("claims", "text", "claims.md", (("findings", "list", FILE), ("findings", "check", FILE, "-d", "emulator"))),
     Example("known findings", "json", "known.json", (("validation", "-d", "spirv-val", "--known", FILE, "RULE"),)),
     Example("settings", "text", "pyproject.toml", ((*RUN, CASE),)),
     Example("answers", "json", "answers.json", (("doctor", "--conformance", "--answers", FILE),)),
@@ -133,6 +150,7 @@ class World:
         rules = (ROOT / "rules" / "tensor_addressing.yaml").read_text(encoding="utf-8")
         (folder / "rules.yaml").write_text("\n".join(rules.splitlines()[:12]) + "\n", encoding="utf-8")
         self._run("validation", "rules.yaml", "-d", "spirv-val", "--json", "known.json")
+        (folder / "claims.md").write_text(CLAIMS, encoding="utf-8")
         shutil.copy(next((ROOT / "tests" / "device_queries" / "answers").glob("lava*.json")), folder / "answers.json")
         case = json.loads((folder / "kept" / "results.jsonl").read_text().splitlines()[-2])["finding"]["case"]
         journal = [{"begin": 1, "case": case}, {"end": 1, "status": "done"}, {"begin": 2, "case": case}]
