@@ -56,8 +56,9 @@ def _shown(divergence: Divergence) -> str:
 def _refuses(sheet: RefusalSheet) -> None:
     oracle = registry.oracle()
     _, problems = resolve(sheet.refused)
-    broken = [problem.rule for problem in problems] or [v.rule for v in oracle.violations(sheet.refused)]
-    assert broken[:1] == [sheet.cites], f"{sheet.where}: the refused case breaks {broken or 'no rule'}"
+    # Problems of bodies and blocks cite a fact in their text.
+    broken = [p.rule or p.what for p in problems] or [v.rule for v in oracle.violations(sheet.refused)]
+    assert broken and sheet.cites in broken[0], f"{sheet.where}: the refused case breaks {broken or 'no rule'}"
     assert oracle.violations(sheet.accepted) == [], sheet.where
     oracle.expect(sheet.accepted)
 
