@@ -14,7 +14,7 @@ __all__ = ["expect", "load", "run", "strategy"]
 
 __version__ = "1.0.0"
 
-# In a source checkout the sibling folders (generators, reference, drivers, cases, rules, universes) are this
+# In a source checkout the sibling folders (generators, reference, drivers, answers, cases, rules, universes) are this
 # package's sub-packages: the code that is imported is then the code on disk.
 _root = _Path(__file__).resolve().parent.parent
 if (_root / "pyproject.toml").is_file() and (_root / "generators" / "__init__.py").is_file():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SIBLINGS = ("generators", "cases", "rules", "universes", "reference", "drivers")
+SIBLINGS = ("generators", "answers", "cases", "rules", "universes", "reference", "drivers")
 
 #: Shipped for the data in it, and no package of code.
 DATA = {"cts.docs"}
