@@ -1,4 +1,4 @@
-"""`cts coverage`: which case, generator and driver tests which fact, and which facts are untested."""
+"""`cts coverage`: which case, answer sheet, generator and driver tests which fact, and which facts are untested."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ def coverage(
     ] = None,
     json: JsonFile = None,
 ) -> None:
-    """Print facts against corpus cases, rules for validators, generators and drivers, and name what is untested.
+    """Print facts against corpus cases, rules, answer sheets, generators and drivers, and name untested facts.
 
     Generators are sampled with a fixed seed. Without --driver: the emulator and the interpreter. With --modules,
     features of instructions are counted instead: where operands come from, how pointers, strides and layouts are given,
     which control flow is around, and which types, scopes and built-ins a module has.
     """
+    from cts.coverage.answers import sheets_of_facts, unanswered
     from cts.coverage.situations import supported, table, untested
     from cts.model import load_case
     from cts.running import corpus
@@ -71,11 +72,12 @@ def coverage(
         opened = open_driver(spec)
         drivers[spec] = supported(cases, opened.capabilities)
         opened.close()
-    rows = table(cases, samples, drivers, rules_of_facts())
+    answers = sheets_of_facts()
+    rows = table(cases, samples, drivers, rules_of_facts(), answers)
     gaps = untested(rows, list(drivers), generated=bool(samples))
-    write_json(json, _document(rows, gaps, cases, samples, drivers))
+    write_json(json, _document(rows, gaps, unanswered(answers), cases, samples, drivers))
     if not is_stdout(json):
-        _print(rows, gaps, cases, samples, drivers)
+        _print(rows, gaps, unanswered(answers), cases, samples, drivers)
 
 
 def _census(modules: Path, examples: int, json: Path | None) -> None:
@@ -133,6 +135,7 @@ def sampled(examples: int) -> dict[str, list[Case]]:
 def _print(
     rows: Sequence[Row],
     gaps: Mapping[str, Sequence[str]],
+    unanswered: Sequence[str],
     cases: Sequence[Case],
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
@@ -142,18 +145,23 @@ def _print(
     names = list(drivers)
     widths = [max(len(name), 5) for name in names]
     head = "  ".join(f"{name:>{w}}" for name, w in zip(names, widths, strict=True))
-    typer.echo(f"{'fact':<8} {'cases':>5}  {'rules':>5}  {head}  {'generators' if samples else ''}".rstrip())
+    typer.echo(
+        f"{'fact':<8} {'cases':>5}  {'rules':>5}  {'answers':>7}  {head}  {'generators' if samples else ''}".rstrip()
+    )
     for row in rows:
         counts = "  ".join(f"{row.drivers[name]:>{w}}" for name, w in zip(names, widths, strict=True))
         areas = " ".join(f"{area}:{n}" for area, n in row.areas.items())
         if samples and not areas:
             areas = "?" if row.fact in SITUATIONS else "-"
-        typer.echo(f"{row.fact:<8} {len(row.cases):>5}  {len(row.rules):>5}  {counts}  {areas}".rstrip())
+        typer.echo(
+            f"{row.fact:<8} {len(row.cases):>5}  {len(row.rules):>5}  {row.answers:>7}  {counts}  {areas}".rstrip()
+        )
     typer.echo(f"\n{len(rows)} facts, {len(cases)} cases; examples per area: {_per_area(samples)}")
     for name, able in drivers.items():
         typer.echo(f"{name} can run {len(able.cases)} of {len(cases)} cases")
         for reason, count in sorted(able.missing.items(), key=lambda item: (-item[1], item[0]))[:10]:
             typer.echo(f"  {count:>4} lack {reason}")
+    typer.echo(f"facts without answers: {', '.join(unanswered) or 'none'}")
     for who, facts in gaps.items():
         typer.echo(f"untested by {who}: {', '.join(facts) or 'nothing'}")
 
@@ -165,6 +173,7 @@ def _per_area(samples: Mapping[str, Sequence[Case]]) -> str:
 def _document(
     rows: Sequence[Row],
     gaps: Mapping[str, Sequence[str]],
+    unanswered: Sequence[str],
     cases: Sequence[Case],
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
@@ -172,7 +181,15 @@ def _document(
     """Everything as plain data, cases by name."""
     return {
         "facts": [
-            {"fact": r.fact, "cases": r.cases, "rules": r.rules, "areas": r.areas, "drivers": r.drivers} for r in rows
+            {
+                "fact": r.fact,
+                "cases": r.cases,
+                "rules": r.rules,
+                "answers": r.answers,
+                "areas": r.areas,
+                "drivers": r.drivers,
+            }
+            for r in rows
         ],
         "areas": {area: len(drawn) for area, drawn in samples.items()},
         "cases": len(cases),
@@ -180,4 +197,5 @@ def _document(
             name: {"supported": len(able.cases), "missing": dict(able.missing)} for name, able in drivers.items()
         },
         "untested": gaps,
+        "unanswered": unanswered,
     }

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from cts.coverage.facts import facts
+from cts.coverage.facts import facts, marked_testable
 from cts.errors import BadInput
 from cts.input_files import Kind, utf8_text
 from cts.located import Origin, convert, locate
@@ -124,6 +124,11 @@ def sheets_of_facts() -> dict[str, int]:
     for sheet in sheets():
         out[sheet.fact] = out.get(sheet.fact, 0) + 1
     return out
+
+
+def unanswered(answers: Mapping[str, int]) -> list[str]:
+    """The testable facts without a sheet, ascending. `answers` are the numbers of sheets."""
+    return sorted(marked_testable() - answers.keys())
 
 
 def load_sheets(path: Path) -> SheetFile:

@@ -312,7 +312,8 @@ class Supported:
 class Row:
     """One fact: the corpus cases that cover it, examples of each generator, and cases that each driver can run.
 
-    `rules` are those with a module that breaks the fact, which `cts validation` gives to tools.
+    `rules` are those with a module that breaks the fact, which `cts validation` gives to tools, `answers` the number of
+    its answer sheets.
     """
 
     fact: str
@@ -320,6 +321,7 @@ class Row:
     areas: Mapping[str, int]
     drivers: Mapping[str, int]
     rules: tuple[str, ...] = ()
+    answers: int = 0
 
 
 def supported(cases: Sequence[Case], capabilities: Capabilities) -> Supported:
@@ -339,17 +341,19 @@ def table(
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
     rules: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    answers: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Row]:
-    """A row for every fact that a case covers, a generator produces or a rule breaks, in ascending order.
+    """A row for every fact that a case covers, a generator produces, a rule breaks or a sheet answers, ascending.
 
-    `samples` maps areas to generated cases, `rules` facts to the rules that break them.
+    `samples` maps areas to generated cases, `rules` facts to the rules that break them, `answers` facts to the number
+    of their answer sheets.
     """
     covered: dict[str, list[str]] = {}
     for case in cases:
         for fact in case.covers:
             covered.setdefault(fact, []).append(case.name)
     produced = {area: Counter(f for case in drawn for f in exercised(case)) for area, drawn in samples.items()}
-    facts = sorted(set(covered).union(rules, *produced.values()))
+    facts = sorted(set(covered).union(rules, answers, *produced.values()))
     return [
         Row(
             fact,
@@ -357,6 +361,7 @@ def table(
             {area: count[fact] for area, count in produced.items() if count[fact]},
             {spec: sum(name in s.cases for name in covered.get(fact, ())) for spec, s in drivers.items()},
             tuple(rules.get(fact, ())),
+            answers.get(fact, 0),
         )
         for fact in facts
     ]

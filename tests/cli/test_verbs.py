@@ -10,6 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from cts.coverage.facts import marked_testable
 from cts.judging.events import RunFinished, RunStarted, read
 from cts.model import AnyInstruction, load_case
 from tests.cli.command_line import Cts
@@ -112,6 +113,8 @@ def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
     assert rows["CM-020"]["areas"]["reductions"] == 3
     assert set(found["areas"].values()) == {3}
     assert found["drivers"]["fake:right"] == {"supported": found["cases"], "missing": {}}
+    assert rows["TA-035"]["answers"] >= 5
+    assert found["unanswered"] == sorted(marked_testable() - {fact for fact, row in rows.items() if row["answers"]})
     assert found["untested"]["corpus"] == found["untested"]["fake:right"] == []
     assert "TA-035" in found["untested"]["fake:no-features"]
 
@@ -119,10 +122,11 @@ def test_coverage_as_json(cts: Cts, fakes: ModuleType) -> None:
 def test_coverage_as_table(cts: Cts, fakes: ModuleType) -> None:
     ran = cts("coverage", "--max-examples", "0", "-d", "fake:no-features")
     lines = ran.out.splitlines()
-    assert lines[0].split() == ["fact", "cases", "rules", "fake:no-features"]
-    assert any(line.split()[0] == "TA-035" and line.split()[3] == "0" for line in lines[1:] if line)
+    assert lines[0].split() == ["fact", "cases", "rules", "answers", "fake:no-features"]
+    assert any(line.split()[0] == "TA-035" and line.split()[4] == "0" for line in lines[1:] if line)
     assert any("lack feature cooperativeMatrixTensorAddressing" in line for line in lines)
-    assert lines[-2:][0] == "untested by corpus: nothing"
+    assert lines[-3].startswith("facts without answers: ")
+    assert lines[-2] == "untested by corpus: nothing"
     assert lines[-1].startswith("untested by fake:no-features: ")
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cts.config import find
+from cts.coverage.answers import load_sheets
 from cts.device_queries import read as read_answers
 from cts.dispatch.reading import read as read_dispatch
 from cts.errors import BadInput
@@ -77,6 +78,22 @@ def rules() -> str:
     return "\n".join((ROOT / "rules" / "tensor_addressing.yaml").read_text(encoding="utf-8").splitlines()[:12]) + "\n"
 
 
+ANSWERS = """\
+schema: 1
+answers:
+  - fact: KM-016
+    why: The value of every element is 3.
+    case:
+      buffers:
+        d: {type: float16, shape: [4], data: {fill: 9}}
+      program:
+        - {op: MatrixConstant, id: m, type: {component: float16, scope: Subgroup, rows: 2, cols: 2, use: A}, value: 3}
+        - {op: MatrixStore, matrix: m, buffer: d, stride: 2}
+    right: {d: {fill: 3}}
+    wrong: {d: {values: [3, 0, 0, 3]}}
+"""
+
+
 #: By kind of file: its name, a good text, what reads it, a text in it that becomes an unknown field, and a wrong type.
 KINDS: dict[str, tuple[str, str, Callable[[Path], object], tuple[str, str], tuple[str, str]]] = {
     "case": ("f.yaml", CASE, load_case, ("stride: 4", "strides: 4"), ("rows: 4", "rows: four")),
@@ -88,6 +105,7 @@ KINDS: dict[str, tuple[str, str, Callable[[Path], object], tuple[str, str], tupl
     "dispatch": ("f.yaml", DISPATCH, read_dispatch, ("outputs:", "output:"), ("[3]", "[three]")),
     "universe": ("f.yaml", universe(), load_universe, ("axes:", "axis:"), ("schema: 1", "schema: one")),
     "rules": ("f.yaml", rules(), load_rules, ("broken:", "broke:"), ("text: ", "text: 3 #")),
+    "answers": ("f.yaml", ANSWERS, load_sheets, ("wrong:", "wrongs:"), ("schema: 1", "schema: one")),
     "config": ("pyproject.toml", CONFIG, read_config, ("reruns =", "rerun ="), ("reruns = 2", 'reruns = "two"')),
 }  # fmt: skip
 
