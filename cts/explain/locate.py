@@ -137,4 +137,4 @@ def _run(search: Search, chosen: Sequence[Point]) -> tuple[list[Result], bool]:
         return [], False
     groups = () if attempt.divergence is None else attempt.divergence.groups
     fails = any(g.buffer in search.case.buffers for g in groups)
-    return storing.results(expectation, attempt.outcome.memory, groups), fails
+    return storing.results(expectation, attempt.outcome.memory), fails

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cts.errors import BadInput
 from cts.explain.arithmetic import fitting
 from cts.explain.changes import changes
+from cts.explain.instrument import instrumented, points
 from cts.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.explain.needed import needed
 from cts.explain.results import Mask, Result, compared
@@ -82,7 +83,7 @@ def explaining(
             same = judged and compare(change.case, expectation, memory) is None
             given, exact = (wrong, True) if same else (0, False)
         else:
-            given, exact = _given(case, expectation, result)
+            given, exact = _given(change.case, oracle, expectation, result)
         if given:
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
             explanations.append(Tried(as_if, change.of_number, tried))
@@ -117,20 +118,39 @@ def expected(case: Case, oracle: Oracle) -> Expectation | None:
         return None
 
 
-def _given(case: Case, expectation: Expectation, result: Result) -> tuple[int, bool]:
+def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
     """How many wrong elements a changed case makes right, and whether it makes all elements right."""
-    wanted = expectation.matrices.get(result.name)
-    if wanted is None:
+    other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
+    if other is None:
         return 0, False
-    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
-    if wanted.shape != actual.shape:
-        return 0, False
-    spread = expectation.spreads.get(result.name)
-    other = compared(result.index, result.name, result.component, wanted, actual, spread)
     # What may be anything says nothing.
-    wrong = other.wrong if spread is None else other.wrong | _anything(other)
+    wrong = other.wrong | _anything(other)
     given = int((result.wrong & ~wrong).sum())
     return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
+
+
+def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
+    """The actual bits judged as memory is, by a changed case that stores them; None if it cannot."""
+    point = next((p for p in points(case)[0] if p.name == result.name and not p.kept), None)
+    if point is None or point.loops or point.block is not None:
+        return None
+    storing = instrumented(case, [point])
+    slots = storing.slots[0]
+    expectation = expected(storing.case, oracle)
+    if expectation is None or result.actual.shape != (slots.instances, slots.rows, slots.cols):
+        return None
+    return storing.judged(expectation, result.actual)
+
+
+def _as_computed(expectation: Expectation, result: Result) -> Result | None:
+    wanted = expectation.matrices.get(result.name)
+    if wanted is None:
+        return None
+    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
+    if wanted.shape != actual.shape:
+        return None
+    spread = expectation.spreads.get(result.name)
+    return compared(result.index, result.name, result.component, wanted, actual, spread)
 
 
 def _anything(result: Result) -> Mask:
