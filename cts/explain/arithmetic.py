@@ -73,7 +73,8 @@ def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
     if model.moved is not None:
         return anything | allowed(component, model.moved.bits, model.moved.spread, actual)
     bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape))
-    same: Mask = (bits == actual) | anything
+    # A model that gives the right value explains no wrong one.
+    same: Mask = (bits == actual) & ~(result.wrong[chosen] & (bits == result.expected[chosen])) | anything
     if not component.is_float:
         return same
     have, say = numbers(component, actual), numbers(component, bits)
@@ -83,9 +84,11 @@ def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
         low, high = (numbers(component, np.asarray(a)[chosen]) for a in (result.spread.lo, result.spread.hi))
         expected = numbers(component, result.expected[chosen])
         with np.errstate(invalid="ignore"):
+            # What is wrong within its interval breaks a rounding or an equality: there bits alone count.
+            inside = result.wrong[chosen] & (low <= have) & (have <= high)
             near = (have >= say + (low - expected)) & (have <= say + (high - expected)) & np.isfinite(high - low)
         zeros = (have == 0) & (say == 0) & (flags & np.uint8(Freedom.EITHER_ZERO) == 0)
-        same |= near & ~zeros
+        same |= near & ~zeros & ~inside
     return same
 
 

@@ -52,7 +52,7 @@ def of_bodies(case: Case, index: int) -> Iterator[Change]:
     if case.float_controls is FloatControls.FastMathNone:
         for what, facts, name, with_zero in _ZEROS:
             others = {n: structs.replace(f, body=_called(f.body, name, with_zero)) for n, f in case.functions.items()}
-            yield Change(what, facts, structs.replace(case, functions=others))
+            yield Change(what, facts, structs.replace(case, functions=others), simplified=True)
 
 
 def _plus_zero(call: ast.Call) -> ast.expr:

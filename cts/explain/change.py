@@ -15,12 +15,14 @@ class Change(NamedTuple):
     """A changed case: its difference, in words, and the facts that forbid the change.
 
     `of_number`: an operand has another number, of which there are many, so that one of them may give a value by chance.
+    `simplified`: the program computes what some modules allow a compiler to make of it, and this one does not.
     """
 
     what: str
     facts: tuple[str, ...]
     case: Case
     of_number: bool = False
+    simplified: bool = False
 
 
 def with_instruction(case: Case, index: int, instruction: AnyInstruction) -> Case:

@@ -94,7 +94,7 @@ class Simplifier:
     def instead(self, what: str, facts: tuple[str, ...], *instructions: AnyInstruction, **fields: Any) -> Change:
         """The case with other instructions in the place of this one."""
         program = (*self.case.program[: self.index], *instructions, *self.case.program[self.index + 1 :])
-        return Change(what, facts, structs.replace(self.case, program=program, **fields))
+        return Change(what, facts, structs.replace(self.case, program=program, **fields), simplified=True)
 
     def constant(self, name: str) -> float | None:
         """The number that every element of a constant is; None for other matrices and for NaN."""
@@ -144,11 +144,13 @@ def of_freedoms(case: Case, index: int) -> Iterator[Change]:
     given = case.fast_math or any(getattr(x, "fast_math", None) is not None for x in case.program)
     if case.float_controls is FloatControls.NoContraction:
         what = "the module had left its roundings free, without NoContraction"
-        yield Change(what, ("NU-019",), structs.replace(case, float_controls=FloatControls.Undecorated))
+        changed = structs.replace(case, float_controls=FloatControls.Undecorated)
+        yield Change(what, ("NU-019",), changed, simplified=True)
     if case.float_controls is FloatControls.FastMathNone and hasattr(i, "fast_math"):
         for fact, own, what, bits in _LIBERTIES:
             changed = with_instruction(case, index, structs.replace(i, fast_math=bits))
-            yield Change(f"program[{index}] {what}", (fact, "NU-048") if given else (own,), changed)
+            facts = (fact, "NU-048") if given else (own,)
+            yield Change(f"program[{index}] {what}", facts, changed, simplified=True)
 
 
 #: The fact that gives a liberty, the fact against it in modules without any fast math, its words, and its bits.
@@ -175,7 +177,7 @@ def _modes(case: Case) -> Iterator[Change]:
             others = tuple(m for m in (opposite if m is mode else m for m in modes) if m is not None)
             changed = {w: m for w, m in {**case.float_modes, width: others}.items() if m}
             what = f"{mode.value} of {width.value} were {'missing' if opposite is None else opposite.value}"
-            yield Change(what, (fact,), structs.replace(case, float_modes=changed))
+            yield Change(what, (fact,), structs.replace(case, float_modes=changed), simplified=True)
 
 
 def _copy(name: str, source: str) -> MatrixCopy:

@@ -48,11 +48,12 @@ ElementIndex = tuple[int, int, int]
 
 
 class Tried(NamedTuple):
-    """A change under which values are right, whether it is one of a number, and how many were tried before it."""
+    """A change under which values are right, how many were tried before it, and what `Change` says of it."""
 
     as_if: AsIf
     of_number: bool
     before: int
+    simplified: bool = False
 
 
 def explaining(
@@ -86,11 +87,15 @@ def explaining(
             given, exact = _given(change.case, oracle, expectation, result)
         if given:
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
-            explanations.append(Tried(as_if, change.of_number, tried))
-    if not in_memory:
+            explanations.append(Tried(as_if, change.of_number, tried, change.simplified))
+    simplified = wrong >= FEW and any(t.simplified and t.as_if.exact for t in explanations)
+    if not in_memory and not simplified:
         of_models = fitting(case, own, result)
         explanations += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in of_models]
     best = [t for t in explanations if t.as_if.exact]
+    if simplified:
+        # The rest are other ways to the same few roundings and zeros.
+        best = [t for t in best if t.simplified]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
     return tuple(best)
@@ -223,7 +228,7 @@ def suspects(
         for place, fact in enumerate(own):
             add_evidence(fact, kind, 2.0 - place / 100)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
-    for change, of_number, before in as_if:
+    for change, of_number, before, _ in as_if:
         if change.exact:
             coarse = of_number or _leaves_out(change)
             strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
@@ -235,7 +240,7 @@ def suspects(
             add_evidence(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
     for step in steps:
         add_evidence(step.fact, _takes_part(step), -1.0)
-    for change, _, _ in as_if:
+    for change, *_ in as_if:
         for fact in change.facts:
             add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
