@@ -18,6 +18,7 @@ from cts.explain.model import AsIf
 from cts.explain.model_values import NARROW, TILES, Model, Numbers, Values, bits_of, numbers, through
 from cts.explain.product_models import of_matrices, of_vector
 from cts.explain.results import Mask, Result, allowed
+from cts.judging.compare import Bits
 from cts.model import (
     BlockEnd,
     BlockStart,
@@ -31,7 +32,7 @@ from cts.model import (
     references,
 )
 from cts.model.instructions import defined_ids
-from cts.oracle.expectation import Expectation, Freedom
+from cts.oracle.expectation import Expectation, Freedom, Spread
 
 #: Instances that are looked at, and models that explain a failure, at most.
 INSTANCES, LISTED = 4, 6
@@ -65,31 +66,35 @@ def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
 
     The bits of a NaN that a model computes are free, as those of one that an instruction computes (NU-020).
     """
-    component, actual = result.component, result.actual[chosen]
-    flags = np.zeros(actual.shape, np.uint8)
-    if result.spread is not None:
-        flags = np.broadcast_to(np.asarray(result.spread.flags)[chosen], actual.shape)
-    anything: Mask = flags & np.uint8(Freedom.ANY) != 0
-    if model.moved is not None:
-        return anything | allowed(component, model.moved.bits, model.moved.spread, actual)
-    bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape))
-    # A model that gives the right value explains no wrong one.
-    same: Mask = (bits == actual) & ~(result.wrong[chosen] & (bits == result.expected[chosen])) | anything
-    if not component.is_float:
-        return same
+    component, actual, expected = result.component, result.actual[chosen], result.expected[chosen]
+    bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape)) if model.moved is None else model.moved.bits
+    # A model that gives the right value explains no wrong one. What is wrong within its interval breaks a rounding or
+    # an equality: only the same bits explain that.
+    wrong = result.wrong[chosen]
+    same: Mask = (bits == actual) & ~(wrong & (bits == expected))
+    spread = None if result.spread is None else _of_instances(result.spread, chosen)
+    near = model.moved is not None and allowed(component, bits, model.moved.spread, actual)
+    if model.moved is None and component.is_float:
+        near = _near(component, actual, bits, expected, spread)
+    same |= near & ~(wrong & allowed(component, expected, spread, actual))
+    return same if spread is None else same | (spread.flags & np.uint8(Freedom.ANY) != 0)
+
+
+def _of_instances(spread: Spread, chosen: npt.NDArray[np.intp]) -> Spread:
+    return Spread(*(np.asarray(a)[chosen] for a in (spread.lo, spread.hi, spread.flags)))
+
+
+def _near(component: ComponentType, actual: Bits, bits: Bits, expected: Bits, spread: Spread | None) -> Mask:
+    """Where both are NaN; or near numbers: a sum that may be rounded in many ways may be so in the model, too."""
     have, say = numbers(component, actual), numbers(component, bits)
-    same |= np.isnan(have) & np.isnan(say)
-    if result.spread is not None:
-        # A sum that may be rounded in many ways may be so in the model, too.
-        low, high = (numbers(component, np.asarray(a)[chosen]) for a in (result.spread.lo, result.spread.hi))
-        expected = numbers(component, result.expected[chosen])
+    near: Mask = np.isnan(have) & np.isnan(say)
+    if spread is not None:
+        low, high, right = (numbers(component, a) for a in (spread.lo, spread.hi, expected))
         with np.errstate(invalid="ignore"):
-            # What is wrong within its interval breaks a rounding or an equality: there bits alone count.
-            inside = result.wrong[chosen] & (low <= have) & (have <= high)
-            near = (have >= say + (low - expected)) & (have <= say + (high - expected)) & np.isfinite(high - low)
-        zeros = (have == 0) & (say == 0) & (flags & np.uint8(Freedom.EITHER_ZERO) == 0)
-        same |= near & ~zeros & ~inside
-    return same
+            within = (have >= say + (low - right)) & (have <= say + (high - right)) & np.isfinite(high - low)
+        zeros = (have == 0) & (say == 0) & (spread.flags & np.uint8(Freedom.EITHER_ZERO) == 0)
+        near |= within & ~zeros
+    return near
 
 
 def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:

@@ -184,7 +184,7 @@ def _copy(name: str, source: str) -> MatrixCopy:
     return MatrixCopy(name, source, CopyPath.CopyObject)
 
 
-_FOLDED = ("NU-020", "NU-022")
+_FOLDED = ("NU-020",)
 
 
 def _folded(s: Simplifier) -> Iterator[Change]:

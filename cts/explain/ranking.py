@@ -168,12 +168,14 @@ def _anything(result: Result) -> Mask:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The number of sampled elements in which a step does something, and the number of elements they stand for."""
+    """In how many of the wrong and right elements that were sampled a step does something."""
 
     wrong: int
     right: int
     score: float
     example: TraceStep
+    of_wrong: int = 0
+    of_right: int = 0
 
 
 class Evidence(NamedTuple):
@@ -183,6 +185,9 @@ class Evidence(NamedTuple):
     why: str
     strength: float
 
+
+#: The weight of a fact that the verdict names: above steps, below a change that explains all values.
+VERDICT = 1.05
 
 #: The weight of evidence for a fact. A change against the specification under which all values are right counts more
 #: than a step that does something in the wrong elements alone; a change of a number, of which there are many, counts
@@ -196,7 +201,7 @@ OF_FEW = 0.75
 #: The factor for a step that another instruction takes before, such as one that makes a layout.
 BEHIND = 0.55
 
-#: That a case has something which most have not speaks for its fact so much, and more beside other evidence.
+#: Weight of a rare feature of the case for its fact: alone, and added to other evidence.
 NEEDED, BESIDE = 0.62, 0.15
 
 
@@ -208,13 +213,15 @@ def suspects(
     steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
     *,
+    verdict: Iterable[Suspect] = (),
     reduced: bool = False,
 ) -> tuple[Evidence, ...]:
     """Facts in the order of suspicion, each once, with the evidence for it.
 
     First the facts of program[`index`] if another instruction gave the result; then by evidence: changes that explain
-    every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the right ones.
-    Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for their facts, too.
+    every element, facts of the `verdict`, and by Ochiai's measure the steps that do something in the wrong elements and
+    not in the right ones. Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for
+    their facts, too.
     """
     found: dict[str, Evidence] = {}
 
@@ -223,10 +230,12 @@ def suspects(
             found[fact] = Evidence(fact, why, strength)
 
     own = () if index is None else case.program[index].explained_by
-    kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
+    kind = "" if index is None else f"a fact of program[{index}] {type(case.program[index]).__name__}"
     if result is None or result.index != index:
         for place, fact in enumerate(own):
             add_evidence(fact, kind, 2.0 - place / 100)
+    for named in verdict:
+        add_evidence(named.fact, named.why, VERDICT)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
     for change, of_number, before, _ in as_if:
         if change.exact:
@@ -255,7 +264,7 @@ def suspects(
 
 
 def _most(step: TraceStep, index: int) -> float:
-    """How much a step speaks for its fact that is taken in wrong elements alone."""
+    """Weight of a step that only wrong elements take."""
     if (step.kind, step.fact) == (StepKind.CARRIED, "NU-014"):
         return CARRIED
     if step.instruction is not None and step.instruction != index:
@@ -308,9 +317,10 @@ def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Susp
 
 def _why(seen: _Seen) -> str:
     if not seen.score:
-        return "takes part, and changes nothing in the wrong elements that were looked at"
+        return "takes part, and changes nothing in wrong elements"
     what, _ = step_parts(seen.example)
-    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at{SUCH_AS}{what}"
+    wrong, right = (f"{some} of {of}" for some, of in ((seen.wrong, seen.of_wrong), (seen.right, seen.of_right)))
+    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{what}"
 
 
 def _takes_part(step: TraceStep) -> str:
@@ -320,7 +330,7 @@ def _takes_part(step: TraceStep) -> str:
 def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
     if not wrong:
-        # What is wrong is elsewhere: no element is more suspect than another.
+        # No element is wrong here: rank steps by all elements.
         wrong, right = sample(np.ones(result.wrong.shape, bool)), []
     weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
     does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
@@ -348,7 +358,7 @@ def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[Tra
         fact = examples[key].fact
         score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
         if fact not in best or score > best[fact].score:
-            best[fact] = _Seen(bad, good, score, examples[key])
+            best[fact] = _Seen(bad, good, score, examples[key], len(wrong), len(right))
     for fact, step in idle.items():
         best.setdefault(fact, _Seen(0, 0, 0.0, step))
     order = list(idle)
