@@ -15,7 +15,7 @@ from cts.explain.alternatives import Alternatives, alternatives
 from cts.explain.block_changes import of_blocks
 from cts.explain.body_changes import of_bodies
 from cts.explain.change import Change, of_numbers, with_instruction
-from cts.explain.float_changes import of_floats, of_freedoms
+from cts.explain.float_changes import of_floats
 from cts.model import (
     Accumulation,
     Case,
@@ -51,7 +51,6 @@ def _every(case: Case, index: int) -> Iterator[Change]:
     yield from _added(case, index)
     yield from of_bodies(case, index)
     yield from of_blocks(case, index)
-    yield from of_freedoms(case, index)
 
 
 def _behind(case: Case, index: int) -> list[int]:

@@ -145,12 +145,12 @@ def of_freedoms(case: Case, index: int) -> Iterator[Change]:
     if case.float_controls is FloatControls.NoContraction:
         what = "the module had left its roundings free, without NoContraction"
         changed = structs.replace(case, float_controls=FloatControls.Undecorated)
-        yield Change(what, ("NU-019",), changed, simplified=True)
+        yield Change(what, ("NU-019",), changed)
     if case.float_controls is FloatControls.FastMathNone and hasattr(i, "fast_math"):
         for fact, own, what, bits in _LIBERTIES:
             changed = with_instruction(case, index, structs.replace(i, fast_math=bits))
             facts = (fact, "NU-048") if given else (own,)
-            yield Change(f"program[{index}] {what}", facts, changed, simplified=True)
+            yield Change(f"program[{index}] {what}", facts, changed)
 
 
 #: The fact that gives a liberty, the fact against it in modules without any fast math, its words, and its bits.

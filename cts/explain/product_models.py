@@ -88,7 +88,7 @@ def _matrix(case: Case, i: VectorMatrixMul) -> Numbers | None:
 
 
 def _bias(case: Case, i: VectorMatrixMul) -> Numbers | None:
-    """The bias, (1, M); zeros if there is none."""
+    """The bias, (1, M); zeros for a product without bias."""
     if i.bias is None or i.bias_interpretation is None:
         return np.zeros((1, _plain(i.m)))
     if not isinstance(i.bias_offset, int):

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.explain.arithmetic import fitting
+from cts.explain.change import Change
 from cts.explain.changes import changes
+from cts.explain.float_changes import of_freedoms
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.explain.needed import needed
@@ -67,17 +69,17 @@ def explaining(
 
     For a result within a loop and for a store, memory is compared instead.
     """
-    explanations: list[Tried] = []
     own = oracle.expect(case)
     free = _free(own)
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
     size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
     most = min(MOST, max(LEAST, BYTES // max(size, 1)))
-    for tried, change in enumerate(islice(changes(case, index), most)):
+
+    def fits(change: Change, before: int) -> Iterator[Tried]:
         expectation = expected(change.case, oracle)
         if expectation is None:
-            continue
+            return
         if in_memory:
             # Where more elements may be anything than before, a comparison without differences proves nothing.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
@@ -87,15 +89,17 @@ def explaining(
             given, exact = _given(change.case, oracle, expectation, result)
         if given:
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
-            explanations.append(Tried(as_if, change.of_number, tried, change.simplified))
-    simplified = wrong >= FEW and any(t.simplified and t.as_if.exact for t in explanations)
-    if not in_memory and not simplified:
-        of_models = fitting(case, own, result)
-        explanations += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in of_models]
+            yield Tried(as_if, change.of_number, before, change.simplified)
+
+    explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
     best = [t for t in explanations if t.as_if.exact]
-    if simplified:
-        # The rest are other ways to the same few roundings and zeros.
-        best = [t for t in best if t.simplified]
+    simplified = [t for t in best if t.simplified]
+    if wrong >= FEW and simplified:
+        # All else are other ways to the same few roundings and zeros.
+        best = simplified
+    elif not in_memory:
+        best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
+    best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
     return tuple(best)

@@ -14,7 +14,7 @@ from cts.explain.model import Suspect
 from cts.explain.model_values import Values
 from cts.explain.results import Result
 from cts.judging.compare import Divergence
-from cts.judging.number_classes import OfAClass, classes
+from cts.judging.number_classes import OfAClass, certain, classes
 from cts.model import Arithmetic, Case, MatrixArithmetic, MatrixConvert, encode
 from cts.model.instructions import defined_ids
 from cts.oracle.expectation import Expectation
@@ -47,11 +47,12 @@ def classes_of(case: Case, expectation: Expectation, result: Result) -> tuple[Of
     wrong = result.wrong
     if not wrong.any() or (result.actual[wrong] == encode(result.component, [BEFORE])[0]).all():
         return ()
-    spread = result.spread
-    if spread is not None and ((spread.lo != spread.hi) | (spread.flags != 0))[wrong].any():
-        return ()
+    sure, spread = np.ones(int(wrong.sum()), bool), result.spread
+    if spread is not None:
+        lo, hi, flags = (np.broadcast_to(a, wrong.shape)[wrong] for a in (spread.lo, spread.hi, spread.flags))
+        sure = certain(result.component, lo, hi, flags)
     exact = _exact(case, expectation, result)
-    return tuple(classes(result.component, result.actual[wrong], result.expected[wrong], exact))
+    return tuple(classes(result.component, result.actual[wrong], result.expected[wrong], sure, exact))
 
 
 def _exact(case: Case, expectation: Expectation, result: Result) -> npt.NDArray[np.float64] | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from cts.judging.compare import Bits, Bytes, Differing, Divergence
-from cts.judging.number_classes import NumberClass, classes
+from cts.judging.number_classes import NumberClass, certain, classes
 from cts.model import (
     GUARD_BYTES,
     Accumulation,
@@ -186,17 +186,29 @@ def guesses(
         wanted = expectation.buffers[group.buffer].exact.view(buffer.type.bits_dtype)
         initial = initial_bits(buffer)
         index = group.offsets // buffer.type.size
-        untouched = list(_untouched(case, group, index, initial))
-        guessed += untouched
+        guessed += _untouched(case, group, index, initial)
         guessed += _one_value(group, initial[index])
-        if not group.flags.any() and not any(isinstance(g, ElementsNotWritten) for g in untouched):
-            found = classes(group.component, group.actual, group.lo)
-            guessed += [NumbersOfAClass(group.buffer, c.kind, c.count, c.wrong) for c in found]
         guessed += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
         guessed += _shifted(group, index, contents, wanted)
         if moves:  # among computed values, a buffer's value is a coincidence
             guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
-    return tuple(guessed)
+    guessed += _classes(divergence, {g.buffer for g in guessed if isinstance(g, ElementsNotWritten)})
+    return tuple(dict.fromkeys(guessed))
+
+
+def _classes(divergence: Divergence, untouched: set[str]) -> Iterator[Guess]:
+    """The classes of numbers of most of a buffer's wrong elements, if the driver stored them."""
+    contents: dict[str, list[Differing]] = {}
+    for group in divergence.groups:
+        if not group.guard and group.buffer not in untouched:
+            contents.setdefault(group.buffer, []).append(group)
+    for buffer, groups in contents.items():
+        if len({g.component for g in groups}) == 1:
+            actual, lo, hi, flags = (
+                np.concatenate([getattr(g, f) for g in groups]) for f in ("actual", "lo", "hi", "flags")
+            )
+            for found in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
+                yield NumbersOfAClass(buffer, found.kind, found.count, found.wrong)
 
 
 def _pitch(shape: tuple[int, ...], components: int) -> int:

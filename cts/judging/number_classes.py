@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from cts.judging.compare import Bits, is_nan
 from cts.model import ComponentType, decode
+from cts.oracle.expectation import Freedom
 
 Mask = npt.NDArray[np.bool_]
 
@@ -35,14 +36,22 @@ class OfAClass(Struct, frozen=True):
     wrong: int
 
 
-def classes(component: ComponentType, actual: Bits, expected: Bits, exact: object = None) -> Iterator[OfAClass]:
-    """The classes to which more than half of these wrong elements belong.
+def certain(component: ComponentType, lo: Bits, hi: Bits, flags: npt.NDArray[np.uint8]) -> Mask:
+    """Which elements have one allowed value, but for the bits of a NaN."""
+    one: Mask = (lo == hi) & ((flags == 0) | ((flags == Freedom.NAN) & is_nan(component, lo)))
+    return one
+
+
+def classes(
+    component: ComponentType, actual: Bits, expected: Bits, sure: Mask, exact: object = None
+) -> Iterator[OfAClass]:
+    """The classes to which more than half of these wrong elements belong, as far as the expected values are `sure`.
 
     `exact` are float64 numbers of which rounding makes the expected ones, if they are known.
     """
     count = len(actual)
     for kind, mask in _masks(component, actual, expected, exact):
-        some = int(np.count_nonzero(mask))
+        some = int(np.count_nonzero(mask & sure))
         if 2 * some > count:
             yield OfAClass(kind, some, count)
 

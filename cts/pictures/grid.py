@@ -26,7 +26,7 @@ NO_HUE = -1
 
 
 class Texture(enum.IntEnum):
-    """What a cell is, told apart without colour."""
+    """The kind of a cell, visible without colour."""
 
     PLAIN = 0
     #: Outside the clip: nothing is loaded or stored.

@@ -157,7 +157,7 @@ def test_the_page_tells_what_was_found(text: str) -> None:
         "As if <strong>program[3].col_span were halved (4)</strong>.",
         "With a view an element outside the clip rectangle is skipped",
         "outside the clip",
-        "the driver took it for another element",
+        "read by mistake",
         "Reproduce:",
         "KM-013",
     ):
