@@ -100,7 +100,7 @@ MISTAKES = [
     Mistake("one-conversion", BACK, lambda x, **_: x, f"were one conversion|{FREE}", float32=True),
     Mistake("truncation", INTEGERS, lambda x, **_: np.trunc(x), f"one truncation|{FREE}",
             without=("nan", "infinities")),
-    Mistake("flushed", PRODUCT, lambda r, **_: np.where(np.abs(r) < 2.0**-14, 0, r),
+    Mistake("flushed", PRODUCT, lambda r, **_: np.where(np.abs(r) < 2.0**-14, 0 * r, r),
             f"DenormFlushToZero|flushed|{FREE}", MODES),
     Mistake("signless", PRODUCT, lambda r, **_: r + 0.0, f"sign of zeros|{FREE}"),
     Mistake("clamped", PRODUCT, lambda r, **_: np.clip(r, -65504, 65504), f"clamped infinities|{FREE}"),
