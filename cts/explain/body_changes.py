@@ -14,8 +14,8 @@ from cts.model import AnyFunction, Case, Decode, DecodeVector, FloatControls, Pe
 
 _CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
-    ("row were 0", ("CM-031",), {"row": "0"}),
-    ("col were 0", ("CM-031",), {"col": "0"}),
+    ("row was 0", ("CM-031",), {"row": "0"}),
+    ("col was 0", ("CM-031",), {"col": "0"}),
 )
 _DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     (

@@ -47,7 +47,7 @@ def of_numbers(case: Case, j: int) -> Iterator[Change]:
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{path} were {text}", instruction.explained_by, changed, of_number=True)
+                yield Change(f"program[{j}].{path} was {text}", instruction.explained_by, changed, of_number=True)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))

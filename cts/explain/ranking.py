@@ -16,7 +16,7 @@ from cts.errors import BadInput
 from cts.explain.arithmetic import fitting
 from cts.explain.change import Change
 from cts.explain.changes import changes
-from cts.explain.float_changes import of_freedoms
+from cts.explain.float_environment import gives_fast_math, of_freedoms
 from cts.explain.instrument import instrumented, points
 from cts.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.explain.needed import needed
@@ -99,7 +99,8 @@ def explaining(
         best = simplified
     elif not in_memory:
         best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
-    best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
+    if not simplified or gives_fast_math(case):
+        best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
     return tuple(best)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from cts.explain.float_changes import Simplifier
 from cts.explain.instrument import BEFORE
 from cts.explain.model import Suspect
 from cts.explain.model_values import Values
 from cts.explain.results import Result
+from cts.explain.simplifier import Simplifier
 from cts.judging.compare import Divergence
 from cts.judging.number_classes import OfAClass, certain, classes
 from cts.model import Arithmetic, Case, MatrixArithmetic, MatrixConvert, encode

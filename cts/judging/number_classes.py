@@ -89,4 +89,4 @@ def _ties(component: ComponentType, exact: npt.NDArray[np.float64]) -> Mask:
             decode(component, bits).astype(np.float64) for bits in (nearest, nearest - one, nearest + one)
         )
         halfway: Mask = (exact - rounded == below - exact) | (exact - rounded == above - exact)
-    return halfway & (exact != rounded) & np.isfinite(rounded)
+    return np.asarray(halfway & (exact != rounded) & np.isfinite(rounded), bool)

@@ -29,10 +29,10 @@ def test_every_instruction_has_facts() -> None:
 @pytest.mark.parametrize(
     ("name", "index", "what"),
     [
-        ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] were inverted: permutation [1, 2, 0]"),
+        ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] was inverted: permutation [1, 2, 0]"),
         ("tensor_addressing.block.own_strides", 6, "program[3] TensorLayoutSetStride did nothing"),
         ("matrix_arithmetic.mul_add.s8", 3, "program[3] did not have MatrixASigned"),
-        ("conversions.integer.s8_by_uconvert", 1, "program[1] were SConvert"),
+        ("conversions.integer.s8_by_uconvert", 1, "program[1] was SConvert"),
         ("vector_multiply.float.bias", 1, "program[1] had no bias"),
         ("per_element.extras.two_matrices", 3, "program[3] had its extra matrices in reverse"),
     ],
