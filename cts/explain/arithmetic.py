@@ -85,7 +85,7 @@ def _of_instances(spread: Spread, chosen: npt.NDArray[np.intp]) -> Spread:
 
 
 def _near(component: ComponentType, actual: Bits, bits: Bits, expected: Bits, spread: Spread | None) -> Mask:
-    """Where both are NaN; or near numbers: a sum that may be rounded in many ways may be so in the model, too."""
+    """Elements that are NaN in both, or as near as the freedom of a sum's roundings allows, which the model has too."""
     have, say = numbers(component, actual), numbers(component, bits)
     near: Mask = np.isnan(have) & np.isnan(say)
     if spread is not None:

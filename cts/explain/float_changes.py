@@ -43,7 +43,7 @@ class _Term(NamedTuple):
 
 
 def of_floats(case: Case, index: int) -> Iterator[Change]:
-    """What a compiler may make of program[index] only in a module that does not bind its roundings and zeros."""
+    """Cases that compute program[index] as compilers may only in modules that do not bind roundings and zeros."""
     if case.float_controls is FloatControls.Undecorated:
         return
     s = Simplifier(case, index)
@@ -199,7 +199,7 @@ def _is_sum(made: Any) -> bool:
 
 
 def _among_products(s: Simplifier) -> Iterator[Change]:
-    """What is added to a product of matrices, added to its C."""
+    """A matrix that is added to a product of matrices, added to the product's C."""
     i = s.instruction
     if i.operation not in _SUMS:
         return

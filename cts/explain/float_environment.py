@@ -1,4 +1,4 @@
-"""What a module says of its floats, taken otherwise: execution modes, and liberties of fast math."""
+"""Execution modes and liberties of floats other than a module's own."""
 
 from __future__ import annotations
 

@@ -92,10 +92,10 @@ def _instrumented(search: Search) -> Located | bool:
 
 
 def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
-    """Whether a wrong stored result may be the computed one: not if the driver shows a right one.
+    """Whether the stored value is evidence of a wrong result, and not of a wrong store.
 
-    Nor if all wrong elements were not stored at all, though nothing leads past the store. A driver shows the last
-    iteration of loops, so that is compared.
+    It is not if the driver shows a right result, or if no wrong element was stored at all, though nothing leads past
+    the store. A driver shows the last iteration of loops, so that iteration is compared.
     """
     if first.block is None and not any(isinstance(i, Return) for i in search.case.program):
         before = encode(first.component, [BEFORE])[0]

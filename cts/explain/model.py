@@ -22,10 +22,10 @@ FEW = 3
 #: How evidence says that values are the right ones of something else.
 AS_IF = "match the mistake:"
 
-#: What stands before that of another case, and before an example of a step that was looked at.
+#: Texts before the evidence of another case, and before an example of a step.
 IN_ANOTHER, SUCH_AS = "; in another case that fails, ", ", e.g. "
 
-#: What is of one case: places in its program, numbers, names.
+#: Parts of evidence that belong to one case: places in its program, numbers, names.
 _OF_ONE_CASE = re.compile(r"program\[\d+\]|'[^']*'|(?<![\w.])-?\d[\d.]*\b")
 
 #: The most wrong elements whose actual values an explanation keeps.

@@ -81,7 +81,7 @@ def explaining(
         if expectation is None:
             return
         if in_memory:
-            # Where more elements may be anything than before, a comparison without differences proves nothing.
+            # A comparison without differences proves nothing if more elements may be anything than before.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
             same = judged and compare(change.case, expectation, memory) is None
             given, exact = (wrong, True) if same else (0, False)
@@ -133,7 +133,7 @@ def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result)
     other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
     if other is None:
         return 0, False
-    # What may be anything says nothing.
+    # Elements that may be anything are no evidence.
     wrong = other.wrong | _anything(other)
     given = int((result.wrong & ~wrong).sum())
     return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())

@@ -65,7 +65,7 @@ class Simplifier:
         return f"program[{self.index}] {kind_of(self.instruction)}"
 
     def instead(self, what: str, facts: tuple[str, ...], *instructions: AnyInstruction, **fields: Any) -> Change:
-        """The case with other instructions in the place of this one."""
+        """The case with other instructions instead of this one."""
         program = (*self.case.program[: self.index], *instructions, *self.case.program[self.index + 1 :])
         return Change(what, facts, structs.replace(self.case, program=program, **fields), simplified=True)
 

@@ -68,7 +68,7 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def _where(x: Explanation) -> Iterator[str]:
     if x.instruction is None:
-        yield f"what differs was written by a {x.op}" if x.op else "where it begins could not be found out"
+        yield f"the wrong bytes were written by a {x.op}" if x.op else "the first wrong instruction is unknown"
         return
     iterations = "".join(f", iteration {t}" for t in x.iterations)
     yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{iterations} ({x.how})"

@@ -1,4 +1,4 @@
-"""What the verdict itself says of a failure: the facts that it names, and classes of wrong numbers."""
+"""Facts that the verdict itself names, and classes of wrong numbers."""
 
 from __future__ import annotations
 

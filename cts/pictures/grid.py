@@ -53,7 +53,7 @@ class Mark(enum.IntEnum):
     MISSED = 3
     #: Takes part in the element that is looked at.
     FOCUS = 4
-    #: Wrong: it holds what was there before.
+    #: Wrong: holds its old value.
     UNTOUCHED = 5
 
 

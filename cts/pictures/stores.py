@@ -104,7 +104,7 @@ def stored(work: PictureInputs) -> Scene:
             said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(component, int(allowed[at]))}"
             said += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
             if untouched[at]:
-                return said + "; it holds what was there before"
+                return said + "; it holds its old value"
             return said + (f"; it has {listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else "")
 
         held_row = np.full(memory.count, instance) if several else held // matrix.shape[1]

@@ -114,7 +114,7 @@ def test_a_store_that_does_nothing() -> None:
     found = explained("tensor_addressing.store.to_the_last_byte", "emulator:mutant=store-invocation-idle")
     assert found.op.startswith("MatrixStore")
     assert any("U" in line for line in found.picture)
-    assert "not written: it holds what was there before" in text(found)
+    assert "not written: holds its old value" in text(found)
 
 
 def test_a_product_lists_its_terms() -> None:
