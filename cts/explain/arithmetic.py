@@ -172,7 +172,6 @@ def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Mod
     down, up = numbers(component, cut), numbers(component, cut + cut.dtype.type(1))
     with np.errstate(all="ignore"):
         away = np.where((rounded != source) & (np.abs(source) >= np.abs(down + up) / 2), up, down)
-        yield Model("rounded towards zero", facts, down)
         yield Model("rounded ties away from zero", facts, away)
         for name, narrow in NARROW:
             yield Model(f"went by way of {name}", facts, through(source, narrow))

@@ -137,7 +137,6 @@ def _products(
     with np.errstate(all="ignore"):
         yield Model(f"gave {of_c} alone", facts, c + 0 * expected)
         if c.any():
-            yield Model(f"gave the product without {of_c}", facts, a @ b)
             yield Model(f"added {of_c} twice", facts, a @ b + 2 * c)
         if b.shape[1] == b.shape[2]:
             yield Model(f"read {of_b} transposed", facts, a @ b.transpose(0, 2, 1) + c)

@@ -196,3 +196,38 @@ def test_a_mistake_is_named_first(mistake: Mistake) -> None:
     found = [explained(mistake, special) for special in SPECIAL if special not in mistake.without]
     first = [f.as_if[0].what for f in found if f.verdict is Verdict.FAIL and f.as_if]
     assert any(mistake.said.split("|")[0] in what for what in first), first
+
+
+def test_the_fact_of_the_verdict_stands_in_the_explanation() -> None:
+    """0.75 is between the numbers that the sum's rounding leaves, and no simplification gives it."""
+    mistake = Mistake("between", CANCELLED, lambda x, **_: np.full_like(x, 0.75), "", STRICT)
+    found = explained(mistake, "ordinary")
+    assert found.verdict is Verdict.FAIL and found.as_if == ()
+    assert "NU-019" in found.facts
+    assert any("binding (NU-019)" in s.why for s in found.suspects)
+
+
+class Storeless:
+    """The emulator without the stores of `r`, as of a value that a compiler takes for undefined."""
+
+    name = "storeless"
+
+    def __init__(self) -> None:
+        self.emulator = open_driver("emulator")
+
+    def run(self, job: Job) -> Outcome:
+        program = tuple(i for i in job.case.program if getattr(i, "stored", "") != "r")
+        other = job_for(self.emulator, structs.replace(job.case, program=program))
+        return replace(self.emulator.driver.run(other), matrices={})
+
+    def close(self) -> None:
+        self.emulator.close()
+
+
+def test_a_quotient_by_0_that_is_never_stored_is_not_laid_to_the_store() -> None:
+    program = ZERO + arithmetic("r", "FDiv", "a: x, b: k")
+    case = case_of(Mistake("over-0", program, lambda r, **_: r, ""), "ordinary")
+    driver = Storeless()
+    found = explain(case, OpenDriver("storeless", driver, driver.emulator.capabilities), ORACLE)  # type: ignore[arg-type]
+    assert (found.op, found.result, found.facts[0]) == ("MatrixArithmetic", "r", "NU-022")
+    assert any("takes the result of program[4] MatrixArithmetic for undefined" in note for note in found.notes)
