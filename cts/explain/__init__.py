@@ -39,6 +39,7 @@ from cts.explain.ranking import (
 )
 from cts.explain.results import Result
 from cts.explain.search import STORES, Located
+from cts.explain.verdict_facts import classes_of, facts_of_verdict, undefined_quotient
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.model import Case, MatrixStoreTensor
@@ -102,7 +103,8 @@ def _of_failure(
     steps = () if located.trace is None else located.trace.steps
     result = located.result
     if result is None:
-        return ranked(known, case, oracle, expectation, steps, reduced=reduced)
+        facts = facts_of_verdict(attempt.divergence)
+        return ranked(known, case, oracle, expectation, steps, verdict=facts, reduced=reduced)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
@@ -133,6 +135,7 @@ def _of_failure(
         instance=instance,
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
+        classes=classes_of(case, expectation, result),
     )
 
 
@@ -149,7 +152,9 @@ def _seen(case: Case, oracle: Oracle, attempt: Attempt, located: Located, result
     tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     steps = () if located.trace is None else located.trace.steps
     own = steps_of(case, oracle, result)
-    return _Seen(case, tried, suspects(case, located.index, tried, result, own, steps, reduced=reduced))
+    facts = (*facts_of_verdict(attempt.divergence), *undefined_quotient(case, result))
+    ranked_facts = suspects(case, located.index, tried, result, own, steps, verdict=facts, reduced=reduced)
+    return _Seen(case, tried, ranked_facts)
 
 
 def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
@@ -204,12 +209,14 @@ def ranked(
     expectation: Expectation,
     steps: Sequence[TraceStep] = (),
     *,
+    verdict: Sequence[Suspect] = (),
     reduced: bool,
 ) -> Explanation:
     """An explanation without wrong elements, with the facts of its instruction."""
     index = known.instruction
     result = None if index is None else correct_result(case, expectation, index)
-    suspected = suspects(case, index, (), result, steps_of(case, oracle, result), steps, reduced=reduced)
+    own = steps_of(case, oracle, result)
+    suspected = suspects(case, index, (), result, own, steps, verdict=verdict, reduced=reduced)
     return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=_said(suspected))
 
 

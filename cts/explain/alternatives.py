@@ -52,7 +52,7 @@ def _permutations(case: Case, i: Any) -> Alternatives:
     permutation = tuple(int(str(constant_of(p))) for p in i.permutation)
     inverse = tuple(permutation.index(n) for n in range(len(permutation)))
     ordered = tuple(range(len(permutation)))
-    for text, other in (("were inverted", inverse), ("did not permute", ordered)):
+    for text, other in (("was inverted", inverse), ("did not permute", ordered)):
         if other != permutation:
             yield f"{text}: permutation {list(other)}", ("TA-033", "TA-011"), structs.replace(i, permutation=other)
 
@@ -70,7 +70,7 @@ def _vector_functions(case: Case, i: Any) -> Alternatives:
 
 def _orders(case: Case, i: Any) -> Alternatives:
     other = Order.ColumnMajor if i.order is Order.RowMajor else Order.RowMajor
-    yield f"were {other.value}", ("KM-013",), structs.replace(i, order=other)
+    yield f"was {other.value}", ("KM-013",), structs.replace(i, order=other)
     shape = types_of(case).get(i.stored if isinstance(i, Store) else i.id)
     if isinstance(shape, MatrixShape):
         for extent in {shape.rows, shape.cols} - {i.stride}:
@@ -154,14 +154,14 @@ def _arithmetic(i: Any) -> Alternatives:
         yield "had its operands the other way round", rule, structs.replace(i, a=i.b, b=i.a)
     other = _SIBLINGS.get(i.operation.value)
     if other in Arithmetic.__members__:
-        yield f"were {other}", rule, structs.replace(i, operation=Arithmetic(other))
+        yield f"was {other}", rule, structs.replace(i, operation=Arithmetic(other))
 
 
 def _conversions(i: Any) -> Alternatives:
     other = _SIBLINGS.get(i.operation.value)
     if other is not None:
         rule = "NU-005" if "Convert" in other[1:8] else "NU-016" if other.startswith("ConvertF") else "NU-012"
-        yield f"were {other}", (rule,), structs.replace(i, operation=type(i.operation)(other))
+        yield f"was {other}", (rule,), structs.replace(i, operation=type(i.operation)(other))
 
 
 def _vector_arithmetic(i: Any) -> Alternatives:
@@ -174,7 +174,7 @@ def _vector_arithmetic(i: Any) -> Alternatives:
             yield f"had its operands in the order {', '.join(filter(None, order))}", rule, changed
     other = _SIBLINGS.get(i.operation.value)
     if other in VectorOperation.__members__:
-        yield f"were {other}", rule, structs.replace(i, operation=VectorOperation(other))
+        yield f"was {other}", rule, structs.replace(i, operation=VectorOperation(other))
 
 
 def _saturations(case: Case, i: Any) -> Alternatives:

@@ -7,7 +7,8 @@ everywhere, or from a row or a column on, such as the last tile of a matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy.typing as npt
 from cts.explain.model import AsIf
 from cts.explain.model_values import NARROW, TILES, Model, Numbers, Values, bits_of, numbers, through
 from cts.explain.product_models import of_matrices, of_vector
-from cts.explain.results import Mask, Result
+from cts.explain.results import Mask, Result, allowed
+from cts.judging.compare import Bits
 from cts.model import (
     BlockEnd,
     BlockStart,
@@ -30,7 +32,7 @@ from cts.model import (
     references,
 )
 from cts.model.instructions import defined_ids
-from cts.oracle.expectation import Expectation, Freedom
+from cts.oracle.expectation import Expectation, Freedom, Spread
 
 #: Instances that are looked at, and models that explain a failure, at most.
 INSTANCES, LISTED = 4, 6
@@ -60,22 +62,39 @@ def fitting(case: Case, expectation: Expectation, result: Result) -> Iterator[tu
 
 
 def _right(model: Model, result: Result, chosen: npt.NDArray[np.intp]) -> Mask:
-    """Which elements of the chosen instances are as a model says, or may be anything."""
-    component, actual = result.component, result.actual[chosen]
-    bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape))
-    same: Mask = bits == actual
-    if not component.is_float:
-        return same
+    """Which elements of the chosen instances are as a model says, bit for bit, or may be anything.
+
+    The bits of a NaN that a model computes are free, as those of one that an instruction computes (NU-020).
+    """
+    component, actual, expected = result.component, result.actual[chosen], result.expected[chosen]
+    bits = bits_of(component, np.broadcast_to(model.numbers, actual.shape)) if model.moved is None else model.moved.bits
+    # A model that gives the right value explains no wrong one. What is wrong within its interval breaks a rounding or
+    # an equality: only the same bits explain that.
+    wrong = result.wrong[chosen]
+    same: Mask = (bits == actual) & ~(wrong & (bits == expected))
+    spread = None if result.spread is None else _of_instances(result.spread, chosen)
+    near = model.moved is not None and allowed(component, bits, model.moved.spread, actual)
+    if model.moved is None and component.is_float:
+        near = _near(component, actual, bits, expected, spread)
+    same |= near & ~(wrong & allowed(component, expected, spread, actual))
+    return same if spread is None else same | (spread.flags & np.uint8(Freedom.ANY) != 0)
+
+
+def _of_instances(spread: Spread, chosen: npt.NDArray[np.intp]) -> Spread:
+    return Spread(*(np.asarray(a)[chosen] for a in (spread.lo, spread.hi, spread.flags)))
+
+
+def _near(component: ComponentType, actual: Bits, bits: Bits, expected: Bits, spread: Spread | None) -> Mask:
+    """Elements that are NaN in both, or as near as the freedom of a sum's roundings allows, which the model has too."""
     have, say = numbers(component, actual), numbers(component, bits)
-    same |= np.isnan(have) & np.isnan(say)
-    if result.spread is not None:
-        # Where a sum may be rounded in many ways, so may that of the model.
-        low, high, flags = (np.asarray(a)[chosen] for a in (result.spread.lo, result.spread.hi, result.spread.flags))
-        expected = numbers(component, result.expected[chosen])
+    near: Mask = np.isnan(have) & np.isnan(say)
+    if spread is not None:
+        low, high, right = (numbers(component, a) for a in (spread.lo, spread.hi, expected))
         with np.errstate(invalid="ignore"):
-            near = (have >= say + (low - expected)) & (have <= say + (high - expected))
-        same |= near | (flags & np.uint8(Freedom.ANY) != 0)
-    return same
+            within = (have >= say + (low - right)) & (have <= say + (high - right)) & np.isfinite(high - low)
+        zeros = (have == 0) & (say == 0) & (spread.flags & np.uint8(Freedom.EITHER_ZERO) == 0)
+        near |= within & ~zeros
+    return near
 
 
 def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:
@@ -113,7 +132,7 @@ def _models(case: Case, values: Values, result: Result) -> Iterator[Model]:
         case MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
             yield from _roundings(values.numbers(instruction.matrix), component)
     yield from _narrowed(expected, component, facts)
-    yield from _moved(expected, facts)
+    yield from _moved(values, result.name, expected, facts)
 
 
 def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
@@ -136,9 +155,10 @@ def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
         constant = isinstance(case.program[result.index], Constant)
         if index > result.index and (constant or result.name in references(other)):
             what = f"program[{index}] {type(other).__name__} had overwritten {result.name!r}"
-            yield Model(what, other.explained_by, held)
+            yield Model(what, other.explained_by, held, moved=values.moved(name))
         elif not isinstance(case.program[result.index], Load) and name in references(case.program[result.index]):
-            yield Model(f"gave {name!r} as it was", case.program[result.index].explained_by, held)
+            facts = case.program[result.index].explained_by
+            yield Model(f"gave {name!r} as it was", facts, held, moved=values.moved(name))
 
 
 def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Model]:
@@ -152,7 +172,6 @@ def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Mod
     down, up = numbers(component, cut), numbers(component, cut + cut.dtype.type(1))
     with np.errstate(all="ignore"):
         away = np.where((rounded != source) & (np.abs(source) >= np.abs(down + up) / 2), up, down)
-        yield Model("rounded towards zero", facts, down)
         yield Model("rounded ties away from zero", facts, away)
         for name, narrow in NARROW:
             yield Model(f"went by way of {name}", facts, through(source, narrow))
@@ -179,20 +198,25 @@ def _narrowed(expected: Numbers, component: ComponentType, facts: tuple[str, ...
         yield Model("clamped infinities", ("NU-020", *facts), np.clip(expected, -fmt.greatest, fmt.greatest))
 
 
-def _moved(expected: Numbers, facts: tuple[str, ...]) -> Iterator[Model]:
-    """The right elements in other places, or of another instance."""
+def _moved(values: Values, name: str, expected: Numbers, facts: tuple[str, ...]) -> Iterator[Model]:
+    """The right elements in other places."""
     _, rows, cols = expected.shape
+    right = values.moved(name)
+
+    def moved(what: str, move: Callable[[Any], Any], *, one_of_many: bool = False) -> Model:
+        return Model(what, facts, expected, one_of_many, right.map(move))
+
     if rows == cols > 1:
-        yield Model("transposed its result", facts, expected.transpose(0, 2, 1))
+        yield moved("transposed its result", lambda a: a.transpose(0, 2, 1))
     if rows > 1:
-        yield Model("reversed its rows", facts, expected[:, ::-1])
+        yield moved("reversed its rows", lambda a: a[:, ::-1])
     if cols > 1:
-        yield Model("reversed its columns", facts, expected[:, :, ::-1])
-    for axis, extent, name in ((1, rows, "rows"), (2, cols, "columns")):
+        yield moved("reversed its columns", lambda a: a[:, :, ::-1])
+    for axis, extent, word in ((1, rows, "rows"), (2, cols, "columns")):
         for tile in (t for t in (1, *TILES) if t < extent):
-            what = f"took {name} that are {tile} before"
-            yield Model(what, facts, np.roll(expected, tile, axis), one_of_many=True)
+            what = f"took {word} that are {tile} before"
+            yield moved(what, partial(np.roll, shift=tile, axis=axis), one_of_many=True)
             if extent % (2 * tile) == 0:
-                swapped = np.take(expected, np.arange(extent) ^ tile, axis)
-                yield Model(f"swapped {name} that are {tile} apart", facts, swapped, one_of_many=True)
+                swap = partial(np.take, indices=np.arange(extent) ^ tile, axis=axis)
+                yield moved(f"swapped {word} that are {tile} apart", swap, one_of_many=True)
     yield Model("gave zeros", facts, np.zeros_like(expected), one_of_many=True)

@@ -59,7 +59,7 @@ def of_blocks(case: Case, index: int) -> Iterator[Change]:
     if isinstance(end, EndLoop):
         stays = case.program[opened[-1]].defines
         if stays != end.next:
-            what = "what the loop carries were not replaced after an iteration"
+            what = "what the loop carries was not replaced after an iteration"
             yield Change(what, ("KM-011",), with_instruction(case, index, structs.replace(end, next=stays)))
     if isinstance(end, EndSwitch):
         for n in range(len(end.merge[0].branches) if end.merge else 0):

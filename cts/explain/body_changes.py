@@ -10,12 +10,12 @@ from typing import Any
 from msgspec import structs
 
 from cts.explain.change import Change
-from cts.model import AnyFunction, Case, Decode, DecodeVector, PerElement, outputs_of, tables_of
+from cts.model import AnyFunction, Case, Decode, DecodeVector, FloatControls, PerElement, outputs_of, tables_of
 
 _CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
-    ("row were 0", ("CM-031",), {"row": "0"}),
-    ("col were 0", ("CM-031",), {"col": "0"}),
+    ("row was 0", ("CM-031",), {"row": "0"}),
+    ("col was 0", ("CM-031",), {"col": "0"}),
 )
 _DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     (
@@ -49,6 +49,53 @@ def of_bodies(case: Case, index: int) -> Iterator[Change]:
         others = {n: structs.replace(f, body=_on(way, f.body)) for n, f in case.functions.items()}
         if others != case.functions:
             yield Change(what, ("CM-034",), structs.replace(case, functions=others))
+    if case.float_controls is FloatControls.FastMathNone:
+        for what, facts, name, with_zero in _ZEROS:
+            others = {n: structs.replace(f, body=_called(f.body, name, with_zero)) for n, f in case.functions.items()}
+            yield Change(what, facts, structs.replace(case, functions=others), simplified=True)
+
+
+def _plus_zero(call: ast.Call) -> ast.expr:
+    return ast.BinOp(call, ast.Add(), ast.Constant(0))
+
+
+def _plus_zero_beside(call: ast.Call) -> ast.expr:
+    numbers: list[ast.expr] = [ast.Compare(operand, [ast.NotEq()], [ast.Constant(0)]) for operand in call.args]
+    return ast.IfExp(ast.BoolOp(ast.Or(), numbers), _plus_zero(call), call)
+
+
+def _unless_zero(call: ast.Call) -> ast.expr:
+    (operand,) = call.args
+    return ast.IfExp(ast.Compare(operand, [ast.Eq()], [ast.Constant(0)]), operand, call)
+
+
+#: Signs of zeros that go wrong in bodies: in words, the facts against them, the function, and what is computed instead.
+_ZEROS: tuple[tuple[str, tuple[str, ...], str, Callable[[ast.Call], ast.expr]], ...] = (
+    *(
+        (f"a {word} in the body lost the sign of {which}", ("NU-025", "NU-020"), name, change)
+        for name, word in (("min", "minimum"), ("max", "maximum"))
+        for which, change in (("zeros", _plus_zero), ("a zero beside another number", _plus_zero_beside))
+    ),
+    ("a magnitude in the body kept the sign of zeros", ("NU-020", "NU-011"), "abs", _unless_zero),
+)
+
+
+class _Calls(ast.NodeTransformer):
+    """Every call of a function, with another expression in its place."""
+
+    def __init__(self, name: str, instead: Callable[[ast.Call], ast.expr]) -> None:
+        self.name, self.instead = name, instead
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        call = self.generic_visit(node)
+        assert isinstance(call, ast.Call)
+        return self.instead(call) if isinstance(call.func, ast.Name) and call.func.id == self.name else call
+
+
+def _called(body: str, name: str, instead: Callable[[ast.Call], ast.expr]) -> str:
+    if f"{name}(" not in body:
+        return body
+    return ast.unparse(ast.fix_missing_locations(_Calls(name, instead).visit(ast.parse(body))))
 
 
 def _held(node: ast.stmt) -> ast.stmt:

@@ -15,12 +15,14 @@ class Change(NamedTuple):
     """A changed case: its difference, in words, and the facts that forbid the change.
 
     `of_number`: an operand has another number, of which there are many, so that one of them may give a value by chance.
+    `simplified`: the program computes what some modules allow a compiler to make of it, and this one does not.
     """
 
     what: str
     facts: tuple[str, ...]
     case: Case
     of_number: bool = False
+    simplified: bool = False
 
 
 def with_instruction(case: Case, index: int, instruction: AnyInstruction) -> Case:
@@ -45,7 +47,7 @@ def of_numbers(case: Case, j: int) -> Iterator[Change]:
             for text, other in _others(item):
                 new = (*items[:n], other, *items[n + 1 :]) if isinstance(value, tuple) else other
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))
-                yield Change(f"program[{j}].{path} were {text}", instruction.explained_by, changed, of_number=True)
+                yield Change(f"program[{j}].{path} was {text}", instruction.explained_by, changed, of_number=True)
         if isinstance(value, tuple) and len(value) > 1 and all(isinstance(v, (int, Scalar)) for v in value):
             for text, new in (("all 0", (0,) * len(value)), ("in reverse order", value[::-1])):
                 changed = with_instruction(case, j, structs.replace(instruction, **{field: new}))

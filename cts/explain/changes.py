@@ -15,11 +15,10 @@ from cts.explain.alternatives import Alternatives, alternatives
 from cts.explain.block_changes import of_blocks
 from cts.explain.body_changes import of_bodies
 from cts.explain.change import Change, of_numbers, with_instruction
+from cts.explain.float_changes import of_floats
 from cts.model import (
     Accumulation,
     Case,
-    FastMath,
-    FastMathBits,
     LayoutInstruction,
     MatrixConvert,
     MatrixConvertUse,
@@ -43,9 +42,9 @@ def changes(case: Case, index: int) -> Iterator[Change]:
 
 def _every(case: Case, index: int) -> Iterator[Change]:
     """All changes, including those that change nothing."""
+    yield from of_floats(case, index)
     for j in (index, *_behind(case, index)):
         yield from of_numbers(case, j)
-        yield from _fast_math(case, j)
         yield from _bypassed(case, j)
         for what, facts, instruction in _instead(case, j):
             yield Change(f"program[{j}] {what}", facts, with_instruction(case, j, instruction))
@@ -103,24 +102,6 @@ def _instead(case: Case, j: int) -> Alternatives:
             yield "transposed as well", ("CM-051",), MatrixTranspose(i.id, i.matrix)
         case _:
             pass
-
-
-#: Liberties that an instruction may take although only others of its program allow them (NU-049, NU-050).
-_ALLOWED: tuple[tuple[str, str, FastMathBits], ...] = (
-    ("NU-049", "might be rearranged with its operands", (FastMath.AllowContract, FastMath.AllowReassoc)),
-    ("NU-050", "had NSZ", (FastMath.NSZ,)),
-)
-
-
-def _fast_math(case: Case, j: int) -> Iterator[Change]:
-    """An instruction with fast-math liberties that only other instructions, or other types, allow."""
-    given = [bits for i in case.program if (bits := getattr(i, "fast_math", None)) is not None]
-    instruction: Any = case.program[j]
-    if not (given or case.fast_math) or not hasattr(instruction, "fast_math"):
-        return
-    for fact, what, bits in _ALLOWED:
-        changed = with_instruction(case, j, structs.replace(instruction, fast_math=bits))
-        yield Change(f"program[{j}] {what}", (fact, "NU-048"), changed)
 
 
 def _added(case: Case, index: int) -> Iterator[Change]:

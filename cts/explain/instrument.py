@@ -8,7 +8,7 @@ operand that is used again later is stored behind the instruction once more, sin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.explain.results import Result, compared
-from cts.judging.compare import Differing
+from cts.explain.results import Mask, Result
+from cts.judging.compare import Bits, contents_differing
 from cts.model import (
     GUARD_BYTES,
     AnyInstruction,
@@ -113,34 +113,43 @@ class Instrumented:
     case: Case
     slots: tuple[Slots, ...]
 
-    def results(
-        self, expectation: Expectation, memory: dict[str, npt.NDArray[np.uint8]], groups: Sequence[Differing] = ()
-    ) -> list[Result]:
-        """Every result in the order in which the program computes it, as memory holds it after a run.
-
-        `groups` are the wrong elements in memory, which may be more than elements outside their own intervals.
-        """
+    def results(self, expectation: Expectation, memory: Mapping[str, npt.NDArray[np.uint8]]) -> list[Result]:
+        """Every result in the order in which the program computes it, as memory holds it after a run."""
+        wrong = {name: self._wrong(name, expectation, memory) for name in {s.buffer for s in self.slots}}
         ordered: list[tuple[tuple[int, ...], Result]] = []
         for slots in self.slots:
             point, component = slots.point, slots.point.shape.component
             allowed = expectation.buffers[slots.buffer]
             actual = memory[slots.buffer][GUARD_BYTES:-GUARD_BYTES]
-            offsets = [g.offsets for g in groups if g.buffer == slots.buffer and not g.guard]
-            differing = np.concatenate(offsets) if offsets else np.empty(0, np.int64)
             wide = _spread_of(allowed.exact, allowed.intervals, component)
             for iteration in range(slots.iterations):
                 iterations = _iterations(iteration, point.loops)
-                places = slots.places(iteration)
-                indices = places // component.size
-                arrays = [a.view(component.bits_dtype)[indices] for a in (allowed.exact, actual)]
+                indices = slots.places(iteration) // component.size
+                wanted, have = (a.view(component.bits_dtype)[indices] for a in (allowed.exact, actual))
                 spread = None if wide is None else Spread(wide.lo[indices], wide.hi[indices], wide.flags[indices])
-                result = compared(point.index, point.name, component, arrays[0], arrays[1], spread, iterations)
-                wrong = result.wrong | np.isin(places, differing).reshape(result.wrong.shape)
-                result = replace(result, wrong=wrong)
+                bad = wrong[slots.buffer][indices]
+                result = Result(point.index, point.name, component, wanted, have, bad, iterations, spread)
                 after = point.after if point.kept else None
                 block = point.block if _otherwise_taken(result) else None
                 ordered.append((_moment(point, iterations), replace(result, after=after, block=block)))
         return [result for _, result in sorted(ordered, key=lambda f: f[0])]
+
+    def _wrong(self, name: str, expectation: Expectation, memory: Mapping[str, npt.NDArray[np.uint8]]) -> Mask:
+        """The elements of a buffer of slots that hold values which are not allowed."""
+        buffer = self.case.buffers[name]
+        wrong = np.zeros(buffer.elements, bool)
+        contents = memory[name][GUARD_BYTES:-GUARD_BYTES]
+        for group in contents_differing(name, buffer, expectation.buffers[name], contents):
+            wrong[group.offsets // buffer.type.size] = True
+        return wrong
+
+    def judged(self, expectation: Expectation, actual: Bits) -> Result:
+        """The one stored result, had memory these bits in its slots: (instances, rows, cols)."""
+        (slots,) = self.slots
+        memory = expectation.buffers[slots.buffer].exact.copy()
+        memory.view(actual.dtype)[slots.places(0) // actual.dtype.itemsize] = actual
+        guard = np.zeros(GUARD_BYTES, np.uint8)
+        return self.results(expectation, {slots.buffer: np.concatenate((guard, memory, guard))})[0]
 
 
 def _otherwise_taken(result: Result) -> bool:

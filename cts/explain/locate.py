@@ -13,6 +13,8 @@ from cts.judging.judge import Attempt, OpenDriver, judge
 from cts.model import (
     BlockStart,
     Case,
+    Constant,
+    Load,
     Return,
     ScalarType,
     encode,
@@ -90,14 +92,16 @@ def _instrumented(search: Search) -> Located | bool:
 
 
 def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
-    """Whether a wrong stored result may be the computed one: not if the driver shows a right one.
+    """Whether the stored value is evidence of a wrong result, and not of a wrong store.
 
-    Nor if all wrong elements were not stored at all, though nothing leads past the store. A driver shows the last
-    iteration of loops, so that is compared.
+    It is not if the driver shows a right result, or if no wrong element was stored at all, though nothing leads past
+    the store. A driver shows the last iteration of loops, so that iteration is compared.
     """
     if first.block is None and not any(isinstance(i, Return) for i in search.case.program):
         before = encode(first.component, [BEFORE])[0]
         if (first.actual[first.wrong] == before).all():
+            if _never_stored(search, first, results):
+                return True
             search.notes.append(f"{first.name!r} is not stored where it is wrong: the store is wrong")
             return False
     known = search.shown.get(first.name)
@@ -108,6 +112,22 @@ def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
         return True
     search.notes.append(f"{first.name!r} is wrong only where it is stored: the store is wrong")
     return False
+
+
+def _never_stored(search: Search, first: Result, results: Sequence[Result]) -> bool:
+    """Whether no store of a computed result is done, though stores of the results before it are: it is undefined."""
+    before = encode(first.component, [BEFORE])[0]
+    instruction = search.case.program[first.index]
+    others = [r for r in results if r.index < first.index and r.component is first.component]
+    none = bool(first.wrong.all() and (first.actual == before).all())
+    if not none or not others or isinstance(instruction, Constant | Load):
+        return False
+    kind = type(instruction).__name__
+    search.notes.append(
+        f"no store of {first.name!r} is done, though {others[-1].name!r} is stored: "
+        f"the driver takes the result of program[{first.index}] {kind} for undefined"
+    )
+    return True
 
 
 def _valid(search: Search, point: Point) -> bool:
@@ -137,4 +157,4 @@ def _run(search: Search, chosen: Sequence[Point]) -> tuple[list[Result], bool]:
         return [], False
     groups = () if attempt.divergence is None else attempt.divergence.groups
     fails = any(g.buffer in search.case.buffers for g in groups)
-    return storing.results(expectation, attempt.outcome.memory, groups), fails
+    return storing.results(expectation, attempt.outcome.memory), fails

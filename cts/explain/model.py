@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from cts.judging.number_classes import OfAClass
 from cts.oracle.trace import TraceStep
 from cts.verdict import Verdict
 
@@ -19,12 +20,12 @@ SHORTENED = "by shorter programs"
 FEW = 3
 
 #: How evidence says that values are the right ones of something else.
-AS_IF = "are as if"
+AS_IF = "match the mistake:"
 
-#: What stands before that of another case, and before an example of a step that was looked at.
-IN_ANOTHER, SUCH_AS = "; in another case that fails, ", ", such as: "
+#: Texts before the evidence of another case, and before an example of a step.
+IN_ANOTHER, SUCH_AS = "; in another case that fails, ", ", e.g. "
 
-#: What is of one case: places in its program, numbers, names.
+#: Parts of evidence that belong to one case: places in its program, numbers, names.
 _OF_ONE_CASE = re.compile(r"program\[\d+\]|'[^']*'|(?<![\w.])-?\d[\d.]*\b")
 
 #: The most wrong elements whose actual values an explanation keeps.
@@ -79,7 +80,7 @@ class Explanation(Struct, frozen=True):
     broken first, and `suspects` say why. `picture` shows one instance of the result, a character for each element or
     each part of it (`scale` elements high and wide). `values` are wrong elements of that `instance`: row, column and
     actual bits; `stored` the wrong elements of memory if a store is wrong: buffer, element and actual bits; each the
-    first `KEPT`. `notes` name open questions.
+    first `KEPT`. `classes` are classes of numbers to which most wrong elements belong. `notes` name open questions.
     """
 
     case: str
@@ -105,13 +106,14 @@ class Explanation(Struct, frozen=True):
     values: tuple[tuple[int, int, int], ...] = ()
     stored: tuple[tuple[str, int, int], ...] = ()
     notes: tuple[str, ...] = ()
+    classes: tuple[OfAClass, ...] = ()
 
 
 def general(why: str) -> str:
     """Evidence without a case's own numbers, names and counts of elements, to compare it with other cases.
 
-    >>> general("all 3 wrong elements are as if program[2] MatrixMulAdd gave 'c' as it was from row 8 on")
-    'all # wrong elements are as if # MatrixMulAdd gave # as it was from row # on'
+    >>> general("all 3 wrong elements match the mistake: program[2] MatrixMulAdd gave 'c' as it was from row 8 on")
+    'all # wrong elements match the mistake: # MatrixMulAdd gave # as it was from row # on'
     """
     said = why.partition(IN_ANOTHER)[0]
     return _OF_ONE_CASE.sub("#", said.partition(SUCH_AS)[2] or said)

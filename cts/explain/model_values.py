@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cts.judging.compare import Bits
 from cts.model import Case, ComponentType, decode, types_of
-from cts.oracle.expectation import Expectation
+from cts.oracle.expectation import Expectation, Spread
 
 Numbers = npt.NDArray[Any]
 
@@ -22,16 +22,31 @@ TILES = (2, 4, 8, 16, 32, 64)
 NARROW = (("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16))
 
 
+class Moved(NamedTuple):
+    """Elements as they may be: allowed bits, and their freedom, (instances, rows, cols)."""
+
+    bits: Bits
+    spread: Spread | None
+
+    def map(self, move: Callable[[Any], Any]) -> Moved:
+        """The elements in other places."""
+        spread = self.spread
+        moved = None if spread is None else Spread(move(spread.lo), move(spread.hi), move(spread.flags))
+        return Moved(move(self.bits), moved)
+
+
 class Model(NamedTuple):
     """A mistake that an instruction may have made, the facts against it, and its result, (instances, rows, cols).
 
-    `one_of_many`: the model has a number in it, so that one of many may give few values by chance.
+    `one_of_many`: the model has a number in it, so that one of many may give few values by chance. `moved` are the bits
+    of a model that moves elements which are right elsewhere, with the freedom that they have there.
     """
 
     what: str
     facts: tuple[str, ...]
     numbers: Numbers
     one_of_many: bool = False
+    moved: Moved | None = None
 
 
 class Values:
@@ -40,6 +55,7 @@ class Values:
     def __init__(self, case: Case, expectation: Expectation, chosen: npt.NDArray[np.intp]) -> None:
         self._types, self._chosen = types_of(case), chosen
         self._bits: Mapping[str, Bits] = expectation.matrices
+        self._spreads: Mapping[str, Spread] = expectation.spreads
 
     def numbers(self, name: str | None, *, signed: bool | None = None) -> Numbers | None:
         """(instances, rows, cols), a vector as one row; None if unknown. `signed` overrides the sign of integers."""
@@ -51,6 +67,15 @@ class Values:
         if len(bits) <= self._chosen.max():
             return None
         return numbers(component, bits[self._chosen], signed)
+
+    def moved(self, name: str) -> Moved:
+        """The elements of a known value as they may be."""
+        bits, spread = self._bits[name], self._spreads.get(name)
+
+        def chosen(array: Any) -> Any:
+            return (array[:, None] if array.ndim == 2 else array)[self._chosen]
+
+        return Moved(bits, spread).map(chosen)
 
     def component(self, name: str) -> ComponentType | None:
         """The component type of a matrix or vector."""

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from cts.explain.results import Mask, Result
 from cts.oracle.expectation import AccessMap, Reach
 
-#: What characters mean, the one that shows in a part of several first.
+#: Meanings of characters. A character of several elements is the first one of theirs.
 LEGEND = {
-    "U": "not written: it holds what was there before",
+    "U": "not written: holds its old value",
     "X": "wrong",
     "C": "wrong, and clipped",
     "K": "wrong, and out of bounds",

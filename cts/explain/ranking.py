@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from cts.errors import BadInput
 from cts.explain.arithmetic import fitting
+from cts.explain.change import Change
 from cts.explain.changes import changes
+from cts.explain.float_environment import gives_fast_math, of_freedoms
+from cts.explain.instrument import instrumented, points
 from cts.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.explain.needed import needed
 from cts.explain.results import Mask, Result, compared
@@ -47,11 +50,12 @@ ElementIndex = tuple[int, int, int]
 
 
 class Tried(NamedTuple):
-    """A change under which values are right, whether it is one of a number, and how many were tried before it."""
+    """A change under which values are right, how many were tried before it, and what `Change` says of it."""
 
     as_if: AsIf
     of_number: bool
     before: int
+    simplified: bool = False
 
 
 def explaining(
@@ -65,31 +69,38 @@ def explaining(
 
     For a result within a loop and for a store, memory is compared instead.
     """
-    explanations: list[Tried] = []
     own = oracle.expect(case)
     free = _free(own)
     in_memory = bool(result.iterations) or result.name not in _defined(case, index)
     wrong = int(result.wrong.sum())
     size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
     most = min(MOST, max(LEAST, BYTES // max(size, 1)))
-    for tried, change in enumerate(islice(changes(case, index), most)):
+
+    def fits(change: Change, before: int) -> Iterator[Tried]:
         expectation = expected(change.case, oracle)
         if expectation is None:
-            continue
+            return
         if in_memory:
-            # Where more elements may be anything than before, a comparison without differences proves nothing.
+            # A comparison without differences proves nothing if more elements may be anything than before.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
             same = judged and compare(change.case, expectation, memory) is None
             given, exact = (wrong, True) if same else (0, False)
         else:
-            given, exact = _given(case, expectation, result)
+            given, exact = _given(change.case, oracle, expectation, result)
         if given:
             as_if = AsIf(change.what, change.facts, given, wrong, exact)
-            explanations.append(Tried(as_if, change.of_number, tried))
-    if not in_memory:
-        of_models = fitting(case, own, result)
-        explanations += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in of_models]
+            yield Tried(as_if, change.of_number, before, change.simplified)
+
+    explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
     best = [t for t in explanations if t.as_if.exact]
+    simplified = [t for t in best if t.simplified]
+    if wrong >= FEW and simplified:
+        # All else are other ways to the same few roundings and zeros.
+        best = simplified
+    elif not in_memory:
+        best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
+    if not simplified or gives_fast_math(case):
+        best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
     return tuple(best)
@@ -117,20 +128,39 @@ def expected(case: Case, oracle: Oracle) -> Expectation | None:
         return None
 
 
-def _given(case: Case, expectation: Expectation, result: Result) -> tuple[int, bool]:
+def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
     """How many wrong elements a changed case makes right, and whether it makes all elements right."""
-    wanted = expectation.matrices.get(result.name)
-    if wanted is None:
+    other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
+    if other is None:
         return 0, False
-    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
-    if wanted.shape != actual.shape:
-        return 0, False
-    spread = expectation.spreads.get(result.name)
-    other = compared(result.index, result.name, result.component, wanted, actual, spread)
-    # What may be anything says nothing.
-    wrong = other.wrong if spread is None else other.wrong | _anything(other)
+    # Elements that may be anything are no evidence.
+    wrong = other.wrong | _anything(other)
     given = int((result.wrong & ~wrong).sum())
     return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
+
+
+def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
+    """The actual bits judged as memory is, by a changed case that stores them; None if it cannot."""
+    point = next((p for p in points(case)[0] if p.name == result.name and not p.kept), None)
+    if point is None or point.loops or point.block is not None:
+        return None
+    storing = instrumented(case, [point])
+    slots = storing.slots[0]
+    expectation = expected(storing.case, oracle)
+    if expectation is None or result.actual.shape != (slots.instances, slots.rows, slots.cols):
+        return None
+    return storing.judged(expectation, result.actual)
+
+
+def _as_computed(expectation: Expectation, result: Result) -> Result | None:
+    wanted = expectation.matrices.get(result.name)
+    if wanted is None:
+        return None
+    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
+    if wanted.shape != actual.shape:
+        return None
+    spread = expectation.spreads.get(result.name)
+    return compared(result.index, result.name, result.component, wanted, actual, spread)
 
 
 def _anything(result: Result) -> Mask:
@@ -143,12 +173,14 @@ def _anything(result: Result) -> Mask:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The number of sampled elements in which a step does something, and the number of elements they stand for."""
+    """In how many of the wrong and right elements that were sampled a step does something."""
 
     wrong: int
     right: int
     score: float
     example: TraceStep
+    of_wrong: int = 0
+    of_right: int = 0
 
 
 class Evidence(NamedTuple):
@@ -158,6 +190,9 @@ class Evidence(NamedTuple):
     why: str
     strength: float
 
+
+#: The weight of a fact that the verdict names: above steps, below a change that explains all values.
+VERDICT = 1.05
 
 #: The weight of evidence for a fact. A change against the specification under which all values are right counts more
 #: than a step that does something in the wrong elements alone; a change of a number, of which there are many, counts
@@ -171,7 +206,7 @@ OF_FEW = 0.75
 #: The factor for a step that another instruction takes before, such as one that makes a layout.
 BEHIND = 0.55
 
-#: That a case has something which most have not speaks for its fact so much, and more beside other evidence.
+#: Weight of a rare feature of the case for its fact: alone, and added to other evidence.
 NEEDED, BESIDE = 0.62, 0.15
 
 
@@ -183,13 +218,15 @@ def suspects(
     steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
     steps: Iterable[TraceStep] = (),
     *,
+    verdict: Iterable[Suspect] = (),
     reduced: bool = False,
 ) -> tuple[Evidence, ...]:
     """Facts in the order of suspicion, each once, with the evidence for it.
 
     First the facts of program[`index`] if another instruction gave the result; then by evidence: changes that explain
-    every element, and by Ochiai's measure the steps that do something in the wrong elements and not in the right ones.
-    Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for their facts, too.
+    every element, facts of the `verdict`, and by Ochiai's measure the steps that do something in the wrong elements and
+    not in the right ones. Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for
+    their facts, too.
     """
     found: dict[str, Evidence] = {}
 
@@ -198,12 +235,14 @@ def suspects(
             found[fact] = Evidence(fact, why, strength)
 
     own = () if index is None else case.program[index].explained_by
-    kind = "" if index is None else f"what program[{index}] {type(case.program[index]).__name__} does"
+    kind = "" if index is None else f"a fact of program[{index}] {type(case.program[index]).__name__}"
     if result is None or result.index != index:
         for place, fact in enumerate(own):
             add_evidence(fact, kind, 2.0 - place / 100)
+    for named in verdict:
+        add_evidence(named.fact, named.why, VERDICT)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
-    for change, of_number, before in as_if:
+    for change, of_number, before, _ in as_if:
         if change.exact:
             coarse = of_number or _leaves_out(change)
             strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
@@ -215,7 +254,7 @@ def suspects(
             add_evidence(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
     for step in steps:
         add_evidence(step.fact, _takes_part(step), -1.0)
-    for change, _, _ in as_if:
+    for change, *_ in as_if:
         for fact in change.facts:
             add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
@@ -230,7 +269,7 @@ def suspects(
 
 
 def _most(step: TraceStep, index: int) -> float:
-    """How much a step speaks for its fact that is taken in wrong elements alone."""
+    """Weight of a step that only wrong elements take."""
     if (step.kind, step.fact) == (StepKind.CARRIED, "NU-014"):
         return CARRIED
     if step.instruction is not None and step.instruction != index:
@@ -283,9 +322,10 @@ def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Susp
 
 def _why(seen: _Seen) -> str:
     if not seen.score:
-        return "takes part, and changes nothing in the wrong elements that were looked at"
+        return "takes part, and changes nothing in wrong elements"
     what, _ = step_parts(seen.example)
-    return f"in {seen.wrong} wrong and {seen.right} right elements that were looked at{SUCH_AS}{what}"
+    wrong, right = (f"{some} of {of}" for some, of in ((seen.wrong, seen.of_wrong), (seen.right, seen.of_right)))
+    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{what}"
 
 
 def _takes_part(step: TraceStep) -> str:
@@ -295,7 +335,7 @@ def _takes_part(step: TraceStep) -> str:
 def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
     wrong, right = sample(result.wrong), sample(_beside(result))
     if not wrong:
-        # What is wrong is elsewhere: no element is more suspect than another.
+        # No element is wrong here: rank steps by all elements.
         wrong, right = sample(np.ones(result.wrong.shape, bool)), []
     weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
     does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
@@ -323,7 +363,7 @@ def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[Tra
         fact = examples[key].fact
         score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
         if fact not in best or score > best[fact].score:
-            best[fact] = _Seen(bad, good, score, examples[key])
+            best[fact] = _Seen(bad, good, score, examples[key], len(wrong), len(right))
     for fact, step in idle.items():
         best.setdefault(fact, _Seen(0, 0, 0.0, step))
     order = list(idle)

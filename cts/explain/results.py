@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.judging.compare import Bits, within
+from cts.judging.compare import Bits, permitted
 from cts.model import (
     BlockStart,
     Case,
@@ -82,16 +82,22 @@ def compared(
     iterations: tuple[int, ...] = (),
 ) -> Result:
     """A result, with vectors as matrices of one row."""
-    wrong: Mask = wanted != actual
-    if spread is not None:
-        flat = [np.ravel(a) for a in (spread.lo, spread.hi, spread.flags)]
-        intervals = Intervals(component, np.arange(wanted.size), flat[0], flat[1], flat[2])
-        wrong = ~within(intervals, np.ravel(actual)).reshape(wanted.shape)
+    wrong: Mask = ~allowed(component, wanted, spread, actual)
     if wanted.ndim == 2:
         wanted, actual, wrong = wanted[:, None], actual[:, None], wrong[:, None]
     if spread is not None and spread.lo.ndim == 2:
         spread = Spread(spread.lo[:, None], spread.hi[:, None], spread.flags[:, None])
     return Result(index, name, component, wanted, actual, wrong, iterations, spread)
+
+
+def allowed(component: ComponentType, wanted: Bits, spread: Spread | None, actual: Bits) -> Mask:
+    """Which elements of a matrix or vector hold bits that the oracle allows, as the judge compares them."""
+    intervals = None
+    if spread is not None:
+        lo, hi, flags = (np.broadcast_to(a, actual.shape).ravel() for a in (spread.lo, spread.hi, spread.flags))
+        intervals = Intervals(component, np.arange(actual.size), lo, hi, flags)
+    exact = np.broadcast_to(wanted, actual.shape)
+    return permitted(exact.ravel(), intervals, np.ravel(actual)).reshape(actual.shape)
 
 
 def first_wrong(results: list[Result]) -> Result | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cts.explain.model import FEW, Element, Explanation
 from cts.explain.picture import LEGEND
-from cts.judging.sentences import step_text
+from cts.judging.sentences import class_text, step_text
 from cts.verdict import Verdict
 
 #: The colours of a picture's characters.
@@ -52,7 +52,7 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if x.as_if:
         yield "", ""
         weak = f" (weak: {x.wrong} wrong of {x.total} elements)" if x.wrong < FEW else ""
-        yield f"the actual values are what would be right if{weak}", ""
+        yield f"the actual values match {'this mistake' if len(x.as_if) == 1 else 'each of these mistakes'}{weak}:", ""
         for change in x.as_if:
             extent = "" if change.exact else f" ({change.given} of {change.wrong} wrong elements)"
             yield f"  {change.what}{extent}: {', '.join(change.facts)}", ""
@@ -68,12 +68,14 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def _where(x: Explanation) -> Iterator[str]:
     if x.instruction is None:
-        yield f"what differs was written by a {x.op}" if x.op else "where it begins could not be found out"
+        yield f"the wrong bytes were written by a {x.op}" if x.op else "the first wrong instruction is unknown"
         return
     iterations = "".join(f", iteration {t}" for t in x.iterations)
     yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{iterations} ({x.how})"
     if x.result:
         yield f"{x.wrong} of {x.total} elements of {x.result!r} are wrong there"
+    for found in x.classes:
+        yield class_text(found.kind, found.count, found.wrong, repr(x.result))
 
 
 def _picture(x: Explanation) -> Iterator[tuple[str, str]]:

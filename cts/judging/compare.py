@@ -129,6 +129,20 @@ def _merged_zeros(component: ComponentType, bits: Bits) -> npt.NDArray[np.int64]
     return order + (order < 0) if component.is_float else order
 
 
+def permitted(exact: Bits, intervals: Intervals | None, actual: Bits) -> npt.NDArray[np.bool_]:
+    """Which elements, flat like the intervals, hold allowed bits: those of `exact`, or a value of their interval.
+
+    A NaN whose bits are those of `exact` is allowed although NaNs are in no interval.
+    """
+    ok: npt.NDArray[np.bool_] = actual == exact
+    rest = np.flatnonzero(~ok)
+    if intervals is not None and rest.size:
+        some, bits = _some(intervals, rest), actual[rest]
+        below, above = _multiples(some, bits)
+        ok[rest] = within(some, bits) & (below == above)
+    return ok
+
+
 def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
     """Which elements, flat like the intervals, hold a value of their interval or one that is free beside it."""
     # Most hold an end of their interval, which needs no order.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from cts.errors import described
 from cts.judging.compare import Differing, Divergence, ulps
 from cts.judging.events import BufferCount, Finding, Mismatch
-from cts.judging.guesses import guesses
+from cts.judging.guesses import ElementsWritten, Guess, PartlyWritten, guesses
 from cts.judging.judge import Attempt
 from cts.judging.policy import policy_of
 from cts.judging.sentences import value_text
-from cts.model import Case, VectorInstruction
+from cts.model import Case, VectorInstruction, initial_bits
 from cts.oracle.expectation import Expectation, Freedom, Oracle, Trace
 from cts.oracle.trace import (
     ElementPlace,
@@ -43,11 +45,43 @@ def finding(
         case,
         _counts(divergence),
         tuple(m for g in divergence.groups for m in mismatches(case, g, most))[:most],
-        guesses(case, expectation, divergence, outcome.memory, outcome.matrices),
+        tuple(
+            _standing(
+                case, oracle, divergence, guesses(case, expectation, divergence, outcome.memory, outcome.matrices)
+            )
+        ),
         writer,
         steps,
         policy=policy_of(case, divergence),
     )
+
+
+def _standing(case: Case, oracle: Oracle, divergence: Divergence, guessed: Iterable[Guess]) -> Iterator[Guess]:
+    """The guesses that the oracle does not contradict: none of elements that no store may write and one does."""
+    before = {name: initial_bits(buffer) for name, buffer in case.buffers.items()}
+    for guess in guessed:
+        if not isinstance(guess, ElementsWritten | PartlyWritten):
+            yield guess
+            continue
+        stray = [
+            int(offset)
+            for g in divergence.groups
+            if g.buffer == guess.buffer and not g.guard and g.component is case.buffers[g.buffer].type
+            for offset in g.offsets[g.lo == before[g.buffer][g.offsets // g.component.size]]
+        ]
+        # The first, middle and last ones stand for all: each takes a trace.
+        looked_at = {stray[n] for n in (0, len(stray) // 2, -1)} if stray else set()
+        if not any(_written(case, oracle, guess.buffer, offset) for offset in looked_at):
+            yield guess
+
+
+def _written(case: Case, oracle: Oracle, buffer: str, offset: int) -> bool:
+    """Whether an instruction or a conversion writes a byte, as far as the oracle can tell."""
+    try:
+        trace = oracle.trace(case, buffer, offset, depth=0)
+    except Exception:  # noqa: BLE001 - the finding must be shown even if explaining it fails
+        return True
+    return trace.instruction is not None or trace.conversion is not None
 
 
 def _counts(divergence: Divergence) -> tuple[BufferCount, ...]:

@@ -10,7 +10,19 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from cts.judging.compare import Bits, Bytes, Differing, Divergence
-from cts.model import GUARD_BYTES, Accumulation, Case, ComponentType, Computation, initial_bits
+from cts.judging.number_classes import NumberClass, certain, classes
+from cts.model import (
+    GUARD_BYTES,
+    Accumulation,
+    Case,
+    ComponentType,
+    Computation,
+    Load,
+    PointerInstruction,
+    initial_bits,
+    references,
+    tables_of,
+)
 from cts.oracle.expectation import Expectation
 from cts.oracle.trace import ElementPlace
 
@@ -48,7 +60,10 @@ class BufferOverrun(_Guess, frozen=True, tag="buffer-overrun"):
 
 
 class ElementsNotWritten(_Guess, frozen=True, tag="elements-not-written"):
-    """Every differing element holds its value from before the run; `half` if all are in one half of the buffer."""
+    """Every differing element holds its value from before the run; `half` if all are in one half of the buffer.
+
+    Not guessed if a driver may as well have stored that value: a zero, or one that is elsewhere in memory.
+    """
 
     buffer: str
     half: Literal["", "upper", "lower"]
@@ -61,7 +76,7 @@ class ElementsWritten(_Guess, frozen=True, tag="elements-written"):
 
 
 class PartlyWritten(_Guess, frozen=True, tag="partly-written"):
-    """Some differing elements were not written, and some should not have been: their numbers."""
+    """Most differing elements were not written, or should not have been: their numbers."""
 
     buffer: str
     not_written: int
@@ -120,6 +135,15 @@ class ReadInOtherSteps(_Guess, frozen=True, tag="read-in-other-steps"):
     right: tuple[int, int]
 
 
+class NumbersOfAClass(_Guess, frozen=True, tag="numbers-of-a-class"):
+    """`count` of the `wrong` elements of a buffer, more than half, are of a class of numbers."""
+
+    buffer: str
+    kind: NumberClass
+    count: int
+    wrong: int
+
+
 #: What a difference looks like; `cts.judging.sentences.guess_text` says it in words.
 Guess: TypeAlias = (
     WrongBeforeStore
@@ -134,6 +158,7 @@ Guess: TypeAlias = (
     | ElementReadInstead
     | ReadAtDistance
     | ReadInOtherSteps
+    | NumbersOfAClass
 )
 
 
@@ -161,13 +186,29 @@ def guesses(
         wanted = expectation.buffers[group.buffer].exact.view(buffer.type.bits_dtype)
         initial = initial_bits(buffer)
         index = group.offsets // buffer.type.size
-        guessed += _untouched(group, index, initial)
+        guessed += _untouched(case, group, index, initial)
         guessed += _one_value(group, initial[index])
         guessed += _transposed(group, index, wanted, _pitch(buffer.shape, buffer.components))
         guessed += _shifted(group, index, contents, wanted)
         if moves:  # among computed values, a buffer's value is a coincidence
             guessed += _sources(case, group, index, _pitch(buffer.shape, buffer.components))
-    return tuple(guessed)
+    guessed += _classes(divergence, {g.buffer for g in guessed if isinstance(g, ElementsNotWritten)})
+    return tuple(dict.fromkeys(guessed))
+
+
+def _classes(divergence: Divergence, untouched: set[str]) -> Iterator[Guess]:
+    """The classes of numbers of most of a buffer's wrong elements, if the driver stored them."""
+    contents: dict[str, list[Differing]] = {}
+    for group in divergence.groups:
+        if not group.guard and group.buffer not in untouched:
+            contents.setdefault(group.buffer, []).append(group)
+    for buffer, groups in contents.items():
+        if len({g.component for g in groups}) == 1:
+            actual, lo, hi, flags = (
+                np.concatenate([getattr(g, f) for g in groups]) for f in ("actual", "lo", "hi", "flags")
+            )
+            for found in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
+                yield NumbersOfAClass(buffer, found.kind, found.count, found.wrong)
 
 
 def _pitch(shape: tuple[int, ...], components: int) -> int:
@@ -207,10 +248,10 @@ def _overrun(case: Case, group: Differing) -> BufferOverrun:
     return BufferOverrun(name, len(group), start - size, end - size, past_end=True)
 
 
-def _untouched(group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[Guess]:
-    still = int(np.count_nonzero(group.actual == initial[index]))
-    stray = int(np.count_nonzero(group.lo == initial[index]))
-    name = group.buffer
+def _untouched(case: Case, group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[Guess]:
+    name, before = group.buffer, initial[index]
+    still = int(np.count_nonzero(group.actual == before)) if _telling(case, name, before) else 0
+    stray = int(np.count_nonzero(group.lo == before))
     if still == len(group):
         half = group.total // 2
         where: Literal["", "upper", "lower"] = ""
@@ -221,8 +262,16 @@ def _untouched(group: Differing, index: npt.NDArray[np.int64], initial: Bits) ->
         yield ElementsNotWritten(name, where)
     elif stray == len(group):
         yield ElementsWritten(name)
-    elif stray or still:
+    elif 2 * (still + stray) > len(group):
         yield PartlyWritten(name, still, stray)
+
+
+def _telling(case: Case, name: str, before: Bits) -> bool:
+    """Whether values from before the run show that nothing was stored: a driver is unlikely to compute them."""
+    if np.unique(before).size > 1:
+        return True
+    others = [initial_bits(b) for n, b in case.buffers.items() if n != name and b.type.size == before.itemsize]
+    return bool(before[0]) and not any((other.view(before.dtype) == before[0]).any() for other in others)
 
 
 def _one_value(group: Differing, initial: Bits) -> Iterator[Guess]:
@@ -257,14 +306,14 @@ def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wan
 def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
     """Which element of which buffer was read instead, if initial data tells its place."""
     for name, buffer in case.buffers.items():
-        if buffer.type.size != group.component.size:
+        if buffer.type.size != group.component.size or (name == group.buffer and not _read(case, name)):
             continue
         data = initial_bits(buffer)
         values, first, counts = np.unique(data, return_index=True, return_counts=True)
         unique, place = values[counts == 1], first[counts == 1]
         actual, wanted = _find(unique, place, group.actual), _find(unique, place, group.lo)
         known = np.flatnonzero((actual >= 0) & (wanted >= 0))
-        if not known.size:
+        if 2 * known.size < len(group) or (name == group.buffer and (actual[known] == index[known]).all()):
             continue
         i = int(known[0])
         alone = known.size == 1
@@ -279,6 +328,18 @@ def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: 
         if read and right and read != right:
             yield ReadInOtherSteps(group.buffer, name, read, right)
         return
+
+
+def _read(case: Case, name: str) -> bool:
+    """Whether a program loads from a buffer, as far as is known of its pointers."""
+    roots = {n: {n} for n in case.buffers}
+    for instruction in case.program:
+        if isinstance(instruction, PointerInstruction):
+            sources = [roots[n] for n in (*references(instruction), getattr(instruction, "buffer", "")) if n in roots]
+            roots[instruction.id] = set().union(*sources) or set(case.buffers)
+    loads = (i.buffer for i in case.program if isinstance(i, Load))
+    tables = (table.buffer for function in case.functions.values() for table in tables_of(function))
+    return any(name in roots.get(n, case.buffers) for n in (*loads, *tables))
 
 
 def _find(values: Bits, place: npt.NDArray[np.intp], wanted: Bits) -> npt.NDArray[np.int64]:

@@ -24,7 +24,7 @@ __all__ = [
     "scenes_of_case",
 ]
 
-#: Instructions of which a case's page has pictures.
+#: The most pictures on a case's page.
 MOST = 16
 
 #: What a case is most likely about, the first that its program has.

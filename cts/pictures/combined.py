@@ -1,4 +1,4 @@
-"""Instructions on matrices and vectors: which elements of the operands, or of memory, each result is made of."""
+"""Instructions on matrices and vectors: the elements of operands, or of memory, that each result comes from."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cts.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, hues, names
 from cts.pictures.memory import NONE, Memory
 from cts.pictures.work import PictureInputs, distinct, matrix_grid, memory_data
 
-#: Trace steps that are looked at to find what elements are made of.
+#: Trace steps that are looked at to find where elements come from.
 MOST_STEPS = 4096
 
 
 def combined(work: PictureInputs) -> Scene:
-    """An instruction on matrices: which elements of the operands an element is made of."""
+    """An instruction on matrices: the elements of the operands that one element of the result comes from."""
     name = work.result
     assert name is not None
     expected = work.bits(name)
@@ -32,7 +32,7 @@ def combined(work: PictureInputs) -> Scene:
     parts = {n: _taking_part(work, n, steps, expected.shape, (row, col)) for n in operands}
     result_hue, operand_hues = _origins(work, operands, expected.shape)
     said = f"program[{work.index}] {work.op}: "
-    said += f"what element ({row}, {col}) of {name} is made of" if operands else f"every element of {name}"
+    said += f"operands of {name}[{row}, {col}]" if operands else f"every element of {name}"
     grids = [operand_grid(work, n, operand_hues[n], parts[n]) for n in operands]
     alike = len(operands) == 1 and work.bits(operands[0]).shape == expected.shape
     source = operands[0] if alike and not _named(work, operands[0], steps) else None
@@ -100,9 +100,9 @@ def operand_grid(work: PictureInputs, name: str, hue: Ints, focus: Mask | None) 
 
 
 def results_of(work: PictureInputs, expected: Any, hue: Ints, wrong: Mask, source: str | None = None) -> list[Grid]:
-    """The result as it must be and, where a driver is looked at, as that has it.
+    """The expected result and, if a driver is looked at, its actual result.
 
-    `source` is the only operand of what goes element by element, such as a conversion: titles have its values, too.
+    `source` is the only operand of an elementwise instruction, such as a conversion: titles have its values, too.
     """
     name = work.result
     assert name is not None
@@ -129,11 +129,11 @@ def results_of(work: PictureInputs, expected: Any, hue: Ints, wrong: Mask, sourc
         said += f", actual {value_text(component, int(actual[row, col]))}{origin(row, col)}"
         return said + work.steps_title(row, col)
 
-    grids = [matrix_grid(work, "expected", f"{name} as it must be", expected, hue, mark=mark, title_of=expected_title)]
+    grids = [matrix_grid(work, "expected", f"{name}, expected", expected, hue, mark=mark, title_of=expected_title)]
     if work.driver:
         marks = np.where(wrong, Mark.WRONG, Mark.NONE).astype(np.int64)
         text = distinct(component, expected, actual, wrong)
-        heading = f"{name} as the driver has it"
+        heading = f"{name}, actual"
         grids.append(matrix_grid(work, "actual", heading, actual, hue, mark=marks, text=text, title_of=actual_title))
     return grids
 

@@ -26,7 +26,7 @@ NO_HUE = -1
 
 
 class Texture(enum.IntEnum):
-    """What a cell is, told apart without colour."""
+    """The kind of a cell, visible without colour."""
 
     PLAIN = 0
     #: Outside the clip: nothing is loaded or stored.
@@ -53,7 +53,7 @@ class Mark(enum.IntEnum):
     MISSED = 3
     #: Takes part in the element that is looked at.
     FOCUS = 4
-    #: Wrong: it holds what was there before.
+    #: Wrong: holds its old value.
     UNTOUCHED = 5
 
 

@@ -27,7 +27,7 @@ INSTANCE_HUES = 5
 
 
 def loaded(work: PictureInputs) -> Scene | None:
-    """A load: source memory, the matrix as it must be, and as the driver has it."""
+    """A load: source memory, the expected matrix, and the driver's matrix."""
     reached, name, observed = work.reached, work.result, work.observed
     assert reached is not None and name is not None
     of_product = reached.byte.shape[1:] != work.bits(name).shape
@@ -105,7 +105,7 @@ def loaded(work: PictureInputs) -> Scene | None:
     from_owner = np.where(taken == NONE, NONE, owner[np.maximum(taken, 0)])
     actual_hue = np.where(from_owner == NONE, NO_HUE, hues(from_owner // expected.shape[1], from_owner != NONE))
     places = places_of(memory, location)
-    title = f"{name} as it must be"
+    title = f"{name}, expected"
     expected_grid = matrix_grid(
         work, "expected", title, expected, own_hue, texture=texture, title_of=expected_title, data={"from": places}
     )
@@ -118,7 +118,7 @@ def loaded(work: PictureInputs) -> Scene | None:
     actual_grid = matrix_grid(
         work,
         "actual",
-        f"{name} as the driver has it",
+        f"{name}, actual",
         actual,
         np.where(wrong, actual_hue, own_hue),
         texture=np.where(wrong, Texture.PLAIN, texture),
@@ -221,7 +221,7 @@ def decoded(work: PictureInputs) -> Scene:
     expected_grid = matrix_grid(
         work,
         "expected",
-        f"{name} as it must be",
+        f"{name}, expected",
         expected,
         hue,
         texture=texture,
@@ -233,7 +233,7 @@ def decoded(work: PictureInputs) -> Scene:
         actual_grid = matrix_grid(
             work,
             "actual",
-            f"{name} as the driver has it",
+            f"{name}, actual",
             actual,
             np.where(taken == NONE, NO_HUE, hues(taken, taken != NONE)),
             texture=np.where(wrong, Texture.PLAIN, texture),

@@ -1,4 +1,4 @@
-"""What cells of pictures are called: in data attributes, in legends and for those who do not see them."""
+"""Names of the cells of pictures: in data attributes, in legends and in descriptions for screen readers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MEANINGS = {
     "padding": "memory between elements of the tensor",
     "unknown": "not reached",
     "wrong": "wrong",
-    "instead": "the driver took it for another element",
-    "missed": "not taken where it belongs",
-    "focus": "takes part in the element that is looked at",
-    "untouched": "wrong: it holds what was there before",
+    "instead": "read by mistake",
+    "missed": "should have been read",
+    "focus": "used by the chosen element",
+    "untouched": "wrong: holds its old value",
 }
 
 TEXTURE_NAMES = {

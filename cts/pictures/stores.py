@@ -1,4 +1,4 @@
-"""Stores: the matrix, and destination memory as it must be and as a driver left it."""
+"""Stores: the matrix, and the expected and actual destination memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cts.pictures.work import PictureInputs, distinct, how, listed, matrix_grid,
 
 
 def stored(work: PictureInputs) -> Scene:
-    """A store: the matrix, and destination memory as it must be and as the driver left it."""
+    """A store: the matrix, and the expected and actual destination memory."""
     reached, name = work.reached, work.result
     assert reached is not None and name is not None
     buffer = work.case.buffers[reached.buffer]
@@ -88,9 +88,7 @@ def stored(work: PictureInputs) -> Scene:
         )
 
     nothing = np.zeros(memory.count, np.int64)
-    expected_grid = grid(
-        "expected", f"memory {reached.buffer} as it must be", allowed, memory_hue, nothing, memory_title
-    )
+    expected_grid = grid("expected", f"memory {reached.buffer}, expected", allowed, memory_hue, nothing, memory_title)
     found = None
     said = title
     if work.driver:
@@ -106,13 +104,13 @@ def stored(work: PictureInputs) -> Scene:
             said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(component, int(allowed[at]))}"
             said += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
             if untouched[at]:
-                return said + "; it holds what was there before"
+                return said + "; it holds its old value"
             return said + (f"; it has {listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else "")
 
         held_row = np.full(memory.count, instance) if several else held // matrix.shape[1]
         actual_hue = np.where(wrong, hues(held_row, held != NONE), memory_hue)
         text = distinct(component, allowed, actual, wrong)
-        heading = f"memory {reached.buffer} as the driver left it"
+        heading = f"memory {reached.buffer}, actual"
         found = grid("actual", heading, actual, actual_hue, mark, actual_title, text)
         said += f"; {int(wrong.sum())} elements of {reached.buffer} are wrong"
     shown = work.scene(title, said, source, expected_grid, found)
@@ -122,7 +120,7 @@ def stored(work: PictureInputs) -> Scene:
 
 
 def remembered(work: PictureInputs) -> Scene | None:
-    """Memory as it must be and as the driver left it, where no matrix tells more; beside what an instruction adds."""
+    """Expected and actual memory, if no matrix shows more; beside the values that an instruction adds."""
     if not work.observed.memory:
         return None
     name = next(iter(work.observed.memory))
@@ -157,9 +155,9 @@ def remembered(work: PictureInputs) -> Scene | None:
             memory.band,
         )
 
-    expected_grid = grid("expected", f"memory {name} as it must be", allowed, nothing, short(buffer.type, allowed))
+    expected_grid = grid("expected", f"memory {name}, expected", allowed, nothing, short(buffer.type, allowed))
     text = distinct(buffer.type, allowed, actual, wrong)
-    actual_grid = grid("actual", f"memory {name} as the driver left it", actual, mark, text)
+    actual_grid = grid("actual", f"memory {name}, actual", actual, mark, text)
     who = f"program[{work.index}] {work.op}: " if work.index is not None else ""
     said = f"{who}memory {name}"
     return work.scene(said, f"{said}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)

@@ -161,7 +161,7 @@ class _Panel:
 
     @property
     def said(self) -> str:
-        """What a reader who sees nothing is told."""
+        """The description for screen readers."""
         grid = self.grid
         rows, cols = grid.text.shape
         parts = [f"{rows} rows of {cols}"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cts.judging.compare import Bits, Differing, Divergence
-from cts.judging.guesses import RightBeforeStore, WrongBeforeStore, guesses
+from cts.judging.guesses import NumbersOfAClass, RightBeforeStore, WrongBeforeStore, guesses
 from cts.judging.judge import Attempt
 from cts.model import (
     Accumulation,
@@ -61,7 +61,7 @@ def tells(case: Case, attempt: Attempt, expectation: Expectation) -> bool:
     if attempt.divergence is None or attempt.outcome is None:
         return False
     found = guesses(case, expectation, attempt.divergence, attempt.outcome.memory, attempt.outcome.matrices)
-    return any(not isinstance(guess, WrongBeforeStore | RightBeforeStore) for guess in found)
+    return any(not isinstance(guess, WrongBeforeStore | RightBeforeStore | NumbersOfAClass) for guess in found)
 
 
 def is_sized(case: Case) -> bool:

@@ -188,12 +188,12 @@ def test_triage_against_an_earlier_run(cts: Cts, fakes: ModuleType) -> None:
         (
             MUTANT,
             "program[6] MatrixStore: 60 of 256 elements of dst differ; first dst[1, 12]: expected 0x4800 (8.0), actual "
-            "0x4400 (4.0); dst[28] holds the value of src[4], where that of src[8] belongs",
+            "0x4400 (4.0); dst[28] holds the value of src[4] instead of src[8]",
         ),
         (
             "fake:guard-before",
             "2 of 1024 guard bytes around dst differ; first guard byte at byte -2 of dst: expected 0x0b (11), actual "
-            "0xf4 (244); 2 bytes written before the start of dst, from byte -2 to byte -1",
+            "0xf4 (244); the 2 bytes before dst were overwritten",
         ),
         (
             "fake:flaky",

@@ -22,6 +22,7 @@ from cts.judging.guesses import (
     ElementsNotWritten,
     ElementsWritten,
     Guess,
+    NumbersOfAClass,
     OneValueEverywhere,
     PartlyWritten,
     ReadAtDistance,
@@ -30,6 +31,7 @@ from cts.judging.guesses import (
     WrongBeforeStore,
 )
 from cts.judging.judge import judge
+from cts.judging.number_classes import NumberClass
 from cts.judging.sentences import guess_text, step_parts, step_text, to_json, writer_text
 from cts.model import ComponentType
 from cts.oracle.expectation import Freedom
@@ -90,24 +92,24 @@ GUESSES: dict[Guess, str] = {
     WrongBeforeStore("matrix", PLACE, 4, 16): (
         "matrix m is already wrong before it is stored: 4 of 16 elements, first at instance 3, row 1, column 2"
     ),
-    RightBeforeStore("vector"): "every vector is right as the driver sees it: what takes it to memory is wrong",
-    BufferOverrun("d", 4, -4, -1, past_end=False): "4 bytes written before the start of d, from byte -4 to byte -1",
-    BufferOverrun("d", 2, 0, 1, past_end=True): "2 bytes written past the end of d, 0 to 1 bytes behind it",
+    RightBeforeStore("vector"): "every vector is right; the store is wrong",
+    BufferOverrun("d", 4, -4, -1, past_end=False): "the 4 bytes before d were overwritten",
+    BufferOverrun("d", 2, 0, 3, past_end=True): "2 of the 4 bytes after d were overwritten",
     ElementsNotWritten("d", "upper"): (
-        "nothing was written to these elements of d: they hold what was there before the run, "
-        "all of them in the upper half"
+        "the differing elements of d were not written: they hold their old values, all in the upper half"
     ),
-    ElementsWritten("d"): "all these elements of d should have been left as they were before the run",
-    PartlyWritten("d", 3, 4): (
-        "of the differing elements of d, 3 were not written, and 4 should have been left as they were"
-    ),
+    ElementsWritten("d"): "the differing elements of d should not have been written",
+    PartlyWritten("d", 3, 4): ("of the differing elements of d, 3 were not written and 4 should not have been written"),
     OneValueEverywhere("d", ComponentType.float16, 0x3C00): "every differing element of d holds 0x3c00 (1.0)",
     BufferTransposed("d"): "d is transposed: rows and columns have changed places",
     BufferShifted("d", -2): "values of d stand 2 elements too low: shifted by -2",
-    ElementReadInstead("d", 1, "s", 2, 3): "d[1] holds the value of s[2], where that of s[3] belongs",
-    ReadAtDistance("s", -5, 9): "elements of s are read 5 before the right ones, all 9 of them",
+    ElementReadInstead("d", 1, "s", 2, 3): "d[1] holds the value of s[2] instead of s[3]",
+    ReadAtDistance("s", -5, 9): "all 9 elements of s are read 5 before the right ones",
     ReadInOtherSteps("d", "s", (4, 1), (8, 1)): (
-        "going through d, s is read in steps of 4 per row and 1 per column where 8 and 1 are right"
+        "s is read in steps of 4 per row and 1 per column of d instead of 8 and 1"
+    ),
+    NumbersOfAClass("d", NumberClass.SIGN_OF_ZERO, 28, 29): (
+        "28 of 29 wrong elements of d differ in the sign of zero alone"
     ),
 }
 

@@ -90,7 +90,6 @@ def tile_before(a: F64, b: F64, c: F64, **_: F64) -> F64:
     [
         (3, lambda a, b, c, **_: a[:, :8] @ b[:8] + c, "left out k = 8..11 of 12"),
         (3, lambda a, b, c, **_: a @ b + np.outer(a[:, 5], b[5]) + c, "added k = 5 of 12 twice"),
-        (3, lambda a, b, c, **_: a @ b, "gave the product without C"),
         (3, lambda c, **_: c, "gave 'c' as it was"),
         (3, lambda a, b, c, **_: a @ b + halves(c), "rounded C to float16"),
         (3, stepwise, "rounded sums to float16 at each step"),
@@ -127,12 +126,12 @@ def test_a_model_is_said_of_integers(wrong: Callable[..., F64], said: str) -> No
     assert [as_if.what for as_if in found][:1] == ([f"program[3] MatrixMulAdd {said}"] if said else [])
 
 
-def toward_zero(c: F64, **_: F64) -> F64:
-    nearest = c.astype(np.float16)
-    return np.where(np.abs(nearest.astype(np.float64)) > np.abs(c), np.nextafter(nearest, np.float16(0)), nearest)
+def away_from_zero(c: F64, **_: F64) -> F64:
+    """Odd numbers above 2048 are ties in float16."""
+    return 2 * np.floor(c / 2 + 0.5)
 
 
 def test_another_rounding_is_said_where_a_mode_binds() -> None:
     modes = "float_controls: FastMathNone\nfloat_modes: {float16: [RoundingModeRTE]}\nbuffers:"
-    found, _ = first(FLOATS.replace("buffers:", modes, 1), 5, toward_zero)
-    assert found[0].what == "program[5] MatrixConvert rounded towards zero"
+    found, _ = first(FLOATS.replace("buffers:", modes, 1), 5, away_from_zero)
+    assert found[0].what == "program[5] MatrixConvert rounded ties away from zero"

@@ -73,7 +73,7 @@ def test_a_product_is_read_from_none_of_its_factors() -> None:
     found = explained("vector_multiply.memory.stride_read_by_two", "emulator:mutant=vector-stride-of-lane-four")
     assert (found.op, found.elements[0].actual) == ("VectorMatrixMul", "0x4000 (2.0)")
     assert {e.read_instead for e in found.elements} == {""}
-    assert "would be right if\n  program[1].stride were 0: CV-018" in text(found)
+    assert "match this mistake:\n  program[1].stride was 0: CV-018" in text(found)
     assert found.facts[0] == "CV-018"
 
 
@@ -114,7 +114,7 @@ def test_a_store_that_does_nothing() -> None:
     found = explained("tensor_addressing.store.to_the_last_byte", "emulator:mutant=store-invocation-idle")
     assert found.op.startswith("MatrixStore")
     assert any("U" in line for line in found.picture)
-    assert "not written: it holds what was there before" in text(found)
+    assert "not written: holds its old value" in text(found)
 
 
 def test_a_product_lists_its_terms() -> None:
@@ -318,7 +318,7 @@ program:
 """
     )
     driver = open_driver("emulator:mutant=load-aligned-to-16")
-    assert {a.what for a in explain(case, driver, ORACLE).as_if} == {"program[0].offset were a quarter (0)"}
+    assert {a.what for a in explain(case, driver, ORACLE).as_if} == {"program[0].offset was a quarter (0)"}
 
 
 @pytest.mark.parametrize(

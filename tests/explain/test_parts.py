@@ -12,6 +12,7 @@ from cts.explain.picture import COLS, ROWS, picture
 from cts.explain.ranking import SAMPLE, sample
 from cts.explain.results import compared
 from cts.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
+from cts.oracle.expectation import Freedom, Spread
 from tests.case_builder import corpus_case
 
 
@@ -29,10 +30,10 @@ def test_every_instruction_has_facts() -> None:
 @pytest.mark.parametrize(
     ("name", "index", "what"),
     [
-        ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] were inverted: permutation [1, 2, 0]"),
+        ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] was inverted: permutation [1, 2, 0]"),
         ("tensor_addressing.block.own_strides", 6, "program[3] TensorLayoutSetStride did nothing"),
         ("matrix_arithmetic.mul_add.s8", 3, "program[3] did not have MatrixASigned"),
-        ("conversions.integer.s8_by_uconvert", 1, "program[1] were SConvert"),
+        ("conversions.integer.s8_by_uconvert", 1, "program[1] was SConvert"),
         ("vector_multiply.float.bias", 1, "program[1] had no bias"),
         ("per_element.extras.two_matrices", 3, "program[3] had its extra matrices in reverse"),
     ],
@@ -54,6 +55,16 @@ def test_a_large_matrix_is_reduced_to_its_worst_parts() -> None:
     assert (len(lines), len(lines[0])) == (ROWS, COLS)
     assert [(r, line.index("X")) for r, line in enumerate(lines) if "X" in line] == [(7, 9)]
     assert "X" not in "".join(picture(result, None, None, 0)[0])
+
+
+def test_a_nan_that_is_as_expected_is_right_beside_elements_with_freedom() -> None:
+    """Of another NaN the bits are free only if the oracle says so."""
+    wanted = np.array([[[0x7E01, 0x7E01, 0x3C00]]], np.uint16)
+    actual = np.array([[[0x7E01, 0x7E00, 0x4000]]], np.uint16)
+    high = np.array([[[0x7E01, 0x7E01, 0x4000]]], np.uint16)
+    for flags, wrong in (([0, 0, 0], [False, True, False]), ([0, Freedom.NAN, 0], [False, False, False])):
+        spread = Spread(wanted, high, np.array([[flags]], np.uint8))
+        assert compared(0, "m", ComponentType.float16, wanted, actual, spread).wrong[0, 0].tolist() == wrong
 
 
 def test_samples_are_spread_over_a_mask() -> None:

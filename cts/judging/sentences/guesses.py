@@ -12,6 +12,7 @@ from cts.judging.guesses import (
     ElementsNotWritten,
     ElementsWritten,
     Guess,
+    NumbersOfAClass,
     OneValueEverywhere,
     PartlyWritten,
     ReadAtDistance,
@@ -19,6 +20,7 @@ from cts.judging.guesses import (
     RightBeforeStore,
     WrongBeforeStore,
 )
+from cts.judging.number_classes import NumberClass
 from cts.model import ComponentType, decode
 from cts.oracle.trace import Writer, WriterUnknown, WrittenByConversion, WrittenByInstruction, WrittenByNone
 
@@ -48,21 +50,22 @@ def guess_text(guess: Guess) -> str:
                 f"elements, first at instance {place.instance}, {at}"
             )
         case RightBeforeStore():
-            return f"every {guess.type} is right as the driver sees it: what takes it to memory is wrong"
+            return f"every {guess.type} is right; the store is wrong"
         case BufferOverrun(buffer, count, first, last, past_end=False):
-            return f"{count} bytes written before the start of {buffer}, from byte {first} to byte {last}"
+            return f"{_bytes(count, -first)} before {buffer} were overwritten"
         case BufferOverrun(buffer, count, first, last):
-            return f"{count} bytes written past the end of {buffer}, {first} to {last} bytes behind it"
+            return f"{_bytes(count, last + 1)} after {buffer} were overwritten"
+        case NumbersOfAClass(buffer, kind, count, wrong):
+            return class_text(kind, count, wrong, buffer)
         case ElementsNotWritten(buffer, half):
-            where = f", all of them in the {half} half" if half else ""
-            return f"nothing was written to these elements of {buffer}: they hold what was there before the run{where}"
+            where = f", all in the {half} half" if half else ""
+            return f"the differing elements of {buffer} were not written: they hold their old values{where}"
         case ElementsWritten(buffer):
-            return f"all these elements of {buffer} should have been left as they were before the run"
+            return f"the differing elements of {buffer} should not have been written"
         case PartlyWritten(buffer, not_written, written):
-            return (
-                f"of the differing elements of {buffer}, {not_written} were not written, and {written} should have "
-                "been left as they were"
-            )
+            parts = ((not_written, "were not written"), (written, "should not have been written"))
+            said = " and ".join(f"{count} {what}" for count, what in parts if count)
+            return f"of the differing elements of {buffer}, {said}"
         case OneValueEverywhere(buffer, component, bits):
             return f"every differing element of {buffer} holds {value_text(component, bits)}"
         case BufferTransposed(buffer):
@@ -71,16 +74,43 @@ def guess_text(guess: Guess) -> str:
             direction = "high" if distance > 0 else "low"
             return f"values of {buffer} stand {abs(distance)} elements too {direction}: shifted by {distance}"
         case ElementReadInstead(buffer, element, source, read, right, alone):
-            where = f"{buffer}[{element}] holds the value of {source}[{read}], where that of {source}[{right}] belongs"
+            where = f"{buffer}[{element}] holds the value of {source}[{read}] instead of {source}[{right}]"
             return f"{where} (weak: one element shows it)" if alone else where
         case ReadAtDistance(source, distance, elements):
             late = "after" if distance > 0 else "before"
-            return f"elements of {source} are read {abs(distance)} {late} the right ones, all {elements} of them"
+            return f"all {elements} elements of {source} are read {abs(distance)} {late} the right ones"
         case ReadInOtherSteps(buffer, source, read, right):
             return (
-                f"going through {buffer}, {source} is read in steps of {read[0]} per row and {read[1]} per column "
-                f"where {right[0]} and {right[1]} are right"
+                f"{source} is read in steps of {read[0]} per row and {read[1]} per column of {buffer} "
+                f"instead of {right[0]} and {right[1]}"
             )
+
+
+#: Which elements are of a class of numbers, behind "12 of 16 wrong elements of d".
+_CLASSES = {
+    NumberClass.SIGN_OF_ZERO: "differ in the sign of zero alone",
+    NumberClass.EXPECTED_NAN: "should be NaN",
+    NumberClass.ACTUAL_NAN: "are NaN, and should be numbers",
+    NumberClass.INFINITIES: "are infinite, or should be",
+    NumberClass.DENORMALS: "are denormal, or should be",
+    NumberClass.TIES: "are ties: the exact result is halfway between two numbers",
+    NumberClass.SATURATION: "should be the greatest or least number of their type",
+}
+
+
+def class_text(kind: NumberClass, count: int, wrong: int, of: str) -> str:
+    """How many wrong elements of a buffer or matrix are of a class of numbers.
+
+    >>> class_text(NumberClass.TIES, 3, 3, "m")
+    'all 3 wrong elements of m are ties: the exact result is halfway between two numbers'
+    """
+    some = f"all {wrong}" if count == wrong else f"{count} of {wrong}"
+    return f"{some} wrong elements of {of} {_CLASSES[kind]}"
+
+
+def _bytes(count: int, of: int) -> str:
+    """So many bytes, of those beside a buffer up to the farthest."""
+    return f"the {count} bytes" if count == of else f"{count} of the {of} bytes"
 
 
 def value_text(component: ComponentType, bits: int) -> str:

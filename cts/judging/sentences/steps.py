@@ -155,7 +155,7 @@ def _strided(name: str) -> Callable[[TraceStep], str]:
 
 
 def _changes(step: TraceStep) -> str:
-    """Each member as it is and as it was."""
+    """The new and the old value of each member."""
     changes = []
     for member in step.numbers:
         values = _tuple(step, member)
