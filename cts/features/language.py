@@ -75,11 +75,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class _Typed:
-    """A part of an expression: its values, what they are, and the words that it may be (() for any)."""
+    """A part of an expression: its values, what they are, and the words that it may be (() for any).
+
+    `constant` is the only value, at every site, of a number, word or truth in the text.
+    """
 
     get: Get
     kind: str
     words: tuple[str, ...] = ()
+    constant: Any = None
+
+
+def _constant(value: Any, kind: str) -> _Typed:
+    values = (value,)
+    return _Typed(lambda _: values, kind, (value,) if kind == WORD else (), value)
 
 
 @lru_cache(maxsize=1024)
@@ -129,13 +138,16 @@ class _Parser:
                 return _all([self._compared(a, op, b, kinds, depth) for a, op, b in pairs])
             case ast.Call(func=ast.Name(id="some" | "no" as quantifier)):
                 found = self._sites(node, kinds, depth)
-                wanted = quantifier == "some"
-                return lambda site: (next(found(site), None) is not None) is wanted
+                if quantifier == "no":
+                    return lambda site: not any(True for _ in found(site))
+                return lambda site: any(True for _ in found(site))
             case ast.Call(func=ast.Name(id="given"), args=[path], keywords=[]):
                 *start, last = self._steps(path, kinds)
                 owner, owners = self._along(start, kinds, path)
                 self._attribute(last, owners)
                 name = str(last)
+                if owner is _itself:
+                    return lambda site: site[name] is not None
                 return lambda site: any(one[name] is not None for one in owner(site))
         typed = self.value(node, kinds, depth + 1)
         if typed.kind != TRUTH:
@@ -148,13 +160,13 @@ class _Parser:
             self._refuse("it is nested too deeply", f"at most {MAX_DEPTH} levels")
         match node:
             case ast.Constant(value=bool(value)):
-                return _Typed(lambda _: (value,), TRUTH)
+                return _constant(value, TRUTH)
             case ast.Constant(value=int() | float() as number):
-                return _Typed(lambda _: (number,), NUMBER)
+                return _constant(number, NUMBER)
             case ast.Constant(value=str(word)):
-                return _Typed(lambda _: (word,), WORD, (word,))
+                return _constant(word, WORD)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return _Typed(lambda _: (-number,), NUMBER)
+                return _constant(-number, NUMBER)
             case ast.BinOp(op=op) if type(op) in _ARITHMETIC:
                 return self._computed(node, kinds, depth)
             case ast.Call(func=ast.Name(id="count")):
@@ -192,6 +204,9 @@ class _Parser:
             options = [self._side(e, left, kinds, depth, a) for e in right.elts]
             self._alike(left, a, right, options)
             inside = isinstance(op, ast.In)
+            if all(option.constant is not None for option in options):
+                fixed = frozenset(option.constant for option in options)
+                return lambda site: any((v in fixed) is inside for v in a.get(site))
 
             def member(site: Site) -> bool:
                 values = {v for option in options for v in option.get(site)}
@@ -203,6 +218,9 @@ class _Parser:
         self._alike(left, a, right, [b])
         if not isinstance(op, (ast.Eq, ast.NotEq)) and a.kind != NUMBER:
             self._refuse(f"{ast.unparse(left)!r} is a {_noun(a.kind)}, which has no order", "== or !=")
+        if b.constant is not None:
+            right_value = b.constant
+            return lambda site: any(function(x, right_value) for x in a.get(site))
         return lambda site: any(function(x, y) for x, y in product(a.get(site), b.get(site)))
 
     def _side(
@@ -215,8 +233,7 @@ class _Parser:
             if typed is not None and typed.kind == WORD:
                 if typed.words and node.id not in typed.words:
                     self._refuse(f"{ast.unparse(other)} is never {node.id}", did_you_mean(node.id, typed.words))
-                word = node.id
-                return _Typed(lambda _: (word,), WORD, (word,))
+                return _constant(node.id, WORD)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             typed = typed or self.value(other, kinds, depth + 1)
             if typed.words and node.value not in typed.words:
@@ -240,6 +257,10 @@ class _Parser:
         path = self._of_path(node.args[0], kinds)
         inner = path[1] if path else tuple(self._kinds(node.args[0]))
         test = _all([self.truth(arg, _expanded(inner), depth + 1) for arg in node.args[1:]])
+
+        if len(inner) == 1 and path is None:
+            (kind,) = inner
+            return lambda site: filter(test, site.sites(kind))
 
         def found(site: Site) -> Iterator[Site]:
             return (one for kind in inner for one in site.sites(kind) if test(one))
@@ -363,6 +384,8 @@ def _any(tests: list[Test]) -> Test:
 
 
 def _of_attribute(get: Get, name: str) -> Get:
+    if get is _itself:
+        return lambda site: site[name] or ()
     return lambda site: tuple(value for one in get(site) for value in one[name] or ())
 
 

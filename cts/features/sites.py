@@ -74,6 +74,10 @@ PASSING: dict[type[Instruction], str] = {
 }
 
 
+#: Kinds that a block, an arm or a callback does not limit: their sites are those of the whole case.
+_OF_WHOLE_CASES = frozenset({"Expression", "Function", "Memory", "Conversion", "Value"})
+
+
 class Site:
     """A thing of a case. `kind` names its attributes; `of` is what it stands for."""
 
@@ -85,19 +89,20 @@ class Site:
 
     def __getitem__(self, name: str) -> Values:
         """The values of an attribute; None where the site has none of that name, or it is not given."""
+        if name in self._cache:
+            return self._cache[name]
         from cts.features.instructions import attributes_of
 
-        if name not in self._cache:
-            attribute = attributes_of(self.kind).get(name)
-            self._cache[name] = None if attribute is None else attribute.get(self)
-        return self._cache[name]
+        attribute = attributes_of(self.kind).get(name)
+        values = self._cache[name] = None if attribute is None else attribute.get(self)
+        return values
 
     def __hash__(self) -> int:
         return id(self)
 
     def sites(self, kind: str) -> Iterator[Site]:
         """The sites of a kind in it: of a block its instructions and arms, of a function its expressions."""
-        return self.view.sites(self, kind)
+        return iter(self.view.sites(self, kind))
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,7 @@ class CaseView:
         self._values: dict[str, Site] = {}
         self._functions: dict[str, Site] = {}
         self._memory: dict[tuple[str, bool], Site] = {}
+        self._of_kind: dict[str, tuple[Site, ...]] = {}
 
     @cached_property
     def types(self) -> dict[str, ResultType]:
@@ -282,30 +288,40 @@ class CaseView:
         """The typed body of a callback."""
         return body_of(function, self.case.helpers)
 
-    def sites(self, within: Site, kind: str) -> Iterator[Site]:
+    def sites(self, within: Site, kind: str) -> Iterable[Site]:
         """The sites of a kind in a site."""
-        if kind == "Expression":
-            functions = [within] if within.kind == "Function" else self.sites(within, "Function")
-            for function in functions:
-                for e in ast.expressions_of(self.body(function.of)):
-                    yield Site(self, "Expression", e)
-        elif kind == "Function":
-            yield from (self.function(name) for name in self.case.functions)
-        elif kind == "Memory":
-            yield from (self.memory(name) for name in (*self.case.buffers, *self.case.opaque))
-        elif kind == "Conversion":
-            yield from (Site(self, "Conversion", conversion) for conversion in self.case.conversions)
-        elif kind == "Value":
-            yield from map(self.value, self.types)
-        elif kind == "Arm":
-            yield from self._arms(within)
-        elif kind == "Axis":
-            yield from self._axes(within)
-        else:
-            first, end = self._extent(within)
-            classes = instruction_classes(kind)
-            program = self.case.program
-            yield from (self.instructions[n] for n in range(first, end) if isinstance(program[n], classes))
+        if kind == "Expression" and within.kind == "Function":
+            return self._expressions(within)
+        if kind == "Arm":
+            return self._arms(within)
+        if kind == "Axis":
+            return self._axes(within)
+        found = self._of_kind.get(kind)
+        if found is None:
+            found = self._of_kind[kind] = tuple(self._all_of(kind))
+        if within is self.root or kind in _OF_WHOLE_CASES:
+            return found
+        first, end = self._extent(within)
+        return (i for i in found if first <= i.of.place < end)
+
+    def _all_of(self, kind: str) -> Iterable[Site]:
+        """The sites of a kind in the whole case: many conditions ask for the same kinds."""
+        match kind:
+            case "Expression":
+                return (e for function in self.sites(self.root, "Function") for e in self._expressions(function))
+            case "Function":
+                return map(self.function, self.case.functions)
+            case "Memory":
+                return map(self.memory, (*self.case.buffers, *self.case.opaque))
+            case "Conversion":
+                return (Site(self, "Conversion", conversion) for conversion in self.case.conversions)
+            case "Value":
+                return map(self.value, self.types)
+        classes = instruction_classes(kind)
+        return (i for i in self.instructions if isinstance(i.of.instruction, classes))
+
+    def _expressions(self, function: Site) -> Iterator[Site]:
+        return (Site(self, "Expression", e) for e in ast.expressions_of(self.body(function.of)))
 
     def _axes(self, within: Site) -> Iterator[Site]:
         first, end = self._extent(within)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from cts.coverage.situations import exercised
+from cts.coverage.exercised import exercised
 from cts.features.phrases import phrases
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import OpenDriver
