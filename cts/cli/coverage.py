@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cts.coverage.table import Row, Supported
     from cts.model import Case
 
-#: Generated cases per area that the table is derived from; the rarest situations need more.
+#: Generated cases per area that the table is derived from; the rarest facts need more.
 EXAMPLES = 100
 
 

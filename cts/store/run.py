@@ -99,7 +99,7 @@ class Run:
         plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
         counted: dict[str, Counter[str]] = {}
         for one in self.examples:
-            for name in ("facts", "situations", "verdicts", "known"):
+            for name in ("facts", "features", "verdicts", "known"):
                 counted.setdefault(f"{one.driver} {one.area} {name}", Counter()).update(getattr(one, name))
         swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
         text = msgspec.json.encode([plain, list(self.failing().items()), counted, swept], order="sorted")
