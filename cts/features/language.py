@@ -22,6 +22,7 @@ from cts.errors import BadInput, did_you_mean
 from cts.features.attributes import CONTENTS, NUMBER, OPERAND, TRUTH, WORD, Attribute
 from cts.features.instructions import KINDS, attributes_of, members
 from cts.features.sites import Site, view
+from cts.features.words import said
 from cts.model import Case
 
 #: Characters and levels of an expression: far more than one that a reader understands has.
@@ -30,15 +31,15 @@ MAX_LENGTH, MAX_DEPTH = 4000, 40
 Test = Callable[[Site], bool]
 Get = Callable[[Site], tuple[Any, ...]]
 
-_COMPARE: dict[type[ast.cmpop], tuple[Callable[[Any, Any], bool], str]] = {
-    ast.Eq: (operator.eq, "is"),
-    ast.NotEq: (operator.ne, "is not"),
-    ast.Lt: (operator.lt, "is below"),
-    ast.LtE: (operator.le, "is at most"),
-    ast.Gt: (operator.gt, "is above"),
-    ast.GtE: (operator.ge, "is at least"),
-    ast.In: (lambda a, b: a in b, "is one of"),
-    ast.NotIn: (lambda a, b: a not in b, "is none of"),
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }
 
 
@@ -59,8 +60,10 @@ _FUNCTIONS = ("some", "no", "count", "given", "size")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of cases. `reads` are the fields of operands on whose values at run time it depends; None: on what
-    buffers hold, too.
+    """A condition of cases.
+
+    `reads`: the fields of operands whose values at run time it depends on; None if it also depends on the contents of
+    buffers.
     """
 
     text: str
@@ -122,7 +125,7 @@ class _Parser:
         self.reads: set[str] = set()
 
     def truth(self, node: ast.expr, kinds: tuple[str, ...], depth: int) -> Test:
-        """What a node says of a site of one of the kinds."""
+        """Compile a node to a test of sites of these kinds."""
         if depth > MAX_DEPTH:
             self._refuse("it is nested too deeply", f"at most {MAX_DEPTH} levels")
         match node:
@@ -196,7 +199,7 @@ class _Parser:
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, kinds: tuple[str, ...], depth: int) -> Test:
         if type(op) not in _COMPARE:
             self._refuse("`is` compares nothing here", "==")
-        function, _ = _COMPARE[type(op)]
+        function = _COMPARE[type(op)]
         if isinstance(op, (ast.In, ast.NotIn)):
             if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not right.elts:
                 self._refuse(f"`in` wants several values, not {ast.unparse(right)!r}", "in (A, B)")
@@ -402,31 +405,3 @@ def _at_place(get: Get, place: int | slice) -> Get:
 
 def _noun(kind: str) -> str:
     return {"site": "thing with attributes"}.get(kind, kind)
-
-
-def said(node: ast.expr) -> str:
-    """An expression in words."""
-    match node:
-        case ast.BoolOp(op=op, values=values):
-            joined = " and " if isinstance(op, ast.And) else " or "
-            return joined.join(f"({said(v)})" if isinstance(v, ast.BoolOp) else said(v) for v in values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return f"not ({said(operand)})"
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            return said(left) + "".join(
-                f" {_COMPARE[type(op)][1]} {said(b)}" for op, b in zip(ops, others, strict=True)
-            )
-        case ast.Call(func=ast.Name(id="some" | "no" | "count" as name), args=[kind, *rest]):
-            noun = {"some": "some ", "no": "no ", "count": "the number of "}[name] + said(kind)
-            return f"{noun} with {' and '.join(map(said, rest))}" if rest else noun
-        case ast.Call(func=ast.Name(id="given"), args=[path]):
-            return f"{said(path)} is given"
-        case ast.Call(func=ast.Name(id="size"), args=[path]):
-            return f"the number of {said(path)}"
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return f"{said(left)} or {said(right)}"
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return " or ".join(map(said, elts))
-        case ast.Constant(value=str(word)):
-            return word
-    return ast.unparse(node)

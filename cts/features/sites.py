@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from cts.errors import BadInput
+from cts.features.layout_state import SET, Layout
 from cts.model import (
     AnyFunction,
     BlockEnd,
@@ -37,15 +38,7 @@ from cts.model import (
     SpecNumber,
     Switch,
     TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
     TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
     VectorBitcast,
     VectorInsert,
     ViewType,
@@ -138,21 +131,6 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What a layout or a view has been given, in the end."""
-
-    type: LayoutType | ViewType
-    dims: tuple[Operand, ...] = ()
-    strides: tuple[Operand, ...] | None = None
-    block: tuple[Operand, ...] = ()
-    block_then: tuple[Operand, ...] = ()
-    span: tuple[Operand, ...] = ()
-    offset: tuple[Operand, ...] = ()
-    clamp_value: tuple[Operand, ...] | None = None
-    clip: tuple[Operand, ...] | None = None
-
-
-@dataclass(frozen=True)
 class Axis:
     """A dimension of the layout or view with which an instruction reaches a tensor, and that instruction's place."""
 
@@ -170,7 +148,7 @@ class Given:
 
 
 class CaseView:
-    """A case with what its attributes are computed from, each when it is asked for."""
+    """A case with lazily computed views."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -237,7 +215,7 @@ class CaseView:
                 assert isinstance(kind, (LayoutType, ViewType))
                 found[i.id] = Layout(kind)
             elif isinstance(i, Setter):
-                found[i.id] = _SET[type(i)](found[i.of], i)
+                found[i.id] = SET[type(i)](found[i.of], i)
         return found
 
     @cached_property
@@ -354,24 +332,6 @@ class CaseView:
             yield Site(self, "Arm", Arm(start, stop))
 
 
-_SET: dict[type[Instruction], Callable[[Layout, Any], Layout]] = {
-    TensorLayoutSetDimension: lambda s, i: _with(
-        s, dims=i.dims, span=i.dims, offset=(), strides=None, block_then=s.block
-    ),
-    TensorLayoutSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorLayoutSlice: lambda s, i: _with(s, offset=i.offset, span=i.span),
-    TensorLayoutSetBlockSize: lambda s, i: _with(s, block=i.block_size),
-    TensorLayoutSetClampValue: lambda s, i: _with(s, clamp_value=(i.value,)),
-    TensorViewSetDimension: lambda s, i: _with(s, dims=i.dims, strides=None),
-    TensorViewSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorViewSetClip: lambda s, i: _with(s, clip=(i.row_offset, i.row_span, i.col_offset, i.col_span)),
-}
-
-
-def _with(state: Layout, **given: Any) -> Layout:
-    return replace(state, **given)
-
-
 def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
     """The instructions of a kind: one by its name, or all of a family."""
     from cts.features.instructions import FAMILIES, INSTRUCTIONS
@@ -382,7 +342,7 @@ def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
 def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
     """An operand's values mod 2^32. Of an axis with many indices (workgroups, invocations) only the first and last few.
 
-    What grows by iterations has that of the first two: how many there are, the operand does not say.
+    For loops, only the values of iterations 0 and 1: the operand does not know the count.
     """
     factors = factors_of(operand)
     size = dispatch.local_size(SUBGROUP)

@@ -69,7 +69,7 @@ class DriverOpened(_Event, frozen=True, tag="driver-opened"):
 
     @property
     def stage(self) -> Stage:
-        """The shader stage in which it runs cases; runs of before there were several do not say."""
+        """The shader stage in which it runs cases; compute if its capabilities name none."""
         return Stage(self.capabilities.get("stage", Stage.COMPUTE.value))
 
 

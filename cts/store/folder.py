@@ -104,7 +104,7 @@ def is_run(path: Path) -> bool:
 
 
 def locate(path: Path) -> Path:
-    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
+    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput if there is none."""
     if is_run(path):
         return path
     newest = latest(path)
@@ -115,7 +115,7 @@ def locate(path: Path) -> Path:
 
 
 def folders(path: Path) -> list[Path]:
-    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput where there is none."""
+    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput if there is none."""
     if is_run(path):
         return [path]
     found = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]
