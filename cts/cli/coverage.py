@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Mapping, Sequence
 
-    from cts.coverage.situations import Row, Supported
+    from cts.coverage.table import Row, Supported
     from cts.model import Case
 
-#: Generated cases per area that the table is derived from; the rarest situations need more.
+#: Generated cases per area that the table is derived from; the rarest facts need more.
 EXAMPLES = 100
 
 
@@ -52,7 +52,7 @@ def coverage(
     which control flow is around, and which types, scopes and built-ins a module has.
     """
     from cts.coverage.answers import sheets_of_facts, unanswered
-    from cts.coverage.situations import supported, table, untested
+    from cts.coverage.table import supported, table, untested
     from cts.model import load_case
     from cts.running import corpus
     from cts.running.checks import check_drivers
@@ -140,7 +140,7 @@ def _print(
     samples: Mapping[str, Sequence[Case]],
     drivers: Mapping[str, Supported],
 ) -> None:
-    from cts.coverage.situations import SITUATIONS
+    from cts.coverage.exercised import OF_VALUES
 
     names = list(drivers)
     widths = [max(len(name), 5) for name in names]
@@ -152,7 +152,7 @@ def _print(
         counts = "  ".join(f"{row.drivers[name]:>{w}}" for name, w in zip(names, widths, strict=True))
         areas = " ".join(f"{area}:{n}" for area, n in row.areas.items())
         if samples and not areas:
-            areas = "?" if row.fact in SITUATIONS else "-"
+            areas = "?" if row.fact in OF_VALUES else "-"
         typer.echo(
             f"{row.fact:<8} {len(row.cases):>5}  {len(row.rules):>5}  {row.answers:>7}  {counts}  {areas}".rstrip()
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cts.features.attributes import (
+    COMPONENTS,
     NUMBER,
     TRUTH,
     WORD,
@@ -21,6 +22,7 @@ from cts.features.sites import (
     Values,
 )
 from cts.model import (
+    FastMath,
     FloatControls,
     MatrixLayout,
     MatrixShape,
@@ -37,6 +39,17 @@ def _side(side: str, name: str) -> Callable[[Any], Any]:
     return got
 
 
+def _component(side: str) -> Callable[[Site], Values]:
+    """The type of the elements on a side, which an opaque matrix knows for itself."""
+
+    def got(site: Site) -> Values:
+        place = getattr(site.of, side)
+        matrix = site.view.case.opaque.get(place.of, place)
+        return None if matrix.component is None else (matrix.component.value,)
+
+    return got
+
+
 CONVERSION = {
     "host": one_of(TRUTH, "by a function of the host", lambda c: c.host),
     "after": one_of(TRUTH, "after the dispatch", lambda c: c.after),
@@ -46,11 +59,19 @@ CONVERSION = {
     "destination": several("Memory", "where to", lambda s: (s.view.memory(s.of.destination.of),)),
     "source_layout": one_of(WORD, "layout there", _side("source", "layout"), words_of(MatrixLayout)),
     "destination_layout": one_of(WORD, "layout there", _side("destination", "layout"), words_of(MatrixLayout)),
+    "source_component": several(WORD, "type of the elements there", _component("source"), COMPONENTS),
+    "destination_component": several(WORD, "type of the elements there", _component("destination"), COMPONENTS),
+    "source_stride": one_of(NUMBER, "stride there, in bytes; 0: none is given", lambda c: c.source.stride),
+    "destination_stride": one_of(NUMBER, "stride there, in bytes; 0: none is given", lambda c: c.destination.stride),
 }
 
 
 def _float_modes(site: Site) -> Values:
     return tuple(f"{mode.value} {width.value}" for width, modes in site.of.float_modes.items() for mode in modes)
+
+
+def _default_math(site: Site) -> Values:
+    return tuple(dict.fromkeys(bit.value for bits in site.of.fast_math.values() for bit in bits))
 
 
 CASE = {
@@ -67,6 +88,7 @@ CASE = {
     "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(Robustness)),
     "float_controls": one_of(WORD, "what binds roundings", lambda c: c.float_controls.value, words_of(FloatControls)),
     "float_modes": several(WORD, "execution modes of floats, with their width", _float_modes),
+    "default_math": several(WORD, "what the defaults of types allow", _default_math, words_of(FastMath)),
     "multiply_adds": several(NUMBER, "multiply-adds in all products of matrices", lambda s: (_multiply_adds(s),)),
 }  # fmt: skip
 

@@ -105,9 +105,19 @@ def _within(site: Site) -> Values:
     return tuple(found)
 
 
-def _loops(site: Site) -> Values:
-    body = site.view.body(site.of)
-    return (any(isinstance(s, ast.Loop) for s in ast.statements_of(body.statements)),)
+def _statement(kind: type[ast.Loop | ast.Branch]) -> Callable[[Site], Values]:
+    def got(site: Site) -> Values:
+        body = site.view.body(site.of)
+        return (any(isinstance(s, kind) for s in ast.statements_of(body.statements)),)
+
+    return got
+
+
+def _block(function: Any) -> str | None:
+    if not isinstance(function, (Decode, DecodeVector)):
+        return None
+    fields = (f"{f.name}: {f.type.value}" + ("" if f.count is None else f"[{f.count}]") for f in function.block)
+    return ", ".join(fields)
 
 
 def _in_it(say: Callable[[Any], str | None]) -> Callable[[Site], Values]:
@@ -140,7 +150,9 @@ FUNCTION = {
         WORD, "all that its expressions do", _in_it(_operation), (*ast.UNARY, *ast.BINARY, *_EXPRESSIONS.values())
     ),
     "names": several(WORD, "parameters and assignments that it uses: row, col, blockCoord", _in_it(_named)),
-    "loops": several(TRUTH, "it has a loop", _loops),
+    "loops": several(TRUTH, "it has a loop", _statement(ast.Loop)),
+    "branches": several(TRUTH, "it has a branch", _statement(ast.Branch)),
+    "block": one_of(WORD, "members of the block that it decodes, as one text", _block),
     "text": several(WORD, "its result as one expression, without assignments, calls and the order of operands", _text),
 }
 

@@ -29,6 +29,7 @@ from cts.features.dispatches import CASE, CONVERSION
 from cts.features.functions import EXPRESSION, FUNCTION
 from cts.features.layouts import AXIS, LAYOUT, WHERE
 from cts.features.memory import MEMORY
+from cts.features.products import VECTOR_PRODUCT
 from cts.features.sites import (
     CaseView,
     Given,
@@ -45,6 +46,7 @@ from cts.model import (
     EndLoop,
     Exit,
     FastMath,
+    FloatMode,
     Instruction,
     Load,
     Loop,
@@ -55,6 +57,7 @@ from cts.model import (
     SpecNumber,
     Store,
     TensorInstruction,
+    VectorMatrixMul,
     decode,
     encode,
     factors_of,
@@ -142,13 +145,14 @@ def _behind_return(site: Site) -> Values:
 
 
 def _all_operands(site: Site) -> Values:
-    fields = attributes_of(site.kind)
-    return tuple(
-        one
-        for name, attribute in fields.items()
-        if attribute.kind == OPERAND and name != "numbers"
-        for one in site[name] or ()
-    )
+    return tuple(one for name in _operands_of(site.kind) for one in site[name] or ())
+
+
+@cache
+def _operands_of(kind: str) -> tuple[str, ...]:
+    """The attributes of an instruction that are operands."""
+    fields = attributes_of(kind).items()
+    return tuple(name for name, attribute in fields if attribute.kind == OPERAND and name != "numbers")
 
 
 def _specialized(site: Site) -> Values:
@@ -177,7 +181,18 @@ COMMON = {
 }  # fmt: skip
 
 
-FAST_MATH = {"default_math": several(WORD, "what the default of its type allows", _default_math, words_of(FastMath))}
+def _modes(site: Site) -> Values:
+    """The float execution modes that bind its results."""
+    result = _result(site)
+    component = component_of(result[0].of) if result else None
+    modes = site.view.case.float_modes.items()
+    return tuple(mode.value for width, bound in modes if component and width.value == component.value for mode in bound)
+
+
+FAST_MATH = {
+    "default_math": several(WORD, "what the default of its type allows", _default_math, words_of(FastMath)),
+    "modes": several(WORD, "float execution modes of its result's type", _modes, words_of(FloatMode)),
+}
 
 
 def _reach(site: Site) -> Values:
@@ -328,6 +343,8 @@ def attributes_of(kind: str) -> Mapping[str, Attribute]:
         common |= BLOCK
     if issubclass(cls, TensorInstruction):
         common |= _REACHED
+    if issubclass(cls, VectorMatrixMul):
+        common |= VECTOR_PRODUCT
     return {**common, **{name: attribute for name, attribute in own.items() if attribute is not None}}
 
 

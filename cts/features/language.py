@@ -22,6 +22,7 @@ from cts.errors import BadInput, did_you_mean
 from cts.features.attributes import CONTENTS, NUMBER, OPERAND, TRUTH, WORD, Attribute
 from cts.features.instructions import KINDS, attributes_of, members
 from cts.features.sites import Site, view
+from cts.features.words import said
 from cts.model import Case
 
 #: Characters and levels of an expression: far more than one that a reader understands has.
@@ -30,15 +31,15 @@ MAX_LENGTH, MAX_DEPTH = 4000, 40
 Test = Callable[[Site], bool]
 Get = Callable[[Site], tuple[Any, ...]]
 
-_COMPARE: dict[type[ast.cmpop], tuple[Callable[[Any, Any], bool], str]] = {
-    ast.Eq: (operator.eq, "is"),
-    ast.NotEq: (operator.ne, "is not"),
-    ast.Lt: (operator.lt, "is below"),
-    ast.LtE: (operator.le, "is at most"),
-    ast.Gt: (operator.gt, "is above"),
-    ast.GtE: (operator.ge, "is at least"),
-    ast.In: (lambda a, b: a in b, "is one of"),
-    ast.NotIn: (lambda a, b: a not in b, "is none of"),
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }
 
 
@@ -59,8 +60,10 @@ _FUNCTIONS = ("some", "no", "count", "given", "size")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of cases. `reads` are the fields of operands on whose values at run time it depends; None: on what
-    buffers hold, too.
+    """A condition of cases.
+
+    `reads`: the fields of operands whose values at run time it depends on; None if it also depends on the contents of
+    buffers.
     """
 
     text: str
@@ -75,11 +78,20 @@ class Condition:
 
 @dataclass(frozen=True)
 class _Typed:
-    """A part of an expression: its values, what they are, and the words that it may be (() for any)."""
+    """A part of an expression: its values, what they are, and the words that it may be (() for any).
+
+    `constant` is the only value, at every site, of a number, word or truth in the text.
+    """
 
     get: Get
     kind: str
     words: tuple[str, ...] = ()
+    constant: Any = None
+
+
+def _constant(value: Any, kind: str) -> _Typed:
+    values = (value,)
+    return _Typed(lambda _: values, kind, (value,) if kind == WORD else (), value)
 
 
 @lru_cache(maxsize=1024)
@@ -113,7 +125,7 @@ class _Parser:
         self.reads: set[str] = set()
 
     def truth(self, node: ast.expr, kinds: tuple[str, ...], depth: int) -> Test:
-        """What a node says of a site of one of the kinds."""
+        """Compile a node to a test of sites of these kinds."""
         if depth > MAX_DEPTH:
             self._refuse("it is nested too deeply", f"at most {MAX_DEPTH} levels")
         match node:
@@ -129,13 +141,16 @@ class _Parser:
                 return _all([self._compared(a, op, b, kinds, depth) for a, op, b in pairs])
             case ast.Call(func=ast.Name(id="some" | "no" as quantifier)):
                 found = self._sites(node, kinds, depth)
-                wanted = quantifier == "some"
-                return lambda site: (next(found(site), None) is not None) is wanted
+                if quantifier == "no":
+                    return lambda site: not any(True for _ in found(site))
+                return lambda site: any(True for _ in found(site))
             case ast.Call(func=ast.Name(id="given"), args=[path], keywords=[]):
                 *start, last = self._steps(path, kinds)
                 owner, owners = self._along(start, kinds, path)
                 self._attribute(last, owners)
                 name = str(last)
+                if owner is _itself:
+                    return lambda site: site[name] is not None
                 return lambda site: any(one[name] is not None for one in owner(site))
         typed = self.value(node, kinds, depth + 1)
         if typed.kind != TRUTH:
@@ -148,13 +163,13 @@ class _Parser:
             self._refuse("it is nested too deeply", f"at most {MAX_DEPTH} levels")
         match node:
             case ast.Constant(value=bool(value)):
-                return _Typed(lambda _: (value,), TRUTH)
+                return _constant(value, TRUTH)
             case ast.Constant(value=int() | float() as number):
-                return _Typed(lambda _: (number,), NUMBER)
+                return _constant(number, NUMBER)
             case ast.Constant(value=str(word)):
-                return _Typed(lambda _: (word,), WORD, (word,))
+                return _constant(word, WORD)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return _Typed(lambda _: (-number,), NUMBER)
+                return _constant(-number, NUMBER)
             case ast.BinOp(op=op) if type(op) in _ARITHMETIC:
                 return self._computed(node, kinds, depth)
             case ast.Call(func=ast.Name(id="count")):
@@ -184,7 +199,7 @@ class _Parser:
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, kinds: tuple[str, ...], depth: int) -> Test:
         if type(op) not in _COMPARE:
             self._refuse("`is` compares nothing here", "==")
-        function, _ = _COMPARE[type(op)]
+        function = _COMPARE[type(op)]
         if isinstance(op, (ast.In, ast.NotIn)):
             if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not right.elts:
                 self._refuse(f"`in` wants several values, not {ast.unparse(right)!r}", "in (A, B)")
@@ -192,6 +207,9 @@ class _Parser:
             options = [self._side(e, left, kinds, depth, a) for e in right.elts]
             self._alike(left, a, right, options)
             inside = isinstance(op, ast.In)
+            if all(option.constant is not None for option in options):
+                fixed = frozenset(option.constant for option in options)
+                return lambda site: any((v in fixed) is inside for v in a.get(site))
 
             def member(site: Site) -> bool:
                 values = {v for option in options for v in option.get(site)}
@@ -203,6 +221,9 @@ class _Parser:
         self._alike(left, a, right, [b])
         if not isinstance(op, (ast.Eq, ast.NotEq)) and a.kind != NUMBER:
             self._refuse(f"{ast.unparse(left)!r} is a {_noun(a.kind)}, which has no order", "== or !=")
+        if b.constant is not None:
+            right_value = b.constant
+            return lambda site: any(function(x, right_value) for x in a.get(site))
         return lambda site: any(function(x, y) for x, y in product(a.get(site), b.get(site)))
 
     def _side(
@@ -215,8 +236,7 @@ class _Parser:
             if typed is not None and typed.kind == WORD:
                 if typed.words and node.id not in typed.words:
                     self._refuse(f"{ast.unparse(other)} is never {node.id}", did_you_mean(node.id, typed.words))
-                word = node.id
-                return _Typed(lambda _: (word,), WORD, (word,))
+                return _constant(node.id, WORD)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             typed = typed or self.value(other, kinds, depth + 1)
             if typed.words and node.value not in typed.words:
@@ -240,6 +260,10 @@ class _Parser:
         path = self._of_path(node.args[0], kinds)
         inner = path[1] if path else tuple(self._kinds(node.args[0]))
         test = _all([self.truth(arg, _expanded(inner), depth + 1) for arg in node.args[1:]])
+
+        if len(inner) == 1 and path is None:
+            (kind,) = inner
+            return lambda site: filter(test, site.sites(kind))
 
         def found(site: Site) -> Iterator[Site]:
             return (one for kind in inner for one in site.sites(kind) if test(one))
@@ -363,6 +387,8 @@ def _any(tests: list[Test]) -> Test:
 
 
 def _of_attribute(get: Get, name: str) -> Get:
+    if get is _itself:
+        return lambda site: site[name] or ()
     return lambda site: tuple(value for one in get(site) for value in one[name] or ())
 
 
@@ -379,31 +405,3 @@ def _at_place(get: Get, place: int | slice) -> Get:
 
 def _noun(kind: str) -> str:
     return {"site": "thing with attributes"}.get(kind, kind)
-
-
-def said(node: ast.expr) -> str:
-    """An expression in words."""
-    match node:
-        case ast.BoolOp(op=op, values=values):
-            joined = " and " if isinstance(op, ast.And) else " or "
-            return joined.join(f"({said(v)})" if isinstance(v, ast.BoolOp) else said(v) for v in values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return f"not ({said(operand)})"
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            return said(left) + "".join(
-                f" {_COMPARE[type(op)][1]} {said(b)}" for op, b in zip(ops, others, strict=True)
-            )
-        case ast.Call(func=ast.Name(id="some" | "no" | "count" as name), args=[kind, *rest]):
-            noun = {"some": "some ", "no": "no ", "count": "the number of "}[name] + said(kind)
-            return f"{noun} with {' and '.join(map(said, rest))}" if rest else noun
-        case ast.Call(func=ast.Name(id="given"), args=[path]):
-            return f"{said(path)} is given"
-        case ast.Call(func=ast.Name(id="size"), args=[path]):
-            return f"the number of {said(path)}"
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return f"{said(left)} or {said(right)}"
-        case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-            return " or ".join(map(said, elts))
-        case ast.Constant(value=str(word)):
-            return word
-    return ast.unparse(node)

@@ -15,10 +15,10 @@ from cts.features.attributes import (
     word_of,
     words_of,
 )
+from cts.features.layout_state import Layout
 from cts.features.sites import (
     Axis,
     Given,
-    Layout,
     Site,
     Values,
 )
@@ -85,7 +85,7 @@ def _end(name: str) -> Callable[[Site], Values]:
     def got(site: Site) -> Values:
         axis: Axis = site.of
         extent = site.view.extents.get(axis.place)
-        # A view has dimensions of its own: what is reached is said of the layout's.
+        # A view has its own dimensions: accesses count in those of the layout.
         if extent is None or isinstance(axis.layout.type, ViewType) or axis.index >= len(extent.first):
             return None
         return (getattr(extent, name)[axis.index],)

@@ -104,6 +104,7 @@ MEMORY = {
     "late": several(TRUTH, "its contents begin late", _memory(lambda b: b.begins_at > 0)),
     "pointer": one_of(TRUTH, "it is reached by a pointer", lambda m: m.pointer),
     "opaque": several(TRUTH, "a matrix in an optimal layout", _memory(lambda b: False, lambda o: True)),
+    "zero": several(TRUTH, "an opaque matrix that begins as zeros", _memory(lambda b: False, lambda o: o.zero)),
     "rows": several(NUMBER, "rows of an opaque matrix", _memory(lambda b: None, lambda o: o.rows)),
     "cols": several(NUMBER, "columns of an opaque matrix", _memory(lambda b: None, lambda o: o.cols)),
     "layout": several(

@@ -1,4 +1,4 @@
-"""What is said of a case: its features as short phrases, for coverage, novelty and what failing cases have in common.
+"""The features of a case as short phrases, for coverage, novelty and what failing cases have in common.
 
 "MatrixReduce mode Row" says that some MatrixReduce has the mode Row; "mode Row" that some instruction has.
 """
@@ -29,7 +29,7 @@ _OF_OTHERS = {
 _LEFT_OUT = frozenset(
     {
         "op", "inputs", "around", "depth", "numbers", "behind_return", "text", "names", "operations", "written",
-        "reach",
+        "reach", "modes", "input_type", "everywhere", "branches", "block", "zero",
     }
 )  # fmt: skip
 
@@ -38,7 +38,7 @@ _SMALL = frozenset({"dim", "permutation"})
 
 
 def phrases(case: Case) -> frozenset[str]:
-    """Everything that is said of a case."""
+    """The phrases of a case."""
     root = view(case)
     found: set[str] = set(_said(root, ""))
     counts: Counter[str] = Counter()

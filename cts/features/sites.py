@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from cts.errors import BadInput
+from cts.features.layout_state import SET, Layout
 from cts.model import (
     AnyFunction,
     BlockEnd,
@@ -37,15 +38,7 @@ from cts.model import (
     SpecNumber,
     Switch,
     TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
     TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
     VectorBitcast,
     VectorInsert,
     ViewType,
@@ -74,6 +67,10 @@ PASSING: dict[type[Instruction], str] = {
 }
 
 
+#: Kinds that a block, an arm or a callback does not limit: their sites are those of the whole case.
+_OF_WHOLE_CASES = frozenset({"Expression", "Function", "Memory", "Conversion", "Value"})
+
+
 class Site:
     """A thing of a case. `kind` names its attributes; `of` is what it stands for."""
 
@@ -85,19 +82,20 @@ class Site:
 
     def __getitem__(self, name: str) -> Values:
         """The values of an attribute; None where the site has none of that name, or it is not given."""
+        if name in self._cache:
+            return self._cache[name]
         from cts.features.instructions import attributes_of
 
-        if name not in self._cache:
-            attribute = attributes_of(self.kind).get(name)
-            self._cache[name] = None if attribute is None else attribute.get(self)
-        return self._cache[name]
+        attribute = attributes_of(self.kind).get(name)
+        values = self._cache[name] = None if attribute is None else attribute.get(self)
+        return values
 
     def __hash__(self) -> int:
         return id(self)
 
     def sites(self, kind: str) -> Iterator[Site]:
         """The sites of a kind in it: of a block its instructions and arms, of a function its expressions."""
-        return self.view.sites(self, kind)
+        return iter(self.view.sites(self, kind))
 
 
 @dataclass(frozen=True)
@@ -133,21 +131,6 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What a layout or a view has been given, in the end."""
-
-    type: LayoutType | ViewType
-    dims: tuple[Operand, ...] = ()
-    strides: tuple[Operand, ...] | None = None
-    block: tuple[Operand, ...] = ()
-    block_then: tuple[Operand, ...] = ()
-    span: tuple[Operand, ...] = ()
-    offset: tuple[Operand, ...] = ()
-    clamp_value: tuple[Operand, ...] | None = None
-    clip: tuple[Operand, ...] | None = None
-
-
-@dataclass(frozen=True)
 class Axis:
     """A dimension of the layout or view with which an instruction reaches a tensor, and that instruction's place."""
 
@@ -165,7 +148,7 @@ class Given:
 
 
 class CaseView:
-    """A case with what its attributes are computed from, each when it is asked for."""
+    """A case with lazily computed views."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -173,6 +156,7 @@ class CaseView:
         self._values: dict[str, Site] = {}
         self._functions: dict[str, Site] = {}
         self._memory: dict[tuple[str, bool], Site] = {}
+        self._of_kind: dict[str, tuple[Site, ...]] = {}
 
     @cached_property
     def types(self) -> dict[str, ResultType]:
@@ -231,7 +215,7 @@ class CaseView:
                 assert isinstance(kind, (LayoutType, ViewType))
                 found[i.id] = Layout(kind)
             elif isinstance(i, Setter):
-                found[i.id] = _SET[type(i)](found[i.of], i)
+                found[i.id] = SET[type(i)](found[i.of], i)
         return found
 
     @cached_property
@@ -282,30 +266,40 @@ class CaseView:
         """The typed body of a callback."""
         return body_of(function, self.case.helpers)
 
-    def sites(self, within: Site, kind: str) -> Iterator[Site]:
+    def sites(self, within: Site, kind: str) -> Iterable[Site]:
         """The sites of a kind in a site."""
-        if kind == "Expression":
-            functions = [within] if within.kind == "Function" else self.sites(within, "Function")
-            for function in functions:
-                for e in ast.expressions_of(self.body(function.of)):
-                    yield Site(self, "Expression", e)
-        elif kind == "Function":
-            yield from (self.function(name) for name in self.case.functions)
-        elif kind == "Memory":
-            yield from (self.memory(name) for name in (*self.case.buffers, *self.case.opaque))
-        elif kind == "Conversion":
-            yield from (Site(self, "Conversion", conversion) for conversion in self.case.conversions)
-        elif kind == "Value":
-            yield from map(self.value, self.types)
-        elif kind == "Arm":
-            yield from self._arms(within)
-        elif kind == "Axis":
-            yield from self._axes(within)
-        else:
-            first, end = self._extent(within)
-            classes = instruction_classes(kind)
-            program = self.case.program
-            yield from (self.instructions[n] for n in range(first, end) if isinstance(program[n], classes))
+        if kind == "Expression" and within.kind == "Function":
+            return self._expressions(within)
+        if kind == "Arm":
+            return self._arms(within)
+        if kind == "Axis":
+            return self._axes(within)
+        found = self._of_kind.get(kind)
+        if found is None:
+            found = self._of_kind[kind] = tuple(self._all_of(kind))
+        if within is self.root or kind in _OF_WHOLE_CASES:
+            return found
+        first, end = self._extent(within)
+        return (i for i in found if first <= i.of.place < end)
+
+    def _all_of(self, kind: str) -> Iterable[Site]:
+        """The sites of a kind in the whole case: many conditions ask for the same kinds."""
+        match kind:
+            case "Expression":
+                return (e for function in self.sites(self.root, "Function") for e in self._expressions(function))
+            case "Function":
+                return map(self.function, self.case.functions)
+            case "Memory":
+                return map(self.memory, (*self.case.buffers, *self.case.opaque))
+            case "Conversion":
+                return (Site(self, "Conversion", conversion) for conversion in self.case.conversions)
+            case "Value":
+                return map(self.value, self.types)
+        classes = instruction_classes(kind)
+        return (i for i in self.instructions if isinstance(i.of.instruction, classes))
+
+    def _expressions(self, function: Site) -> Iterator[Site]:
+        return (Site(self, "Expression", e) for e in ast.expressions_of(self.body(function.of)))
 
     def _axes(self, within: Site) -> Iterator[Site]:
         first, end = self._extent(within)
@@ -338,24 +332,6 @@ class CaseView:
             yield Site(self, "Arm", Arm(start, stop))
 
 
-_SET: dict[type[Instruction], Callable[[Layout, Any], Layout]] = {
-    TensorLayoutSetDimension: lambda s, i: _with(
-        s, dims=i.dims, span=i.dims, offset=(), strides=None, block_then=s.block
-    ),
-    TensorLayoutSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorLayoutSlice: lambda s, i: _with(s, offset=i.offset, span=i.span),
-    TensorLayoutSetBlockSize: lambda s, i: _with(s, block=i.block_size),
-    TensorLayoutSetClampValue: lambda s, i: _with(s, clamp_value=(i.value,)),
-    TensorViewSetDimension: lambda s, i: _with(s, dims=i.dims, strides=None),
-    TensorViewSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorViewSetClip: lambda s, i: _with(s, clip=(i.row_offset, i.row_span, i.col_offset, i.col_span)),
-}
-
-
-def _with(state: Layout, **given: Any) -> Layout:
-    return replace(state, **given)
-
-
 def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
     """The instructions of a kind: one by its name, or all of a family."""
     from cts.features.instructions import FAMILIES, INSTRUCTIONS
@@ -366,7 +342,7 @@ def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
 def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
     """An operand's values mod 2^32. Of an axis with many indices (workgroups, invocations) only the first and last few.
 
-    What grows by iterations has that of the first two: how many there are, the operand does not say.
+    For loops, only the values of iterations 0 and 1: the operand does not know the count.
     """
     factors = factors_of(operand)
     size = dispatch.local_size(SUBGROUP)

@@ -164,7 +164,8 @@ def _varies(site: Site) -> Values:
     operand = site.of.operand
     if not isinstance(operand, Scalar):
         return ()
-    return tuple(word for word, names in _FACTORS.items() if any(getattr(operand.factors, name) for name in names))
+    factors = operand.factors
+    return tuple(word for word, names in _FACTORS.items() if any(getattr(factors, name) for name in names))
 
 
 def _axis(site: Site) -> Values:

@@ -69,7 +69,7 @@ class DriverOpened(_Event, frozen=True, tag="driver-opened"):
 
     @property
     def stage(self) -> Stage:
-        """The shader stage in which it runs cases; absent in runs of 1.0 and older."""
+        """The shader stage in which it runs cases; compute if its capabilities name none."""
         return Stage(self.capabilities.get("stage", Stage.COMPUTE.value))
 
 
@@ -329,21 +329,13 @@ class FaultSeen(Struct, frozen=True, omit_defaults=True):
     case: str = ""
 
 
-class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=True):
-    """Generated examples of an area are finished on a driver: `count` numbers from `start` on.
+# The fields of `ExamplesJudged`, in groups. Each group adds to the one before: a line has all fields side by side.
 
-    The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack,
-    cases `not_run` by reason, `repeated` cases, cases of other shards (`elsewhere`), and `known` failures by the
-    baseline's reason. `matching` of the cases that ran match a condition of the baseline; `entries` have, by the text
-    of the entry, how many cases ran, how many of these failed as it lists, and how many a quarantine left out.
-    `failing` has by suspected cause the content hashes, 8 bytes each, of the other failures; some of these are `kept`.
-    Numbers in `for_last` are left for last by a quarantine; `last` says that this is one of them. `sets` other
-    parameter sets of cases were judged. `cases` and `structures` have 8 bytes for each case that ran: its content
-    hash, and a digest of the case without its numbers; `facts` and `situations` count the cases that have each.
-    `statistics` are the compiler's numbers by name: the number of cases, their sum, the largest, and the number of
-    the example that has it. `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in
-    which the answer came from the process `where`, and `restarts` how often a process of the device was restarted
-    in between.
+
+class _Chunk(_Event, frozen=True, omit_defaults=True):
+    """Generated examples of an area that are finished on a driver: `count` numbers from `start` on.
+
+    `last`: a quarantine had left this example for last. `part` numbers the pieces of a chunk that is judged in several.
     """
 
     driver: str
@@ -351,6 +343,17 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     start: int
     count: int
     last: bool = False
+    part: int = 0
+
+
+class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
+    """What became of examples.
+
+    The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack, cases
+    `not_run` by reason, `repeated` cases, and cases of other shards (`elsewhere`). A quarantine leaves the numbers in
+    `for_last` for last. `faults` are the generator's, by kind. `sets` other parameter sets of cases were judged.
+    """
+
     drawn: int = 0
     verdicts: dict[str, int] = {}
     unsupported: int = 0
@@ -358,23 +361,52 @@ class ExamplesJudged(_Event, frozen=True, tag="examples-judged", omit_defaults=T
     not_run: dict[str, int] = {}
     repeated: int = 0
     elsewhere: int = 0
+    for_last: tuple[int, ...] = ()
+    faults: dict[str, FaultSeen] = {}
+    sets: int = 0
+
+
+class _WithFailures(_WithOutcomes, frozen=True, omit_defaults=True):
+    """The failures of examples, and the baseline's part in them.
+
+    `known` counts failures by the baseline's reason. `failing` has by suspected cause the content hashes, 8 bytes each,
+    of the other failures; some of these are `kept`. `matching` of the cases that ran match a condition of the baseline.
+    `entries` have, by the text of the entry, how many cases ran, how many of these failed as it lists, and how many a
+    quarantine left out.
+    """
+
     known: dict[str, int] = {}
     failing: dict[str, bytes] = {}
     kept: tuple[Kept, ...] = ()
-    faults: dict[str, FaultSeen] = {}
-    for_last: tuple[int, ...] = ()
-    sets: int = 0
+    matching: int = 0
+    entries: dict[str, tuple[int, int, int]] = {}
+
+
+class _WithNovelty(_WithFailures, frozen=True, omit_defaults=True):
+    """What shows whether a case is new.
+
+    `cases` and `structures` have 8 bytes for each case that ran: its content hash, and a digest of the case without its
+    numbers. `facts` and `features` count the cases that have each; lines of JSON name the features `situations`.
+    """
+
     cases: bytes = b""
     structures: bytes = b""
     facts: dict[str, int] = {}
-    situations: dict[str, int] = {}
+    features: dict[str, int] = msgspec.field(default_factory=dict, name="situations")
+
+
+class ExamplesJudged(_WithNovelty, frozen=True, tag="examples-judged", omit_defaults=True):
+    """All that a chunk of generated examples came to: its groups, and times, processes and the compiler's numbers.
+
+    `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in which the answer came from the
+    process `where`, and `restarts` counts how often a process of the device was restarted in between. `statistics` are
+    the compiler's numbers by name: the number of cases, their sum, the largest, and the number of that example.
+    """
+
     seconds: dict[str, float] = {}
     at: float = 0.0
     where: str = ""
     restarts: int = 0
-    part: int = 0
-    matching: int = 0
-    entries: dict[str, tuple[int, int, int]] = {}
     statistics: dict[str, tuple[int, float, float, int]] = {}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from cts.coverage.situations import exercised
+from cts.coverage.exercised import exercised
 from cts.features.phrases import phrases
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import OpenDriver
@@ -54,7 +54,7 @@ class Counts:
         self.not_run: Counter[str] = Counter()
         self.known: Counter[str] = Counter()
         self.facts: Counter[str] = Counter()
-        self.situations: Counter[str] = Counter()
+        self.features: Counter[str] = Counter()
         self.statistics: dict[str, tuple[int, float, float, int]] = {}
         self.matching = 0
         #: By entry: cases that ran, those that failed as it lists, and those that were left out.
@@ -86,10 +86,10 @@ class Counts:
         self._faults[fault.kind] = msgspec.structs.replace(first, count=first.count + 1)
 
     def ran(self, case: Case) -> None:
-        """Note a case that has run, with its facts and situations."""
+        """Note a case that has run, with its facts and features."""
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
-        self.situations.update(phrases(case))
+        self.features.update(phrases(case))
 
     def measure(self, number: int, statistics: Mapping[str, float]) -> None:
         """Count the driver's compiler statistics of an example."""
@@ -124,33 +124,33 @@ class Counts:
     def event(self, where: str, restarts: int) -> ExamplesJudged:
         """The counts, as an event."""
         return ExamplesJudged(
-            self.driver.spec,
-            self.area,
-            self.start,
-            self.covered - self.start + 1,
-            self.last,
-            self.drawn,
-            dict(self.verdicts),
-            self.unsupported,
-            dict(self.lacks),
-            dict(self.not_run),
-            self.repeated,
-            self.elsewhere,
-            dict(self.known),
-            {cause: bytes.fromhex("".join(hashes)) for cause, hashes in self._failing.items()},
-            tuple(self._kept),
-            self._faults,
-            tuple(self._for_last),
-            self.sets,
-            bytes.fromhex("".join(self._ran)),
-            b"".join(self._ran.values()),
-            dict(self.facts),
-            dict(self.situations),
-            {stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
-            where=where,
-            restarts=restarts,
+            driver=self.driver.spec,
+            area=self.area,
+            start=self.start,
+            count=self.covered - self.start + 1,
+            last=self.last,
+            drawn=self.drawn,
+            verdicts=dict(self.verdicts),
+            unsupported=self.unsupported,
+            lacks=dict(self.lacks),
+            not_run=dict(self.not_run),
+            repeated=self.repeated,
+            elsewhere=self.elsewhere,
+            for_last=tuple(self._for_last),
+            faults=self._faults,
+            sets=self.sets,
+            known=dict(self.known),
+            failing={cause: bytes.fromhex("".join(hashes)) for cause, hashes in self._failing.items()},
+            kept=tuple(self._kept),
             matching=self.matching,
             entries={text: (n[0], n[1], n[2]) for text, n in self.entries.items()},
+            cases=bytes.fromhex("".join(self._ran)),
+            structures=b"".join(self._ran.values()),
+            facts=dict(self.facts),
+            features=dict(self.features),
+            seconds={stage: round(seconds, 4) for stage, seconds in self.seconds.items()},
+            where=where,
+            restarts=restarts,
             statistics=self.statistics,
         )
 

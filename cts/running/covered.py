@@ -13,7 +13,7 @@ from cts.running.counts import digests
 
 
 class Point(NamedTuple):
-    """Coverage after so many seconds: judged cases and parameter sets, and distinct cases, structures and facts."""
+    """Coverage after so many seconds: judged cases and sets, and distinct cases, structures, facts and features."""
 
     seconds: float
     judged: int
@@ -21,7 +21,7 @@ class Point(NamedTuple):
     cases: int
     structures: int
     facts: int
-    situations: int
+    features: int
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Covered:
         self.cases: set[bytes] = set()
         self.structures: Counter[bytes] = Counter()
         self.facts: Counter[str] = Counter()
-        self.situations: Counter[str] = Counter()
+        self.features: Counter[str] = Counter()
         self.causes: Counter[str] = Counter()
         self.curve: list[Point] = []
 
@@ -91,12 +91,12 @@ class Covered:
         self.cases.update(digests(event.cases))
         self.structures.update(digests(event.structures))
         self.facts.update(event.facts)
-        self.situations.update(event.situations)
+        self.features.update(event.features)
         self.causes.update(new)
         self.curve.append(self._point())
 
     def _point(self) -> Point:
-        counts = len(self.cases), len(self.structures), len(self.facts), len(self.situations)
+        counts = len(self.cases), len(self.structures), len(self.facts), len(self.features)
         return Point(self.seconds, self.judged, self.sets, *counts)
 
     @property
@@ -104,16 +104,16 @@ class Covered:
         """How often further generated cases would cover something new, in a sentence."""
         if not self.judged:
             return "no generated case was judged yet"
-        situation, structure = chance(self.situations, self.judged), chance(self.structures, self.judged)
-        each = f"one case in {1 / situation:,.0f}" if situation else "no case"
-        return f"by now {each} has a situation that none before had, and {structure:.0%} have a new structure"
+        feature, structure = chance(self.features, self.judged), chance(self.structures, self.judged)
+        each = f"one case in {1 / feature:,.0f}" if feature else "no case"
+        return f"by now {each} has a feature that none before had, and {structure:.0%} have a new structure"
 
     @property
     def said(self) -> str:
         """All that was covered, in a sentence."""
         return (
             f"{len(self.cases):,} distinct cases of {len(self.structures):,} structures, {len(self.facts)} facts and "
-            f"{len(self.situations):,} situations; {_counted(self.restarts, 'restart')} of a device's process, "
+            f"{len(self.features):,} features; {_counted(self.restarts, 'restart')} of a device's process, "
             f"{_counted(len(self.processes), 'process', 'processes')}"
         )
 

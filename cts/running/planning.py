@@ -1,4 +1,4 @@
-"""Which examples are next: areas take turns, or areas that still yield new situations come more often."""
+"""Which examples are next: areas take turns, or areas that still yield new features of cases come more often."""
 
 from __future__ import annotations
 
@@ -156,16 +156,16 @@ class Planner:
 
 
 class NoveltyEstimate:
-    """New situations of drawn cases; cases that a driver cannot run have none."""
+    """New features and facts of drawn cases; cases that a driver cannot run have none."""
 
     def __init__(self) -> None:
         self.drawn = 0
         self.seen: Counter[str] = Counter()
 
     def add(self, judged: ExamplesJudged) -> None:
-        """Count the situations and facts of examples."""
+        """Count the features and facts of examples."""
         self.drawn += judged.drawn
-        self.seen.update(judged.situations)
+        self.seen.update(judged.features)
         self.seen.update(judged.facts)
 
     @property

@@ -14,7 +14,7 @@ class Policy:
 
     With `keep` all examples are judged, and for each suspected cause so many of the shortest cases are kept. `budget`
     examples are drawn from all areas together; 0: as many from each area as the profile says. `by_novelty` gives more
-    of them to areas that still yield new situations. A process gets `chunk` examples at a time; 0: chosen by the number
+    of them to areas that still yield new features. A process gets `chunk` examples at a time; 0: chosen by the number
     of examples and processes.
     """
 

@@ -226,5 +226,5 @@ class AreaTally:
         if explored.elsewhere:
             return Verdict.NOT_RUN, f"all {explored.elsewhere} generated cases are of other shards"
         if self._policy.budget and not explored.covered:
-            return Verdict.NOT_RUN, "no example was drawn: other areas promised more new situations"
+            return Verdict.NOT_RUN, "no example was drawn: other areas promised more new features"
         return Verdict.ERROR, "the area generated no case for this driver"

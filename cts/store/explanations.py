@@ -14,7 +14,7 @@ from cts.errors import CtsError, HarnessTrouble
 from cts.input_files import Kind, decoded_lines
 from cts.judging.sentences import check_words, to_json
 from cts.model.identity import HASHES
-from cts.store import lines, older_format
+from cts.store import lines
 from cts.store.run import Run
 
 if TYPE_CHECKING:
@@ -29,17 +29,16 @@ Key = tuple[str, str]
 
 
 def read(run: Run) -> dict[Key, Explanation]:
-    """What is known already, by driver and content hash; a line that was cut is none.
+    """The explanations so far, by driver and content hash; a truncated line is ignored.
 
     In a run whose hashes are of another kind, explanations belong to its failures by name.
     """
     from cts.explain import Explanation
 
-    older = run.manifest.format <= older_format.LAST_WITH_SENTENCES
     decoder = msgspec.json.Decoder(Explanation)
 
     def decode(line: bytes) -> Explanation:
-        explanation = decoder.decode(older_format.without_sentences(line) if older else line)
+        explanation = decoder.decode(line)
         check_words(explanation)
         return explanation
 

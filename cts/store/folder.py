@@ -11,12 +11,12 @@ from cts.errors import BadInput, HarnessTrouble
 from cts.input_files import is_file, is_folder
 from cts.judging.events import CasesStarted, DriverOpened, Event, Result
 from cts.store import journal
-from cts.store.manifest import Manifest, encode
+from cts.store.manifest import OLD_CAMPAIGN, Manifest, encode
 
 MANIFEST = "manifest.json"
 
-#: What a folder has that makes it one of a run; the second one is that of campaigns of older suites.
-_MANIFESTS = (MANIFEST, "campaign.json")
+#: A folder with one of these files is a run's; runs with the second one are refused.
+_MANIFESTS = (MANIFEST, OLD_CAMPAIGN)
 
 #: What a run that is not found should have been.
 REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
@@ -104,7 +104,7 @@ def is_run(path: Path) -> bool:
 
 
 def locate(path: Path) -> Path:
-    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput where there is none."""
+    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput if there is none."""
     if is_run(path):
         return path
     newest = latest(path)
@@ -115,7 +115,7 @@ def locate(path: Path) -> Path:
 
 
 def folders(path: Path) -> list[Path]:
-    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput where there is none."""
+    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput if there is none."""
     if is_run(path):
         return [path]
     found = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]

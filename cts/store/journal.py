@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cts.input_files import Kind, decoded_lines
@@ -61,14 +61,14 @@ class Journal:
         self._lines.close()
 
 
-def read(path: Path, decoder: Callable[[bytes], Event] = decode) -> list[Event]:
-    """The events of a run, ended or not, by the decoder of its format. Raises BadInput for a file that no run wrote."""
-    return list(_events(lines.read(path), str(path), decoder))
+def read(path: Path) -> list[Event]:
+    """The events of a run, ended or not. Raises BadInput for a file that no run wrote."""
+    return list(_events(lines.read(path), str(path)))
 
 
-def _events(texts: Iterable[bytes], where: str, decoder: Callable[[bytes], Event] = decode) -> Iterator[Event]:
+def _events(texts: Iterable[bytes], where: str) -> Iterator[Event]:
     def decode_whole(line: bytes) -> Event:
-        event = decoder(line)
+        event = decode(line)
         if isinstance(event, Result) and event.finding is not None:
             check_words(event)
         return event

@@ -30,9 +30,14 @@ from cts.running.shard import parse as parse_shard
 from cts.running.suite import files, versions
 from cts.sweeps.selection import SweepRecord, sweep_entry, sweep_record
 
-#: 1 did not say how content hashes were computed; up to 2, guesses and steps of findings were sentences alone; up to 3,
-#: generated cases were drawn by Hypothesis.
-FORMAT = 4
+#: The format that this suite writes, and the oldest one that it reads: that of 1.0.
+FORMAT = OLDEST = 4
+
+#: The file of campaigns before 1.0, which had folders of their own kind.
+OLD_CAMPAIGN = "campaign.json"
+
+#: The last release that reads older folders.
+READS_OLDER = "1.0.0"
 
 
 class EntryRecord(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +54,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     """The plan of a run and where it ran. `drivers` are those that have been opened, `specs` those asked for.
 
     `command` is what was typed; `started` is a time in UTC. A run of pytest has `origin` "pytest" and no `entries`.
-    `hashes` is how its content hashes were computed (`cts.model.identity.HASHES`); runs of format 1 do not say.
+    `hashes` is how its content hashes were computed (`cts.model.identity.HASHES`).
     `keep`, `budget`, `by_novelty` and `chunk` are the policy by which generated cases are looked for; a run whose
     examples are planned by novelty says the digest of the suite's own `files`. `devices` are those of its processes.
     A run that was merged has the folders of its `parts`.
@@ -168,11 +173,24 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(text: bytes, where: str) -> Manifest:
-    """A manifest from its text. Raises BadInput for anything else, a newer format included."""
+    """A manifest from its text. Raises BadInput for anything else, a newer format and those before 1.0 included."""
     require_format(text, FORMAT, FILE, where)
     plain = decoded(text, msgspec.json.decode, FILE, where)
+    found = plain.get("format") if isinstance(plain, dict) else None
+    if isinstance(found, int) and found < OLDEST:
+        raise before_1_0(f"a run of format {found}", where)
     manifest: Manifest = convert(plain, Manifest, Origin(text.decode(), where, "run-malformed", "", remedy=FILE.remedy))
     return manifest
+
+
+def before_1_0(what: str, where: str) -> BadInput:
+    """The refusal of a folder that a preview of 1.0 wrote."""
+    return BadInput(
+        "run-format",
+        f"{what} was written before 1.0",
+        where,
+        f"a new run; coopmat-cts {READS_OLDER} is the last release that reads this folder",
+    )
 
 
 def _entry(record: EntryRecord, installed: Mapping[str, Path]) -> Entry:

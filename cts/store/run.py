@@ -37,9 +37,9 @@ from cts.running.deadline import lacks_time
 from cts.running.results import STOPPED
 from cts.running.runner import Plan, ResumedRun
 from cts.running.suite import files, versions
-from cts.store import journal, older_campaign, older_format
+from cts.store import journal
 from cts.store.folder import MANIFEST, RunFolder, locate
-from cts.store.manifest import FILE, FORMAT, Manifest, decode
+from cts.store.manifest import FILE, OLD_CAMPAIGN, Manifest, before_1_0, decode
 from cts.verdict import Verdict
 
 
@@ -99,7 +99,7 @@ class Run:
         plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
         counted: dict[str, Counter[str]] = {}
         for one in self.examples:
-            for name in ("facts", "situations", "verdicts", "known"):
+            for name in ("facts", "features", "verdicts", "known"):
                 counted.setdefault(f"{one.driver} {one.area} {name}", Counter()).update(getattr(one, name))
         swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
         text = msgspec.json.encode([plain, list(self.failing().items()), counted, swept], order="sorted")
@@ -107,7 +107,7 @@ class Run:
 
     @property
     def older(self) -> str:
-        """Where an older suite wrote it in another form: what follows from that, else ""."""
+        """If an older suite wrote it with other content hashes: what follows from that, else ""."""
         return older(self.path, self.manifest)
 
 
@@ -120,40 +120,25 @@ def _identity(finding: Finding | None) -> object:
 
 
 def load(path: Path) -> Run:
-    """The run of a folder, or the latest of a folder of runs. Raises BadInput where it is none."""
+    """The run of a folder, or the latest of a folder of runs. Raises BadInput if there is none, or one before 1.0."""
     folder = locate(path)
-    if not is_file(folder / MANIFEST):
-        manifest, before = older_campaign.read(folder)
-        return of_events(folder, manifest, before)
     manifest = _manifest(folder)
-    events = folder / journal.NAME
-    if manifest.format <= older_format.LAST_WITH_SENTENCES:
-        return of_events(folder, manifest, journal.read(events, older_format.decode))
-    return of_events(folder, manifest, journal.read(events))
+    return of_events(folder, manifest, journal.read(folder / journal.NAME))
 
 
 def older(path: Path, manifest: Manifest) -> str:
-    """What follows for the run of a folder from the form that an older suite wrote it in, "" where it is this one's."""
-    notes = []
-    if manifest.hashes != HASHES:
-        notes.append(
-            f"{path} has content hashes of kind {manifest.hashes}, this suite of kind {HASHES}: "
-            "it can be read and compared, but not resumed, and its generated cases have other names here"
-        )
-    if manifest.format <= older_format.LAST_WITH_SENTENCES:
-        notes.append(
-            f"{path} is of format {manifest.format}, this suite writes {FORMAT}: it can be read and compared, but not "
-            "resumed, and guesses and steps are left out; `cts triage --explain` finds out anew where failures begin"
-        )
-    elif manifest.format <= older_format.LAST_BY_HYPOTHESIS:
-        notes.append(
-            f"{path} is of format {manifest.format}, this suite writes {FORMAT}: its seed gives other cases here, so "
-            "that it can be read and compared, but not resumed"
-        )
-    return "; ".join(notes)
+    """What follows if an older suite wrote the run of a folder with other content hashes, "" if it did not."""
+    if manifest.hashes == HASHES:
+        return ""
+    return (
+        f"{path} has content hashes of kind {manifest.hashes}, this suite of kind {HASHES}: "
+        "it can be read and compared, but not resumed, and its generated cases have other names here"
+    )
 
 
 def _manifest(folder: Path) -> Manifest:
+    if not is_file(folder / MANIFEST):
+        raise before_1_0("a campaign's folder", str(folder / OLD_CAMPAIGN))
     return decode(read_bytes(folder / MANIFEST, FILE), str(folder / MANIFEST))
 
 
@@ -203,8 +188,6 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     the suite, its libraries or a case are not what they were.
     """
     path = locate(path)
-    if not is_file(path / MANIFEST):
-        raise older_campaign.refuse(path)
     _check(path, _manifest(path))
     writer = journal.Journal(path / journal.NAME)
     try:
@@ -281,8 +264,7 @@ def _check(path: Path, manifest: Manifest) -> None:
     if manifest.origin != "cts run":
         raise BadInput("run-of-pytest", "a pytest session cannot be resumed", where, "pytest again")
     if (why := older(path, manifest)) != "":
-        code = "run-hashes" if manifest.hashes != HASHES else "run-format"
-        raise BadInput(code, why, where, "a new run, or the suite that began this one")
+        raise BadInput("run-hashes", why, where, "a new run, or the suite that began this one")
     now = {"coopmat-cts": cts.__version__, **versions()}
     for name, version in {"coopmat-cts": manifest.suite, **manifest.versions}.items():
         if now.get(name) != version:

@@ -255,10 +255,8 @@ def planned(order: int, news: dict[str, int], cases: int, lacking: frozenset[str
         chunks += some
         for chunk in reversed(some):
             new = {f"{chunk.stream} {chunk.start} {n}": 1 for n in range(news[chunk.stream])}
-            situations = {} if chunk.stream in lacking else {"all": chunk.length, **new}
-            judged = ExamplesJudged(
-                "", chunk.stream, chunk.start, chunk.length, drawn=chunk.length, situations=situations
-            )
+            features = {} if chunk.stream in lacking else {"all": chunk.length, **new}
+            judged = ExamplesJudged("", chunk.stream, chunk.start, chunk.length, drawn=chunk.length, features=features)
             planner.done(chunk.stream, chunk.start, chunk.length, judged)
     return chunks
 

@@ -8,8 +8,12 @@ import msgspec
 import pytest
 
 from cts.capabilities import Feature, everything
-from cts.coverage.situations import SITUATIONS, exercised, supported, table, untested
+from cts.coverage.exercised import CONDITIONS, OF_VALUES, exercised
+from cts.coverage.facts import facts
+from cts.coverage.table import supported, table, untested
+from cts.features import parse
 from cts.model import Case, loads_case
+from cts.running import corpus
 
 HEAD = """\
 schema: 1
@@ -38,7 +42,7 @@ DECODE = "d: {kind: Decode, returns: float16, dim: 2, block: [{name: d, type: fl
 
 
 @pytest.mark.parametrize(
-    ("facts", "instructions", "functions"),
+    ("shown", "instructions", "functions"),
     [
         ("", (), ""),
         ("KM-002", ("op: MatrixStore, matrix: m, buffer: a, stride: 16, order: ColumnMajor",), ""),
@@ -77,8 +81,8 @@ DECODE = "d: {kind: Decode, returns: float16, dim: 2, block: [{name: d, type: fl
         ("TA-071", ("op: MatrixStore, matrix: m, buffer: a, stride: 16, offset: {literal: 0, sg: 1}",), ""),
     ],
 )
-def test_instructions_and_options_say_what_they_test(facts: str, instructions: tuple[str, ...], functions: str) -> None:
-    assert of(*instructions, functions=functions) == set(facts.split())
+def test_instructions_and_options_say_what_they_test(shown: str, instructions: tuple[str, ...], functions: str) -> None:
+    assert of(*instructions, functions=functions) == set(shown.split())
 
 
 def test_types_buffers_and_environment_say_what_they_test() -> None:
@@ -98,6 +102,28 @@ def test_types_buffers_and_environment_say_what_they_test() -> None:
     product = "op: MatrixMulAdd, id: n, a: a0, b: b0, c: m"
     loads = [f"op: MatrixConvertUse, id: {u.lower()}0, matrix: m, use: {u}" for u in "AB"]
     assert {"KM-014", "NU-010", "NU-013", "VK-021"} <= of(*loads, product)
+
+
+SLICE = "op: TensorLayoutSlice, id: {}, of: {}, offset: [0, 0], span: [16, 16]"
+
+
+def test_a_slice_of_a_slice_is_one_whatever_is_set_in_between() -> None:
+    one, stride = SLICE.format("t2", "t1"), "op: TensorLayoutSetStride, id: t3, of: t2, strides: [16, 1]"
+    dimensions = "op: TensorLayoutSetDimension, id: t3, of: t2, dims: [16, 16]"
+    assert "TA-084" not in of(*LAYOUT, one)
+    assert "TA-084" in of(*LAYOUT, one, SLICE.format("t3", "t2"))
+    assert "TA-084" in of(*LAYOUT, one, stride, SLICE.format("t4", "t3"))
+    assert "TA-084" not in of(*LAYOUT, one, dimensions, SLICE.format("t4", "t3")), "dimensions begin a new slice"
+
+
+def test_every_condition_is_of_a_fact_and_holds_of_a_case_of_the_corpus() -> None:
+    assert set(CONDITIONS) <= set(facts())
+    waiting = {fact: parse(text) for fact, text in CONDITIONS.items()}
+    for entry in corpus.entries():
+        case = corpus.load(entry.path).case
+        for fact in [fact for fact, condition in waiting.items() if condition(case)]:
+            del waiting[fact]
+    assert not waiting
 
 
 def case(name: str, *covers: str, text: str = HEAD) -> Case:
@@ -127,5 +153,5 @@ def test_rows_count_cases_examples_and_drivers() -> None:
         "full": [],
         "small": ["VK-024"],
     }
-    assert "TA-075" in SITUATIONS
+    assert "TA-075" in OF_VALUES
     assert "generators" not in untested(list(rows.values()), [], generated=False)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import cts.cases
-from cts.coverage.situations import exercised
+from cts.coverage.exercised import exercised
 from cts.model import load_case
 from cts.validation.rules import rules_of_facts
 

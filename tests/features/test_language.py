@@ -128,6 +128,94 @@ def test_what_a_condition_depends_on_at_run_time(text: str, reads: set[str] | No
     assert parse(text).reads == (None if reads is None else frozenset(reads))
 
 
+PRODUCT = """
+schema: 1
+name: product
+dispatch: {invocations: 4}
+buffers:
+  src: {type: int8, shape: [256], data: {fill: 1}}
+opaque:
+  w: {component: int8, rows: 4, cols: 8, layout: InferencingOptimal, zero: true}
+conversions:
+  - {rows: 4, cols: 8, source: {of: src, component: uint8, layout: RowMajor, stride: 8}, destination: {of: w}}
+program:
+  - {op: VectorConstant, id: x, type: {component: int8, length: 8}, value: 1}
+  - op: VectorMatrixMul
+    id: y
+    type: {component: int32, length: 4}
+    input: x
+    input_interpretation: int8
+    matrix: w
+    matrix_interpretation: int8
+    m: 4
+    k: 8
+    layout: InferencingOptimal
+    operands: [MatrixResultSigned]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("some(VectorMatrixMul, input_type == uint8, everywhere)", False),
+        ("some(VectorMatrixMul, input_type == uint8, input.component == int8, not everywhere)", True),
+        ("some(Memory, zero, opaque) and some(Memory, not zero, not opaque)", True),
+        ("some(Conversion, source_component == uint8, destination_component == int8)", True),
+        ("some(Conversion, source_component == destination_component)", False),
+        ("some(Conversion, source_stride == 8, destination_stride == 0)", True),
+    ],
+)
+def test_products_and_conversions_of_vectors(text: str, held: bool) -> None:
+    assert parse(text)(loads_case(PRODUCT)) is held
+
+
+def test_signs_of_a_product_make_its_types_those_of_every_device() -> None:
+    signed = loads_case(PRODUCT.replace("operands: [", "operands: [MatrixBSigned, "))
+    assert parse("some(VectorMatrixMul, input_type == int8, everywhere)")(signed)
+
+
+BOUND = """
+schema: 1
+name: bound
+float_controls: FastMathNone
+float_modes: {float16: [RoundingModeRTZ]}
+fast_math: {float32: [NotNaN]}
+functions:
+  f:
+    kind: PerElement
+    type: float16
+    body: |
+      r = value
+      if r > 0:
+          r = 0 - r
+      r
+  d: {kind: Decode, returns: float16, dim: 2, block: [{name: s, type: float16}, {name: q, type: int8, count: 2}], body: block.s}
+buffers:
+  a: {type: float16, shape: [256], data: {fill: 1}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}, buffer: a, stride: 16}
+  - {op: MatrixArithmetic, id: n, operation: FNegate, a: m}
+  - {op: MatrixConvert, id: w, matrix: n, operation: FConvert, component: float32}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("some(MatrixArithmetic, modes == RoundingModeRTZ)", True),
+        ("some(MatrixArithmetic, modes == RoundingModeRTE)", False),
+        ("some(MatrixConvert, size(modes) > 0)", False),
+        ("default_math == NotNaN and some(MatrixConvert, default_math == NotNaN)", True),
+        ("some(MatrixArithmetic, size(default_math) > 0)", False),
+        ("some(Function, branches, not loops, kind == PerElement)", True),
+        ("some(Function, kind == Decode, not branches, block == 's: float16, q: int8[2]')", True),
+        ("some(Function, kind == PerElement, given(block))", False),
+    ],
+)
+def test_modes_of_floats_and_bodies_of_callbacks(text: str, held: bool) -> None:
+    assert parse(text)(loads_case(BOUND)) is held
+
+
 def test_conditions_are_said_in_words() -> None:
     text = "some(MatrixReduce, mode in (Row, Column), cols > 8) and not given(robustness) or count(If) % 2 == 1"
     assert parse(text).words == (

@@ -109,8 +109,6 @@ EXAMPLES = (
     Example(
         "results of a campaign", "json", "drawn/results.jsonl", (("campaign", "--resume", FOLDER), *READ_RUN), 0.05
     ),
-    Example("campaign", "json", "older/campaign.json", (("campaign", "--resume", FOLDER), *READ_RUN), 0.05),
-    Example("answers of a campaign", "json", "older/answers.jsonl", READ_RUN, 0.05),
 )
 
 
@@ -145,7 +143,6 @@ class World:
         drawn = ("--area", "matrix_memory", "--cases", "4", "--chunk", "4", "--seed", "1", "--reduce-time", "0")
         self._run("campaign", "-d", "fake:wrong", *drawn, "--save-dir", "campaigns", status=1)
         (folder / "campaigns" / "001").rename(folder / "drawn")
-        shutil.copytree(ROOT / "tests" / "store" / "older_campaign", folder / "older")
         shutil.copy(ROOT / "universes" / "tensor_loads_2d.yaml", folder / "universe.yaml")
         rules = (ROOT / "rules" / "tensor_addressing.yaml").read_text(encoding="utf-8")
         (folder / "rules.yaml").write_text("\n".join(rules.splitlines()[:12]) + "\n", encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -278,7 +276,6 @@ def test_an_ended_run_is_only_told_again(runs: Runs) -> None:
         (('"origin": "cts run"', '"origin": "pytest"'), "run-of-pytest"),
         (('"format": 4', '"format": 5'), "run-format"),
         (('"format": 4', '"format": 2'), "run-format"),
-        (('"format": 4', '"format": 3'), "run-format"),
         (('"format": 4', '"format": ' + "[" * 100_000), "run-malformed"),
         (('"hashes": 2', '"hashes": 1'), "run-hashes"),
         (('"seed"', '"sead"'), "run-malformed"),
@@ -294,14 +291,13 @@ def test_what_cannot_be_resumed(one: Path, change: tuple[str, str], code: str) -
         run_again(one)
 
 
-def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -> None:
-    """Its manifest does not say how its hashes were computed, and what was explained is known by other hashes."""
+def test_a_run_with_older_content_hashes_is_read_and_says_so(runs: Runs) -> None:
+    """What was explained is known by other hashes."""
     path = runs(["fake:wrong"])
     told = explanations.complete(load(path), lambda text: None)
     assert told and load(path).older == ""
     manifest = path / "manifest.json"
-    text = manifest.read_text().replace('"format": 4', '"format": 1')
-    manifest.write_text(text.replace(',\n "hashes": 2', ""))
+    manifest.write_text(manifest.read_text().replace('"hashes": 2', '"hashes": 1'))
     for file in (path / "results.jsonl", path / "explanations.jsonl"):
         for _, identity in told:
             file.write_text(file.read_text().replace(identity, identity[::-1]))
@@ -314,46 +310,25 @@ def test_a_run_of_an_older_suite_is_read_and_says_that_it_is_older(runs: Runs) -
     assert "a new run" in caught.value.remedy
 
 
-def test_a_run_whose_guesses_are_sentences_is_read_without_them(runs: Runs) -> None:
-    """Format 2 had no other; what is explained of it now is as of any run."""
-    path = runs(["fake:wrong"])
-    now = load(path)
-    complete = explanations.complete(now, lambda text: None)
-    assert any(e.elements and e.elements[0].steps for e in complete.values())
-    for name, change in (("results.jsonl", _in_words), ("explanations.jsonl", _explained_in_words)):
-        lines = [change(json.loads(line)) for line in (path / name).read_text().splitlines()]
-        (path / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    manifest = path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 4', '"format": 2'))
-    before = (path / "results.jsonl").read_bytes()
-    older = load(path)
-    found = [r.finding for r in older.results if r.finding is not None]
-    assert found and all(not (f.guesses or f.steps or f.writer) and f.counts for f in found)
-    assert "format 2, this suite writes 4" in older.older and "`cts triage --explain`" in older.older
-    assert {d.change for d in diff(older, now)} == {Change.SAME}
-    read = explanations.read(older)
-    assert read.keys() == complete.keys() and all(e.steps == () for x in read.values() for e in x.elements)
-    assert [x.facts for x in read.values()] == [x.facts for x in complete.values()]
-    with pytest.raises(BadInput, match="run-format") as caught:
-        resume(path)
-    assert "a new run" in caught.value.remedy and (path / "results.jsonl").read_bytes() == before
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_run_of_a_format_before_1_0_is_refused_with_the_release_that_reads_it(one: Path, number: int) -> None:
+    manifest = one / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format": 4', f'"format": {number}'))
+    for open_run in (load, resume):
+        with pytest.raises(BadInput, match=f"a run of format {number} was written") as caught:
+            open_run(one)
+        error = caught.value
+        assert (error.code, error.where) == ("run-format", str(manifest)) and "coopmat-cts 1.0.0" in error.remedy
 
 
-def _in_words(event: dict[str, Any]) -> dict[str, Any]:
-    """An event as format 2 has it."""
-    if (finding := event.get("finding")) is not None:
-        finding["matrix"] = finding.pop("writer")["text"]
-        finding["guesses"] = [g["text"] for g in finding["guesses"]]
-        finding["steps"] = [{name: step[name] for name in ("fact", "what", "value")} for step in finding["steps"]]
-        for mismatch in finding["listed"]:
-            del mismatch["bits"]
-    return event
-
-
-def _explained_in_words(explanation: dict[str, Any]) -> dict[str, Any]:
-    for element in explanation["elements"]:
-        element["steps"] = [{name: step[name] for name in ("fact", "what", "value")} for step in element["steps"]]
-    return explanation
+def test_a_campaign_of_before_1_0_is_refused_with_the_release_that_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "campaign.json").write_text("{}")
+    for open_run in (load, resume):
+        with pytest.raises(BadInput, match="a campaign's folder") as caught:
+            open_run(tmp_path)
+        error = caught.value
+        assert (error.code, error.where) == ("run-format", str(tmp_path / "campaign.json"))
+        assert "coopmat-cts 1.0.0" in error.remedy
 
 
 @pytest.fixture
@@ -409,14 +384,3 @@ def test_the_latest_run_of_a_folder(one: Path) -> None:
     folder.close()
     assert folder.path.name == "003"
     assert latest(runs) == folder.path and latest(runs, before=folder.path) == one
-
-
-def test_a_campaign_of_an_older_suite_can_be_read() -> None:
-    """It had a folder of its own kind, and no other verb read it."""
-    run = load(Path(__file__).with_name("older_campaign"))
-    assert run.manifest.keep == 3 and run.manifest.seed == 3 and not run.incomplete
-    assert {r.cause.partition(":")[0] for r in run.results} == {"fail"} and len(run.results) == 3
-    assert sum(one.drawn for one in run.examples) == 60 and sum(map(len, run.failing().values())) == 3
-    assert all(r.finding is not None and r.finding.case.name.startswith("generated.") for r in run.results)
-    with pytest.raises(BadInput, match="can be read, and not resumed"):
-        resume(run.path)

@@ -25,7 +25,7 @@ def covered_view(examples: Sequence[ExamplesJudged], sets: Iterable[SetsJudged])
     points = covered.curve
     curves = [
         _curve("Structures", "by cases judged", [(p.judged, p.structures) for p in points]),
-        _curve("Situations", "by cases judged", [(p.judged, p.situations) for p in points]),
+        _curve("Features", "by cases judged", [(p.judged, p.features) for p in points]),
         _curve("Facts", "by cases judged", [(p.judged, p.facts) for p in points]),
         _curve("Distinct cases", "by seconds", [(p.seconds, p.cases) for p in points]),
         _curve("Parameter sets", "by seconds", [(p.seconds, p.sets) for p in points if covered.sets]),
@@ -35,7 +35,7 @@ def covered_view(examples: Sequence[ExamplesJudged], sets: Iterable[SetsJudged])
         "curves": [curve for curve in curves if curve is not None],
         "chances": [
             ("structure", chance(covered.structures, covered.judged)),
-            ("situation", chance(covered.situations, covered.judged)),
+            ("feature", chance(covered.features, covered.judged)),
             ("fact", chance(covered.facts, covered.judged)),
         ],
         "headings": [heading for heading, _ in AREA_COLUMNS],

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cts.coverage.situations import SITUATIONS, table
+from cts.coverage.exercised import OF_VALUES
+from cts.coverage.table import table
 from cts.errors import BadInput
 from cts.model import Case, load_case
 from cts.running import corpus
@@ -43,7 +44,7 @@ def facts_tested(run: Run, samples: Mapping[str, Sequence[Case]]) -> list[Tested
                 for driver, verdict_of in verdicts.items()
             },
             row.areas,
-            row.fact in SITUATIONS,
+            row.fact in OF_VALUES,
         )
         for row in table(cases, samples, {})
     ]

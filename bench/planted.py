@@ -1,0 +1,337 @@
+"""Plants changes in the product, and says which tier of tests finds each (tests/tiers.py).
+
+    python bench/planted.py [--count N] [--seed N] [-j N] [--for SECONDS] [--out FILE]
+
+A change is one operator, constant, condition or statement of a product file; a seed chooses them, in proportion to the
+files' lines. Each is planted in a copy of the tree, and then tests run there until one fails:
+
+1. near: the fast tests of the changed folder;
+2. fast: the fast tier;
+3. whole: the rotating tests.
+
+The fast tier finds what `near` or `fast` finds. Before the first change, the fast tier runs without one: tests that
+fail then are left out of every run, and printed. `--out` has a line of JSON for each finished change, so that the same
+command goes on where it was stopped. `--for` ends a call after so many seconds; the next call begins unfinished changes
+anew. A stage that takes more than `--limit` seconds is a `timeout`, which counts apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import queue
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PRODUCT = ("cts", "drivers", "generators", "reference")
+#: Folders of the tree that no test needs, and that may be large.
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".tox", ".venv", "build", "dist", "__pycache__", ".*_cache", "cts-run", "*.egg-info", "node_modules"
+)
+#: Tests of folders that are not named after the product's.
+NEAR = {
+    "drivers/vulkan": "tests/vulkan_driver",
+    "cts/reduction": "tests/minimize",
+    "cts/coverage": "tests/core/test_coverage.py",
+    "cts/judging": "tests/core",
+    "cts/running": "tests/campaign",
+    "cts/known": "tests/core",
+    "cts/pytest_cases": "tests/plugin",
+}
+#: Seconds of a stage: the fast tier takes 600 seconds of a processor, and as much again is left for a slower one.
+LIMIT = 1200
+
+_SWAPPED: dict[type[ast.AST], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.In: "not in",
+    ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*",
+    ast.Mod: "//", ast.LShift: ">>", ast.RShift: "<<", ast.BitAnd: "|", ast.BitOr: "&", ast.And: "or", ast.Or: "and",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: the bytes from `start` to `end` of a file become `text`."""
+
+    path: str
+    line: int
+    kind: str
+    start: int
+    end: int
+    before: str
+    text: str
+
+
+def changes_of(path: str, source: bytes) -> list[Change]:
+    """Everything that can be changed in a file."""
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found: list[Change] = []
+
+    def at(line: int, column: int) -> int:
+        return starts[line - 1] + column
+
+    def add(kind: str, line: int, start: int, end: int, text: str) -> None:
+        found.append(Change(path, line, kind, start, end, source[start:end].decode(), text))
+
+    def between(left: ast.expr, right: ast.expr, kind: str, operator: ast.AST) -> None:
+        """Change the operator between two operands, if nothing else stands there."""
+        if type(operator) not in _SWAPPED:
+            return
+        start, end = at(left.end_lineno or 0, left.end_col_offset or 0), at(right.lineno, right.col_offset)
+        gap = source[start:end].decode()
+        if gap.strip() and not set(gap) & set("()#\n\\"):
+            add(kind, left.end_lineno or 0, start, end, f" {_SWAPPED[type(operator)]} ")
+
+    for node in _walked(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                for a, operator, b in zip([left, *others], ops, others, strict=False):
+                    between(a, b, "comparison", operator)
+            case ast.BinOp(left=left, op=operator, right=right):
+                between(left, right, "operator", operator)
+            case ast.BoolOp(op=operator, values=[left, right, *_]):
+                between(left, right, "operator", operator)
+            case ast.Constant(value=bool() as value):
+                start, end = at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
+                add("constant", node.lineno, start, end, str(not value))
+            case ast.Constant(value=int() as value):
+                start, end = at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
+                add("constant", node.lineno, start, end, str(value + 1))
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                start, end = at(test.lineno, test.col_offset), at(test.end_lineno or 0, test.end_col_offset or 0)
+                add("condition", test.lineno, start, end, f"(not ({source[start:end].decode()}))")
+            case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise():
+                start, end = at(node.lineno, node.col_offset), at(node.end_lineno or 0, node.end_col_offset or 0)
+                add("statement", node.lineno, start, end, "pass")
+    return [change for change in found if _parses(source, change)]
+
+
+def _walked(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of what runs: no annotations, and nothing for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.arguments):
+            yield from (n for default in (*node.defaults, *node.kw_defaults) if default for n in ast.walk(default))
+            continue
+        if isinstance(node, ast.AnnAssign):
+            yield from ast.walk(node.value) if node.value else ()
+            continue
+        yield node
+        yield from _walked(node)
+
+
+def _parses(source: bytes, change: Change) -> bool:
+    try:
+        ast.parse(changed(source, change))
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def changed(source: bytes, change: Change) -> bytes:
+    """A file with its change."""
+    return source[: change.start] + change.text.encode() + source[change.end :]
+
+
+def chosen(root: Path, count: int, seed: int) -> list[Change]:
+    """So many changes, in proportion to the lines of files; the first ones of a seed are the same for every count."""
+    files = sorted(p for folder in PRODUCT for p in (root / folder).rglob("*.py") if "__pycache__" not in p.parts)
+    lines = [p.read_bytes().count(b"\n") + 1 for p in files]
+    source, found, known = random.Random(seed), list[Change](), dict[Path, list[Change]]()
+    while len(found) < count:
+        (path,) = source.choices(files, lines)
+        if path not in known:
+            known[path] = changes_of(path.relative_to(root).as_posix(), path.read_bytes())
+        left = [change for change in known[path] if change not in found]
+        if left:
+            found.append(source.choice(left))
+    return found
+
+
+def near(path: str) -> str:
+    """The tests of the folder of a file."""
+    parts = path.split("/")
+    tests = NEAR.get("/".join(parts[:2])) or f"tests/{parts[1] if parts[0] in ('cts', 'drivers') else parts[0]}"
+    return tests if (ROOT / tests).exists() else "tests/core"
+
+
+class Copy:
+    """A copy of the tree in which changes are planted, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "tree"
+        shutil.copytree(ROOT, self.root, ignore=LEFT_OUT, symlinks=True)
+        self._stamp = int(time.time())
+
+    def write(self, path: str, text: bytes) -> None:
+        """Write a file with a time of its own: compiled files are told apart by seconds."""
+        self._stamp += 10
+        (self.root / path).write_bytes(text)
+        os.utime(self.root / path, (self._stamp, self._stamp))
+
+    def run(self, arguments: Sequence[str], limit: float) -> tuple[int | None, float, str]:
+        """The exit status of pytest, None at the limit; its seconds, and the end of its output."""
+        home = self.root.parent
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(home / "numba"), "TMPDIR": str(home)}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", *arguments]
+        began = time.monotonic()
+        child = subprocess.Popen(
+            command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            output, _ = child.communicate(timeout=limit)
+            status: int | None = child.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            output, status = child.communicate()[0], None
+        return status, time.monotonic() - began, output
+
+
+def judge(copy: Copy, change: Change, without: Sequence[str], rotating: Sequence[str], limit: float) -> dict[str, Any]:
+    """Which tier finds a change, with the test and the seconds of each stage."""
+    original = (copy.root / change.path).read_bytes()
+    copy.write(change.path, changed(original, change))
+    seconds: dict[str, float] = {}
+    away = [f"--deselect={test}" for test in without]
+    stages = {"near": [near(change.path), "--fast"], "fast": [], "whole": list(rotating)}
+    if not rotating:
+        del stages["whole"]
+    try:
+        for stage, arguments in stages.items():
+            status, seconds[stage], output = copy.run(["-x", *arguments, *away], limit)
+            if status is None:
+                return {"found": "timeout", "stage": stage, "test": "", "seconds": seconds}
+            if status not in (0, 5):  # 5: no test is there
+                return {"found": stage, "stage": stage, "test": _failed(output), "seconds": seconds}
+    finally:
+        copy.write(change.path, original)
+    return {"found": "nothing", "stage": "", "test": "", "seconds": seconds}
+
+
+def _failed(output: str) -> str:
+    """The first failure that pytest names, or the end of its output: a change may keep it from beginning."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    return next(iter(_failing(output)), (lines or ["no output"])[-1][:200])
+
+
+def _failing(output: str) -> list[str]:
+    """The tests that pytest's summary names."""
+    lines = (line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    return [line.partition(" ")[2].partition(" - ")[0] for line in lines]
+
+
+def unchanged(copy: Copy, limit: float) -> list[str]:
+    """The fast tests that fail without a change. Raises SystemExit if there is no answer."""
+    status, seconds, output = copy.run([], limit)
+    if status not in (0, 1):
+        raise SystemExit(f"the fast tier does not run without a change (status {status}): {output[-2000:]}")
+    failing = _failing(output)
+    print(f"without a change: {seconds:.0f} s, {len(failing)} fail", *failing, sep="\n  ", flush=True)
+    return failing
+
+
+def main() -> None:
+    """Plant, run, and print what finds what."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-j", type=int, default=1, help="changes at a time, each in a copy of the tree")
+    parser.add_argument("--for", dest="duration", type=float, default=float("inf"), help="seconds of this call")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a stage")
+    parser.add_argument("--out", type=Path, default=Path("planted.jsonl"))
+    parser.add_argument("--list", action="store_true", help="print the changes, and run nothing")
+    options = parser.parse_args()
+    changes = chosen(ROOT, options.count, options.seed)
+    if options.list:
+        print(*(f"{c.path}:{c.line} {c.kind}: {c.before!r} -> {c.text!r}" for c in changes), sep="\n")
+        return
+    run(changes, options)
+    report(changes, done(options.out))
+
+
+def run(changes: Sequence[Change], options: argparse.Namespace) -> None:
+    """Judge the changes that have no line yet."""
+    sys.path.insert(0, str(ROOT))
+    from tests.tiers import listed
+
+    end = time.monotonic() + options.duration
+    known = done(options.out)
+    waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
+    for change in changes:
+        if _key(change) not in known:
+            waiting.put(change)
+    if waiting.empty():
+        return
+    with tempfile.TemporaryDirectory(prefix="planted-", ignore_cleanup_errors=True) as folder:
+        first = Copy(Path(folder) / "0")
+        if "unchanged" in known:
+            without = known["unchanged"]["failing"]
+        else:
+            without = unchanged(first, min(options.limit, end - time.monotonic()))
+            _write(options.out, {"key": "unchanged", "failing": without})
+
+        def work(number: int) -> None:
+            copy = first if number == 0 else Copy(Path(folder) / str(number))
+            while time.monotonic() < end:
+                try:
+                    change = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                answer = judge(copy, change, without, listed(), min(options.limit, end - time.monotonic()))
+                if answer["found"] == "timeout" and time.monotonic() >= end:
+                    return  # the call has ended, not the stage
+                _write(options.out, {"key": _key(change), **asdict(change), **answer})
+                print(f"{change.path}:{change.line} {change.kind}: {answer['found']} {answer['test']}", flush=True)
+
+        with ThreadPoolExecutor(options.j) as pool:
+            list(pool.map(work, range(options.j)))
+
+
+def _key(change: Change) -> str:
+    return hashlib.sha256(repr(change).encode()).hexdigest()[:16]
+
+
+def _write(path: Path, line: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def done(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines so far, by their keys."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {answer["key"]: answer for answer in map(json.loads, lines)}
+
+
+def report(changes: Sequence[Change], answers: dict[str, dict[str, Any]]) -> None:
+    """Print which tier finds how many changes, and those that no tier finds."""
+    judged = [answers[_key(change)] for change in changes if _key(change) in answers]
+    counts = Counter(answer["found"] for answer in judged)
+    print(f"{len(judged)} of {len(changes)} changes: {counts['near'] + counts['fast']} found by the fast tier "
+          f"({counts['near']} by near tests), {counts['whole']} by rotating tests alone, {counts['timeout']} timeouts, "
+          f"{counts['nothing']} by nothing")  # fmt: skip
+    for answer in judged:
+        if answer["found"] not in ("near", "fast"):
+            before, after = answer["before"].split("\n")[0], answer["text"].split("\n")[0]
+            print(f"  {answer['found']}: {answer['path']}:{answer['line']} {answer['kind']}: {before!r} -> {after!r}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Planted changes: every one is one place of a file that still parses, and a seed always chooses the same."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+SOURCE = b'''\
+"""Not a docstring: 1 < 2."""
+from __future__ import annotations
+def f(a: int = 3, b: "x < y" = None) -> int:
+    if a < b and not (a == 4):
+        print(a, "\xc3\xa4", a + 1)
+    a += 2
+    return a % b if a in b else -a
+'''
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCH))
+    import planted
+
+    return planted
+
+
+def test_what_is_changed(planted: ModuleType) -> None:
+    changes = {(c.line, c.kind, c.before, c.text) for c in planted.changes_of("f.py", SOURCE)}
+    assert changes == {
+        (3, "constant", "3", "4"),
+        (4, "comparison", " < ", " <= "),
+        (4, "comparison", " == ", " != "),
+        (4, "operator", " and ", " or "),
+        (4, "constant", "4", "5"),
+        (4, "condition", "a < b and not (a == 4)", "(not (a < b and not (a == 4)))"),
+        (5, "operator", " + ", " - "),
+        (5, "constant", "1", "2"),
+        (5, "statement", 'print(a, "ä", a + 1)', "pass"),
+        (6, "constant", "2", "3"),
+        (6, "statement", "a += 2", "pass"),
+        (7, "operator", " % ", " // "),
+        (7, "comparison", " in ", " not in "),
+        (7, "condition", "a in b", "(not (a in b))"),
+    }
+    for change in planted.changes_of("f.py", SOURCE):
+        assert ast.dump(ast.parse(planted.changed(SOURCE, change))) != ast.dump(ast.parse(SOURCE)), change
+
+
+def test_a_seed_chooses_the_same_changes_of_many_files(planted: ModuleType) -> None:
+    few, more = planted.chosen(planted.ROOT, 4, 7), planted.chosen(planted.ROOT, 8, 7)
+    assert more[:4] == few and len({change.path for change in more}) > 2 and len(set(more)) == 8
+    assert planted.near("cts/spirv/lower/views.py") == "tests/spirv"
+    assert planted.near("drivers/vulkan/start.py") == "tests/vulkan_driver"
+    assert all((planted.ROOT / planted.near(change.path)).exists() for change in more)
+
+
+def test_failures_are_named(planted: ModuleType) -> None:
+    output = "...\nFAILED tests/a.py::test_b[x, y - z] - assert 1 == 2\nERROR tests/c.py\n"
+    assert planted._failing("FAILED tests/a.py::test_b[x, y] - assert 1 == 2\nERROR tests/c.py\n") == [
+        "tests/a.py::test_b[x, y]",
+        "tests/c.py",
+    ]
+    assert planted._failed(output).startswith("tests/a.py::test_b[x, y")
+    assert planted._failed("\nno module\n") == "no module"
