@@ -48,7 +48,7 @@ class Executor:
         self._used: OrderedDict[Hashable, _Used] = OrderedDict()
 
     def execute(self, run: Run, made: Done, make: Compile) -> Done | Loss:
-        """The memory after a run, or why there is none."""
+        """The memory after a run, or the reason why the run failed."""
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")

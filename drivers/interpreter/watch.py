@@ -37,7 +37,7 @@ class WatchedSpace(AddressSpace):
         self._quiet = False
         #: From which number on segments belong to a batch: none before the first, when conversions run.
         self._lasting = sys.maxsize
-        #: Of each segment that was written the numbers of the workgroups that did it, where that is asked for.
+        #: For each written segment the numbers of the workgroups that wrote it, if the driver's options ask for that.
         self.writers: dict[str, set[int]] = {}
         #: Whether accesses are atomic at the moment.
         self.atomic = False
@@ -170,7 +170,7 @@ class WatchedSpace(AddressSpace):
             self._race(accesses, wrong, trail, did)
 
     def _race(self, accesses: Accesses, wrong: Array, trail: Trail, did: str) -> NoReturn:
-        """Accesses of which some bytes race with the last ones of a trail, which `did` something."""
+        """Raise Race for accesses with bytes that race with the last accesses of a history, which `did` something."""
         k = int(np.argmax(wrong))
         byte, by = int(accesses.bytes_[k]), int(accesses.by[k])
         agent, at = trail.rival(byte, by, self._agents)

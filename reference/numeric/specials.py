@@ -22,7 +22,7 @@ from cts.reference.numeric.modes import OPEN, Mode
 from cts.reference.numeric.rounding import component_of, may_flush, rounded
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
 
-#: From numbers, perhaps infinite or NaN, to every result: bounds, NaN twice where that is the result.
+#: From numbers, perhaps infinite or NaN, to every result as bounds; the bounds of a NaN are NaN and NaN.
 Function: TypeAlias = Callable[..., Sequence[Interval]]
 
 _NAN = "NaN of any sign and payload (NU-020)"
@@ -34,9 +34,9 @@ ANYTHING: tuple[tuple[float, float], ...] = ((-np.inf, np.inf), (np.nan, np.nan)
 def recomputed(
     result: Value, function: Function, operands: Sequence[Value], mask: Mask | None = None, mode: Mode = OPEN
 ) -> Value:
-    """A result whose elements with an infinite or NaN operand (and those of a mask) are what a function says.
+    """A result whose elements with an infinite or NaN operand (and elements of a mask) come from a function.
 
-    Elements of which an operand may be anything stay as they are.
+    Elements with an operand that may be anything stay the same.
     """
     some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
     unknown = np.zeros(result.shape, bool)
@@ -103,7 +103,7 @@ def enclosed(
 
 
 def _candidates(value: Value, mode: Mode) -> list[F64]:
-    """Numbers between which, and at which, all that an operand may be lies; where it is none of one kind, another."""
+    """Arrays of numbers that enclose every value of the operand: its bounds, and a zero or NaN if it may be one."""
     low, high = value.core
     candidates = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):

@@ -57,10 +57,10 @@ def each_choice(
 def with_equal_zeros(
     bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None], least: float
 ) -> Interval:
-    """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
+    """The bounds of a minimum or maximum, wider for operands that a flush may make equal.
 
-    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
-    of its two steps (NU-013). `least` is the least number that is no denormal.
+    A device may flush the operands of the comparison and then move an unflushed operand: it flushes in one of two steps
+    (NU-013). `least` is the least number that is no denormal.
     """
     (x, x_zero), (y, y_zero) = first, second
     if x_zero is None and y_zero is None:

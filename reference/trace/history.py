@@ -62,7 +62,7 @@ class History:
                 self.defines[name].add(i)
 
     def steps_behind(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
-        """The steps behind an element of a matrix, as it is before step number `before`."""
+        """The steps behind an element of a matrix, up to step number `before`."""
         number = self._definition(matrix, before, element)
         if number is None or self.left == 0:
             return
@@ -108,7 +108,7 @@ class History:
         return matrix_place(name, element) if matrix else vector_place(name, element)
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None:
-        """The element as it is before a step; None where it is too long ago to be recorded."""
+        """The element's value before a step; None if that is too long ago to be recorded."""
         number = self._definition(matrix, before, element)
         value = None if number is None else self.recording.values.get((number, matrix))
         if value is None:

@@ -145,7 +145,7 @@ class Arena:
 
 
 def _capacity(size: int) -> int:
-    """How large an arena that needs so much becomes: not twice as large as needed where that is gigabytes."""
+    """The size of an arena for `size` bytes: a power of two; above _LARGE a multiple of _LARGE, to waste less."""
     if size > _LARGE:
         return -(-size // _LARGE) * _LARGE
     return max(_SMALLEST, 1 << (size - 1).bit_length())

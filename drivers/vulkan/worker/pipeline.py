@@ -104,7 +104,7 @@ class Pipeline:
         self.handle: Any = None
         self.shader = key.shader
         self.launch: Launch | None = None
-        #: What the driver says of its executables, where that was asked for.
+        #: The driver's statistics of its executables, if the request asks for them.
         self.statistics: dict[str, float] = {}
         self.listing: dict[str, str] = {}
         self._shader: ShaderObject | None = None
