@@ -1,4 +1,4 @@
-"""A sign of life: whoever waits for a command hears of it, though nothing happens that would be told anyway."""
+"""A sign of life: a command prints a line if it has printed nothing for long."""
 
 from __future__ import annotations
 

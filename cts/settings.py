@@ -19,12 +19,12 @@ _ALL = (RUN, SWEEP, CAMPAIGN)
 
 @dataclass(frozen=True)
 class Option:
-    """How a setting is given. `flags` are its option, by default `--name`.
+    """How a user sets a setting. `flags` are its option, by default `--name`.
 
-    `verbs` have it, and `pytest` says of what the option `--cts-name` is in pytest, "" for none. `key` is its name in
-    `[tool.cts]`: by default that of the setting, "" for none. `at_least` bounds numbers. A path is a file or folder
-    to `write`, or one to read. `complete` names the function of `cts.cli.completion`. One that says who carries out
-    the run, and how it is reported, goes with `--resume` (`resumed`).
+    `verbs` have it, and `pytest` is the help of pytest's option `--cts-name`, "" if pytest has no such option. `key` is
+    its name in `[tool.cts]`: by default the setting's name, "" if a file cannot set it. `at_least` bounds numbers. A
+    path is a file or folder to `write`, or one to read. `complete` names the function of `cts.cli.completion`. One that
+    says who carries out the run, and how it is reported, goes with `--resume` (`resumed`).
     """
 
     help: str
@@ -41,8 +41,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is asked for. None is what was not said, where that is not a value. `origins` says where a setting
-    stands that was not typed, by its name.
+    """The settings of a run. None is an unset value, if None is not a value itself. `origins` says where a setting that
+    was not typed stands, by its name.
     """
 
     driver: Annotated[

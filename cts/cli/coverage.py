@@ -95,7 +95,10 @@ def _census(modules: Path, examples: int, json: Path | None) -> None:
 
 
 def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
-    """The features of each module in a folder and those below it, or of one. Raises BadInput where there is none."""
+    """The features of each module in a folder and the folders below it, or of one module.
+
+    Raises BadInput without modules.
+    """
     from cts.coverage.modules import features
     from cts.dispatch.words import load_words
     from cts.errors import BadInput
@@ -118,7 +121,7 @@ def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
 
 
 def sampled(examples: int) -> dict[str, list[Case]]:
-    """So many generated cases of each area, always the same; no area where that is 0."""
+    """`examples` generated cases of each area, always the same cases; no area if `examples` is 0."""
     if not examples:
         return {}
     from cts.capabilities import everything

@@ -42,7 +42,7 @@ def demo(
     from cts.verdict import CLEAN, FINDINGS, TROUBLE
 
     start = time.perf_counter()
-    # Where the emulator cannot run, that is said before anything else.
+    # If the emulator cannot run, the user should learn that first.
     registry.driver(MUTANT).close()
 
     _part(1, "Can a driver be tested? The interpreter runs SPIR-V modules on the CPU.", "cts doctor -d interpreter")

@@ -153,7 +153,7 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 
 
 def _stages(listed: Mapping[str, str]) -> str:
-    """The stages for cooperative vectors: what is listed, and of that what cannot be driven."""
+    """The stages that the device lists for cooperative vectors, and which of these cannot be driven."""
     if not listed:
         return "none listed for cooperative vectors"
     driven = ", ".join(stage for stage, reason in listed.items() if not reason) or "none"
@@ -211,7 +211,7 @@ def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[
 
 
 def _agreed(first: Attempt, second: Attempt) -> Attempt:
-    """What two runs of a case come to: `flaky` where they end differently."""
+    """The verdict on two runs of a case: `flaky` if they end differently."""
     from dataclasses import replace
 
     from cts.verdict import Verdict

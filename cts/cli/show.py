@@ -185,7 +185,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
 
 
 def _ranges(intervals: Intervals) -> Iterator[str]:
-    """What the first of several elements may be, for those where that is not just anything."""
+    """The allowed values of the first elements that may not be anything."""
     from cts.judging.sentences import value_text
     from cts.oracle.expectation import Freedom
 

@@ -1,8 +1,8 @@
-"""What modules do with cooperative matrices and vectors, in features that can be counted: anybody's modules, and ours.
+"""Features of modules that use cooperative matrices and vectors, to be counted: in anybody's modules, and in ours.
 
-A feature is a line such as `CooperativeMatrixMulAdd: A from a load from Workgroup`. It says of an instruction where its
-operands come from, where its result goes, how its pointer, its stride and its layout are given, which built-ins its
-address is made of and which control flow it is in; and of a module its types, scopes, built-ins and barriers.
+A feature is a line such as `CooperativeMatrixMulAdd: A from a load from Workgroup`. An instruction's features are the
+origin of its operands, the use of its result, the form of its pointer, stride and layout, the built-ins in its address,
+and the control flow around it. A module's features are its types, scopes, built-ins and barriers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 def of_cases(samples: Mapping[str, Sequence[Case]]) -> Counter[str]:
-    """How many generated cases have each feature in their modules: as it is, and in a form that is drawn."""
+    """How many generated cases have each feature in their modules: in the plain module, or in a drawn form of it."""
     from cts.model import initial_memory
     from cts.spirv.forms import DRAWN, formed_job
     from cts.spirv.lower import module_job

@@ -21,7 +21,7 @@ SHOWN = 8
 
 
 class Element(Struct, frozen=True):
-    """One element that differs: where, what it should be, and what it is. `byte` counts from the buffer's start.
+    """One element that differs: its place, its expected and its actual value. `byte` counts from the buffer's start.
 
     `member` names a number of a structure, as `items[2].weight`.
     """

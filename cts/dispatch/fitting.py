@@ -26,10 +26,10 @@ ELEMENTS = 4096
 #: How the interpreter runs while lengths are sought, how often, and after how many seconds no more.
 DRIVER, TRIES, SECONDS = "interpreter:max_steps=300000", 24, 20.0
 
-#: Invocations of a subgroup where nothing else is said, as the interpreter has them.
+#: Invocations of a subgroup if the dispatch file does not give their number: the interpreter's default.
 SUBGROUP_SIZE = 32
 
-#: What is tried for constants that make a size zero.
+#: Values that are tried for constants that make a size zero.
 _SIZES = (16, 32, 64, 128, 256)
 
 

@@ -1,4 +1,4 @@
-"""A dispatch file for a module, from what the module declares: a beginning to fill in, which runs as it is."""
+"""A dispatch file for a module, written from its declarations: it runs, and the user fills in the rest."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ class _Template:
             yield f"# expected: {{{flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
 
     def converted(self, name: str, matrix: Matrix) -> tuple[str, list[str], str]:
-        """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and that of the conversion.
+        """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and the line of the conversion.
 
-        Where only a run tells the offset they are comments.
+        The lines are comments if only a run computes the offset.
         """
         beside = self.unique(f"{name}_{'gradient' if matrix.added else 'matrix'}")
         at = "... (fill in)" if matrix.offset is None else str(matrix.offset)
@@ -280,7 +280,7 @@ class _Template:
         return 0
 
     def pointed(self, pointee: Id, where: str) -> str:
-        """The buffer that a pointer leads to: one of its own for each push constant, one for all others of a type."""
+        """The buffer behind a pointer: each push constant gets its own, other pointers of a type share one."""
         if "." in where and pointee in self.by_pointee:
             return self.by_pointee[pointee]
         name = self.unique(where.rpartition(".")[2])

@@ -87,9 +87,10 @@ _ENCODINGS = {
 
 @dataclass
 class Declarations:
-    """What a module says of its types. `numbers` are the values of integer constants, those of specialization included.
+    """The types that a module declares.
 
-    The members' decorations are by structure and number.
+    `numbers` are the values of integer constants, specialization constants included. The members' decorations are by
+    structure and number.
     """
 
     types: dict[Id, Decoded] = field(default_factory=dict)
@@ -223,7 +224,7 @@ def one_element(type_: Type) -> ElementType | None:
 
 
 def unknown_parts(type_: Type | None, depth: int = 0) -> bool:
-    """Whether a type, or part of one, is none that is known here."""
+    """Whether a type, or a part of it, is unknown to the suite."""
     match type_:
         case Array() if depth <= _DEEPEST:
             return unknown_parts(type_.of, depth + 1)

@@ -23,10 +23,9 @@ CONTENTS = "contents"
 
 @dataclass(frozen=True)
 class Attribute:
-    """`kind` is NUMBER, WORD, TRUTH or the kind of other sites. `words` are all that a WORD may be, () for any.
+    """`kind` is NUMBER, WORD, TRUTH or the kind of other sites. `words`: the possible values of a WORD; () if any.
 
-    `reads` are the fields of operands that are read at run time and on which its values depend; CONTENTS for those of
-    buffers.
+    `reads` are the operand fields whose run-time values it depends on; CONTENTS if it depends on buffer contents.
     """
 
     kind: str

@@ -113,7 +113,7 @@ class _Parser:
         self.reads: set[str] = set()
 
     def truth(self, node: ast.expr, kinds: tuple[str, ...], depth: int) -> Test:
-        """What a node says of a site of one of the kinds."""
+        """Compile a node to a test of sites of these kinds."""
         if depth > MAX_DEPTH:
             self._refuse("it is nested too deeply", f"at most {MAX_DEPTH} levels")
         match node:

@@ -1,4 +1,4 @@
-"""What is said of a case: its features as short phrases, for coverage, novelty and what failing cases have in common.
+"""A case's features as short phrases, for coverage, for novelty, and for features that failing cases share.
 
 "MatrixReduce mode Row" says that some MatrixReduce has the mode Row; "mode Row" that some instruction has.
 """
@@ -33,12 +33,12 @@ _LEFT_OUT = frozenset(
     }
 )  # fmt: skip
 
-#: Operands that are as rarely of one number as these are said with it.
+#: Operands with so few possible values that a phrase includes the value.
 _SMALL = frozenset({"dim", "permutation"})
 
 
 def phrases(case: Case) -> frozenset[str]:
-    """Everything that is said of a case."""
+    """All phrases of a case."""
     root = view(case)
     found: set[str] = set(_said(root, ""))
     counts: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def phrases(case: Case) -> frozenset[str]:
 
 
 def _said(site: Site, prefix: str) -> Iterator[str]:
-    """What is said of a site by its own attributes, and by those of what it refers to."""
+    """The phrases of a site: from its own attributes, and from the attributes of sites that it refers to."""
     for name, attribute in attributes_of(site.kind).items():
         if name in _LEFT_OUT:
             continue

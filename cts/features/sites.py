@@ -134,7 +134,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a layout or a view has been given, in the end."""
+    """The final state of a layout or view."""
 
     type: LayoutType | ViewType
     dims: tuple[Operand, ...] = ()
@@ -212,7 +212,7 @@ class CaseView:
 
     @cached_property
     def ends(self) -> dict[int, int]:
-        """The place of the end of each block, by that of its start."""
+        """The index of each block's end, by the index of its start."""
         found, opened = {}, list[int]()
         for n, i in enumerate(self.case.program):
             if isinstance(i, BlockStart):

@@ -57,11 +57,13 @@ def judge_all(
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Judged]:
-    """Every case on every driver. An exception of `expect` is the verdict `error` of its case, and cases that are not
-    started before `time_is_up` are not run.
+    """Every case on every driver.
 
-    `on_judged` is called with each case that has run as soon as it is judged, but not with a refused case, or a case
-    whose result is known from before the run was resumed.
+    An exception of `expect` is the verdict `error` of its case, and cases that
+    are not started before `time_is_up` are not run.
+
+    `on_judged` is called with each case that has run, immediately after its judgement. It is not called with a refused
+    case, or with a case that was judged before the run was resumed.
     """
     answers: dict[int, Expectation | Attempt] = {}
 

@@ -156,7 +156,7 @@ def _pairs(columns: list[Column]) -> Iterator[Atom]:
 
 
 def _comparable(a: str, b: str) -> bool:
-    """Whether two numbers may have to do with each other: not where both are lists, or places that differ."""
+    """Whether two numbers can be compared usefully: not two elements of lists whose indices differ."""
     place_a, place_b = a.partition("[")[2], b.partition("[")[2]
     return not (place_a and place_b) or place_a == place_b
 

@@ -1,8 +1,8 @@
-"""Which cases a driver is to run so that an expression for those that fail is found in few runs.
+"""Choose the cases that a driver runs, so that a condition for failing cases is found in few runs.
 
-Neighbours of the finding and fresh draws come first. Then, as long as there are runs, the best expressions so far say
-which of many fresh draws tell most: those on which they do not agree, those of which the best holds, to see whether it
-is too wide, and some that no expression chose, to see whether it is too narrow.
+Neighbours of the finding and fresh draws run first. Then, while runs are left, the best conditions so far choose the
+most informative of many fresh draws: cases on which the conditions disagree; cases that match the best condition, to
+see whether it is too wide; and some cases that no condition chose, to see whether it is too narrow.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Learnt:
 class _Run:
     site: Site
     fails: bool
-    #: How the case was come by: "neighbour", "chosen" or "fresh".
+    #: Where the case comes from: "neighbour", "chosen" or "fresh".
     by: str
 
 
@@ -85,7 +85,7 @@ class Learner:
     _known: Known = field(default_factory=dict)
 
     def learn(self) -> Learnt | None:
-        """The expression; None where nothing that was run tells failing cases from passing ones."""
+        """The condition; None if no condition separates the failing from the passing cases that have run."""
         self._runs.append(_Run(CaseView(self.finding).root, True, "finding"))
         self._seen.add(self.finding.content_hash)
         beside = islice(self.neighbours, min(NEIGHBOURS, self.budget // 4))
@@ -104,7 +104,7 @@ class Learner:
         return self._learnt(rules) if rules else None
 
     def _round(self, rules: Sequence[Rule]) -> int:
-        """Run what tells most; returns of how many the best expression was wrong."""
+        """Run the most informative cases; returns for how many the best condition was wrong."""
         conditions = [parse(rule.text) for rule in rules]
         said = np.array([[condition.test(site) for site in self._pool] for condition in conditions], bool)
         weights = np.exp2(-np.minimum([rule.length - rules[0].length for rule in rules], 30.0))[:, None]

@@ -48,11 +48,11 @@ class Verdicts:
 
     @classmethod
     def from_mask(cls, fails: Mask, counts: Numbers | None = None) -> Verdicts:
-        """Where nothing else is said, each counts for one."""
+        """Without `counts` each verdict counts as one."""
         return cls(fails, np.ones(len(fails)) if counts is None else counts)
 
     def described(self, holds: Mask) -> Numbers:
-        """How many bits say all verdicts where it is said of each case whether it is held, (rules, cases); (rules,)."""
+        """Description length in bits of all verdicts, given for each case whether the rule holds, (rules, cases)."""
         matched, hit = holds @ self.counts, holds @ (self.counts * self.fails)
         return _bits(hit, matched) + _bits(self.counts @ self.fails - hit, self.counts.sum() - matched)
 
@@ -185,7 +185,7 @@ def _best(rules: Sequence[Rule], count: int) -> list[Rule]:
 
 
 def _bits(ones: Numbers, of: Numbers) -> Numbers:
-    """The bits of verdicts of which some are ones, coded by their frequency as it is seen so far."""
+    """The bits of `of` verdicts with `ones` ones, coded by the frequency observed so far."""
     share = (ones + 0.5) / (of + 1.0)
     bits: Numbers = -(ones * np.log2(share) + (of - ones) * np.log2(1 - share)) + 0.5 * np.log2(of + 1.0)
     return bits

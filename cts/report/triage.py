@@ -92,7 +92,7 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
 
 
 def in_common(cause: Cause) -> str:
-    """What all cases of a cause have, in words; empty where they are explained, or nothing tells them from others."""
+    """Features that all cases of a cause share, in words; empty if they are explained or share nothing special."""
     if not cause.traits:
         return ""
     passing = f"{cause.passing} of {cause.passed}" if cause.passing else "none"
@@ -106,9 +106,9 @@ def _status(result: Result, change: Change | None) -> str:
 
 
 class _Spoken(NamedTuple):
-    """The instruction and the fact that a failure speaks for, how these are known, and the evidence.
+    """The instruction and the fact that a failure points to, how these are known, and the evidence.
 
-    `like` is the evidence as it is compared; where that is no change which explains all, with the next likely fact.
+    `like` is the evidence in a form to compare, with the next likely fact if no change explains everything.
     """
 
     instruction: str

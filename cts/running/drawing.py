@@ -224,7 +224,7 @@ class Faults:
 
 
 def _shrink(faulty: Faulty, draws: Draws, check: Callable[[Case], object]) -> None:
-    """Find the simplest draws with the same fault. One that is not found again is kept as it is."""
+    """Find the simplest draws with the same fault. A fault that is not found again is kept unchanged."""
     kind = faulty.fault.kind
 
     def same(remade: Example) -> tuple[Fault, Case | None] | None:

@@ -28,8 +28,8 @@ FOR_REDUCTIONS = 0.25
 class Exploration:
     """Areas on drivers: a source of tasks (`tasks`) and a receiver of their answers (`take`).
 
-    `ended` is called with each area as soon as none of its tasks is left; if the run goes on after findings, as soon as
-    no task of any area is left. `stopped` says why no more tasks are started, "" while the run goes on.
+    `ended` is called with each area when its last task has ended; if the run goes on after findings, when the last task
+    of all areas has ended. `stopped` says why no more tasks are started, "" while the run goes on.
     """
 
     def __init__(

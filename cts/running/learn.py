@@ -47,7 +47,7 @@ def learn(
     `budget` is a number of runs, by default RUNS, or FATAL_RUNS if the finding is a crash or a timeout; `tell` gets the
     number of runs made. Cases that the driver's quarantine leaves out or for last are not run, and failures that its
     baseline explains do not count. Raises BadInput if the case passes, cannot be run, or does not end the same way
-    twice, and if no condition tells failing cases from others.
+    twice, and if no condition separates failing cases from passing ones.
     """
     verdict = _verdict(case, driver, oracle)
     budget = budget or (RUNS if verdict is Verdict.FAIL else FATAL_RUNS)

@@ -14,8 +14,9 @@ ROUND = 64
 #: The part of a round that all areas share equally, regardless of novelty.
 ALIKE = 0.25
 
-#: By novelty, a round is planned from the results of all rounds at least so many before it. The chunks of so many
-#: rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no other process.
+#: With the policy of novelty, a round is planned from the results of rounds that are at least this many rounds older.
+#: The chunks of 16 rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no
+#: other process.
 PLANNING_LAG = 16
 
 

@@ -1,7 +1,7 @@
-"""A run in several processes: each has drivers and an oracle of its own, and carries out tasks of the first one.
+"""A run in several processes: each has its own drivers and its own oracle, and carries out tasks of the first process.
 
-A process that dies is replaced. If that may be the doing of a driver, the cases that it had then run alone, and not
-more often than in a run that ends with them and is resumed.
+A process that dies is replaced. If a driver may have killed it, its cases run again alone, and not more often than in a
+run that ends with them and is resumed.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ def _serve(connection: Connection, config: ProcessConfig) -> None:
         return  # the run has ended
     except (BadInput, HarnessTrouble) as e:
         connection.send(e)
-    except Exception as e:  # noqa: BLE001 - told by the first process, which ends the run
+    except Exception as e:  # noqa: BLE001 - the first process reports it, and ends the run
         what = f"a process of the run fails: {type(e).__name__}: {e}"
         connection.send(HarnessTrouble("process-failed", what, traceback.format_exc(), "the same run without -j"))
     finally:

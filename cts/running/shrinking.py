@@ -36,7 +36,7 @@ class Failing:
 
 
 class NotReduced(Exception):
-    """A case is left as it is: flaky, as `detail` says, or of the verdict that it had."""
+    """A case stays unreduced: it is flaky, as `detail` says, or has the verdict that it had."""
 
     def __init__(self, verdict: Verdict, detail: str = "") -> None:
         super().__init__(detail or verdict.value)

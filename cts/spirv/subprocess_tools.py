@@ -29,7 +29,7 @@ TARGET = "vulkan1.3"
 #: What provides the programs where there are none.
 REMEDY = "pip install 'coopmat-cts[spirv-tools]' (Linux, macOS on ARM), or a Vulkan SDK, by VULKAN_SDK or on the PATH"
 
-#: What is said of modules that nothing could check.
+#: The remark on modules that no tool could check.
 NOT_VALIDATED = "modules are not validated: no spirv-val found"
 
 #: How long a program may take, in seconds.
@@ -59,12 +59,12 @@ def find_program(name: str) -> str | None:
 
 
 def packaged_program(name: str) -> Path | None:
-    """The path of a program of the package; None where that is not installed."""
+    """The path of a program of the package; None if the package is not installed."""
     return find_cmeel_file("bin", f"{name}.exe" if sys.platform == "win32" else name)
 
 
 def program(name: str) -> str:
-    """The same. Raises HarnessTrouble where there is none."""
+    """The path of a program. Raises HarnessTrouble if it is not found."""
     path = find_program(name)
     if path is None:
         raise HarnessTrouble("missing-program", f"cannot find {name}", remedy=REMEDY)

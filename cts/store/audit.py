@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from cts.store.run import Run
 
-#: Cases of which a share says something.
+#: The fewest cases whose share of failures is reported.
 ENOUGH = 30
 
-#: The share of an entry's cases that fail, at least, where it is precise.
+#: The least share of failing cases for an entry to be precise.
 PRECISE = 0.9
 
 

@@ -125,7 +125,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sets of one dispatch: their places among those that are judged, and what the oracle says of all of them."""
+    """Sets of one dispatch: their places among the judged sets, and the oracle's answer for all of them."""
 
     places: Numbers
     sweep: Sweep
@@ -304,7 +304,7 @@ class _Judge:
             self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.remarks)
 
     def _confirm_batch_failure(self, block: _Block, status: Status) -> None:
-        """Sets of which each half ended well: what they did together counts if they do it once more."""
+        """Both halves of these sets ended well: the failure of all sets together counts if it happens once more."""
         _, outcome = self._run(block)
         if outcome.status is status:
             what = f"{len(block.sweep)} sets in one dispatch, of which each half ends well: {outcome.remarks}"

@@ -156,7 +156,7 @@ class _Search:
             for condition, on_failing, on_passing in masks:
                 f1, p1 = int((bad & on_failing).sum()), int((good & on_passing).sum())
                 if f1:
-                    # What it tells, with a slight liking for conditions that all failing sets meet.
+                    # The information gain, a little higher for conditions that all failing sets meet.
                     told = f1 * (np.log2(f1 / (f1 + p1)) - before) * (1.05 if f1 == f0 else 1.0)
                     if told > gain:
                         best, gain = (condition, on_failing, on_passing), told

@@ -42,7 +42,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to", "kind": "as"}):
-    """`{from: -4, to: 4}` is nine numbers; `step` apart where that is given, bit patterns `as: bits`."""
+    """`{from: -4, to: 4}` is nine numbers; with `step` they are a step apart; with `as: bits` bit patterns."""
 
     first: int
     last: int

@@ -219,9 +219,7 @@ class _Layer:
         return touched
 
     def overwrite(self, byte: I64, size: int) -> None:
-        """Another store covers these bytes: elements that it covers are no longer free, elements covered in part may be
-        anything.
-        """
+        """Another store: elements that it covers are no longer free, elements covered in part may be anything."""
         own, flags = self.component.size, self.flags.reshape(-1)
         if own <= size:
             for later in range(0, size, own):

@@ -16,7 +16,7 @@ from cts.reference.vectors.products import nearest_of
 from cts.reference.vectors.training import Accumulation
 
 #: Why bytes between the rows or columns of a converted matrix may hold anything.
-_BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
+_BETWEEN_LINES = ("VK-055 does not say what a conversion leaves between lines",)
 _NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
 
 Report = Callable[[Violation], None]

@@ -142,7 +142,7 @@ class _Cards:
         }
 
     def _bundle(self, result: Result) -> str:
-        """Where the bundle of a finding is, from the page; empty where there is none."""
+        """The path of a finding's bundle, relative to the page; empty without a bundle."""
         if self.bundles is None or result.finding is None:
             return ""
         folder, page = self.bundles
