@@ -38,8 +38,7 @@ def coverage(
     modules: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: what the SPIR-V modules in this folder, or this one, do with matrices and vectors that no "
-            "generated case does.",
+            help="Print the features of SPIR-V modules (a folder, or one) that no generated case has instead.",
             metavar="DIR",
         ),
     ] = None,

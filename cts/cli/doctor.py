@@ -48,14 +48,14 @@ def doctor(
         bool,
         typer.Option(
             "--conformance",
-            help="Instead: check what the Vulkan device answers to queries against the specifications.",
+            help="Check the Vulkan device's answers to queries against the specifications instead.",
         ),
     ] = False,
     conversions: Annotated[
         bool,
         typer.Option(
             "--conversions",
-            help="Instead: check vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV: sizes, "
+            help="Check vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV instead: sizes, "
             "return values, and every element.",
         ),
     ] = False,
@@ -63,7 +63,7 @@ def doctor(
         Path | None,
         typer.Option(
             "--answers",
-            help="With --conformance: the answers in this file, and no driver.",
+            help="With --conformance: check the answers in this file; needs no driver.",
             metavar="FILE",
             autocompletion=completion.paths,
         ),

@@ -57,8 +57,9 @@ def by_itself(module: Path) -> Dispatch:
     job = dispatch.job
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
-    said = [f"assumed: one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
-    said += [f"assumed: {what}" for what in choices.said]
+    said = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
+    said += [f"assumed {what}" for what in choices.said]
+    said += [choices.ended] if choices.ended else []
     said.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
     return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
 
@@ -106,7 +107,9 @@ class _Template:
         yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros,'
         yield "# and lengths such that one workgroup stays within them."
         for said in self.choices.said:
-            yield f"# Assumed: {said}."
+            yield f"# Assumed {said}."
+        if self.choices.ended:
+            yield f"# {self.choices.ended}."
         yield f"module: {flow(self.path)}"
         yield from self.entry_point()
         yield from self.workgroups()
@@ -187,12 +190,12 @@ class _Template:
         size = self.choices.subgroup_size
         yield (
             f"{'# ' * (size is None)}subgroup_size: {size or 32}  "
-            "# where the module needs this one; full_subgroups: true where none may be smaller"
+            "# set if the module requires it; full_subgroups: true if no subgroup may be smaller"
         )
 
     def spec_constants(self) -> Iterator[str]:
         if self.choices.constants:
-            yield "spec_constants:  # where nothing is assumed, the module's own defaults"
+            yield "spec_constants:  # the module's own defaults, unless assumed"
         for id_, value in sorted(self.choices.constants.items()):
             constant = self.module.spec_constants[id_]
             name = f" {constant.name}" if constant.name else ""

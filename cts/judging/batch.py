@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import BatchDriver, Job
 from cts.errors import described
+from cts.heartbeat import heartbeat
 from cts.judging.events import ignore
 from cts.judging.judge import (
     OUR_ENDS,
@@ -112,6 +113,7 @@ def judge_many(
             for outcome in driver.driver.run_many(jobs()):
                 if len(attempts) == given:
                     raise ValueError(f"the driver returned more outcomes than the {given} cases that it was given")
+                heartbeat.returned()
                 case, expectation = questions[len(attempts)]
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))

@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 _MANIFESTS = (MANIFEST, "campaign.json")
 
 #: What a run that is not found should have been.
-REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
+REMEDY = "a run folder such as cts-run/001, or cts-run for the latest"
 
 
 @dataclass(eq=False)

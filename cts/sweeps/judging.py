@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cts.driver import Outcome, Status, SweepDriver, SweepJob
 from cts.errors import HarnessTrouble, described
 from cts.features.sets import Answers
+from cts.heartbeat import heartbeat
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
@@ -154,8 +155,11 @@ class Sets(Protocol):
 
 
 def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """What becomes of the sets of these numbers."""
-    return _Judge(part, numbers, driver, oracle).judged()
+    """The states of the sets of these numbers."""
+    try:
+        return _Judge(part, numbers, driver, oracle).judged()
+    finally:
+        heartbeat.returned()
 
 
 def together(parts: Sequence[Judged]) -> Judged:
@@ -358,6 +362,7 @@ class _Judge:
         return self.driver.resumed.died.get(self._identity(place), 0)
 
     def _starting(self, place: int) -> None:
+        heartbeat.started(self.driver.spec, (f"parameter sets of {self.part.template.name}",))
         if self.driver.emit is not ignore:
             self.driver.emit(CasesStarted(self.driver.spec, (self._identity(place),)))
 

@@ -136,7 +136,7 @@ def test_first_wrong_matrix() -> None:
         "matrix m is already wrong before it is stored: 64 of 64 elements, first at instance 0, row 0, column 0"
     )
     assert guessed(INVERTED, oracle=expected, driver={"a": good, "m": good})[0] == (
-        "every matrix is right as the driver sees it: what takes it to memory is wrong"
+        "every matrix is right; the store is wrong"
     )
     assert not any("matrix" in g for g in guessed(INVERTED, oracle=expected, driver={"a": good}))
 
@@ -149,7 +149,7 @@ def test_first_wrong_vector() -> None:
         "vector v is already wrong before it is stored: 2 of 12 elements, first at instance 1, component 2"
     )
     assert guessed(INVERTED, oracle={"v": right}, driver={"v": right})[0] == (
-        "every vector is right as the driver sees it: what takes it to memory is wrong"
+        "every vector is right; the store is wrong"
     )
 
 
@@ -173,8 +173,11 @@ def test_elements_with_several_allowed_values_are_not_called_wrong() -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        (slice(GUARD_BYTES - 4, GUARD_BYTES), "4 bytes written before the start of dst, from byte -4 to byte -1"),
-        (slice(-GUARD_BYTES, -GUARD_BYTES + 2), "2 bytes written past the end of dst, 0 to 1 bytes behind it"),
+        (slice(GUARD_BYTES - 4, GUARD_BYTES), "4 bytes before dst were overwritten"),
+        (slice(-GUARD_BYTES, -GUARD_BYTES + 2), "2 bytes after dst were overwritten"),
+        (slice(-GUARD_BYTES, -GUARD_BYTES + 6, 5), "2 of the 6 bytes after dst were overwritten"),
+        (slice(-GUARD_BYTES + 3, -GUARD_BYTES + 4), "1 byte after dst, 3 bytes away from it, was overwritten"),
+        (slice(GUARD_BYTES - 8, GUARD_BYTES - 6), "2 bytes before dst, 6 bytes away from it, were overwritten"),
     ],
 )
 def test_overrun(place: slice, words: str) -> None:

@@ -90,9 +90,9 @@ GUESSES: dict[Guess, str] = {
     WrongBeforeStore("matrix", PLACE, 4, 16): (
         "matrix m is already wrong before it is stored: 4 of 16 elements, first at instance 3, row 1, column 2"
     ),
-    RightBeforeStore("vector"): "every vector is right as the driver sees it: what takes it to memory is wrong",
-    BufferOverrun("d", 4, -4, -1, past_end=False): "4 bytes written before the start of d, from byte -4 to byte -1",
-    BufferOverrun("d", 2, 0, 1, past_end=True): "2 bytes written past the end of d, 0 to 1 bytes behind it",
+    RightBeforeStore("vector"): "every vector is right; the store is wrong",
+    BufferOverrun("d", 4, -4, -1, past_end=False): "4 bytes before d were overwritten",
+    BufferOverrun("d", 2, 0, 1, past_end=True): "2 bytes after d were overwritten",
     ElementsNotWritten("d", "upper"): (
         "nothing was written to these elements of d: they hold what was there before the run, "
         "all of them in the upper half"

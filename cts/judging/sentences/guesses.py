@@ -48,11 +48,9 @@ def guess_text(guess: Guess) -> str:
                 f"elements, first at instance {place.instance}, {at}"
             )
         case RightBeforeStore():
-            return f"every {guess.type} is right as the driver sees it: what takes it to memory is wrong"
-        case BufferOverrun(buffer, count, first, last, past_end=False):
-            return f"{count} bytes written before the start of {buffer}, from byte {first} to byte {last}"
-        case BufferOverrun(buffer, count, first, last):
-            return f"{count} bytes written past the end of {buffer}, {first} to {last} bytes behind it"
+            return f"every {guess.type} is right; the store is wrong"
+        case BufferOverrun():
+            return _overrun_text(guess)
         case ElementsNotWritten(buffer, half):
             where = f", all of them in the {half} half" if half else ""
             return f"nothing was written to these elements of {buffer}: they hold what was there before the run{where}"
@@ -81,6 +79,17 @@ def guess_text(guess: Guess) -> str:
                 f"going through {buffer}, {source} is read in steps of {read[0]} per row and {read[1]} per column "
                 f"where {right[0]} and {right[1]} are right"
             )
+
+
+def _overrun_text(guess: BufferOverrun) -> str:
+    """Overwritten bytes, among all bytes from the nearest to the farthest one."""
+    near, far = (guess.first, guess.last) if guess.past_end else (-1 - guess.last, -1 - guess.first)
+    span = far - near + 1
+    these = f"{span} byte{'s' if span > 1 else ''} {'after' if guess.past_end else 'before'} {guess.buffer}"
+    these += f", {near} bytes away from it," if near else ""
+    return (
+        f"{f'{guess.count} of the ' if guess.count < span else ''}{these} {'was' if span == 1 else 'were'} overwritten"
+    )
 
 
 def value_text(component: ComponentType, bits: int) -> str:

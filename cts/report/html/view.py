@@ -100,7 +100,7 @@ class _Cards:
         return {
             "id": f"cause-{number}",
             "cause": group.cause,
-            "in_common": in_common(group.cause) if len(group.failures) > 1 else "",
+            "in_common": in_common(group.cause, len(group.failures)) if len(group.failures) > 1 else "",
             "how": lead.how,
             "new": group.new,
             "count": len(group.failures),
