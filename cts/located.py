@@ -112,7 +112,7 @@ def explained(message: str, data: Any, kind: Any, schema: str) -> tuple[str, Ste
 def _with_keys(steps: Steps, in_key: bool, message: str, data: Any, kind: Any) -> Steps:
     """The steps with the keys of mappings, which msgspec leaves out: with that item alone the message is the same."""
     place = steps.index("...") if "..." in steps else len(steps)
-    mapping = _at(data, steps[:place])
+    mapping = _value_at(data, steps[:place])
     if isinstance(mapping, dict):
         for key, item in mapping.items():
             try:
@@ -124,7 +124,7 @@ def _with_keys(steps: Steps, in_key: bool, message: str, data: Any, kind: Any) -
     return steps[:place]
 
 
-def _at(data: Any, steps: Steps) -> Any:
+def _value_at(data: Any, steps: Steps) -> Any:
     for step in steps:
         try:
             data = data[step]
@@ -147,7 +147,7 @@ def _replaced(data: Any, steps: Steps, value: Any) -> Any:
 def _fields(kind: Any, data: Any, steps: Steps, message: str) -> list[str]:
     """The fields that the object of an unknown one may have: with any other name the message is another one."""
     *above, unknown = steps
-    found = _at(data, tuple(above))
+    found = _value_at(data, tuple(above))
     if not isinstance(found, dict):
         return []
     known = []

@@ -132,7 +132,7 @@ def check_driver(driver: str) -> int:
             _row(label, text)
         if missing := not_validated():
             _row("not validated", f"{missing.what.partition(': ')[2]}; fix: {missing.remedy}")
-        return _known(opened, registry.oracle())
+        return _run_known_cases(opened, registry.oracle())
 
 
 def _row(label: str, text: str) -> None:
@@ -161,7 +161,7 @@ def _stages(listed: Mapping[str, str]) -> str:
     return f"cooperative vectors in {driven}" + (f"; listed, but not driven here: {refused}" if refused else "")
 
 
-def _known(opened: OpenDriver, oracle: Oracle) -> int:
+def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
     from cts.running import corpus
     from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict

@@ -110,7 +110,7 @@ class _Module:
                 while any(merge == d.result for merge, _ in blocks):
                     blocks.pop()
             elif self._concerns(d):
-                yield from self._of(d, {kind for _, kind in blocks}, users)
+                yield from self._features_of(d, {kind for _, kind in blocks}, users)
             yield from self._of_module(d)
 
     def _concerns(self, d: Decoded) -> bool:
@@ -121,7 +121,7 @@ class _Module:
         typed = d.rule.has_type and self._cooperative(d.values[0])
         return typed or any(self._cooperative(self._type(value)) for value in ids)
 
-    def _of(self, d: Decoded, around: set[str], users: dict[Id, set[str]]) -> Iterator[str]:
+    def _features_of(self, d: Decoded, around: set[str], users: dict[Id, set[str]]) -> Iterator[str]:
         name = _short(d.name)
         yield name
         yield from (f"{name}: in {block}" for block in sorted(around))
@@ -157,9 +157,9 @@ class _Module:
             yield from (f"{name}: address by {what}" for what in sorted(self._made_of(value)))
         if d.name in ("OpCooperativeMatrixLoadKHR", "OpCooperativeMatrixStoreKHR"):
             layout, *more = d.values[2:]
-            yield f"{name}: layout {self._given(layout)}"
+            yield f"{name}: layout {self._operand_form(layout)}"
             if more and isinstance(more[0], Id):
-                yield f"{name}: stride {self._given(more[0], sized=True)}"
+                yield f"{name}: stride {self._operand_form(more[0], sized=True)}"
                 yield from (f"{name}: stride by {what}" for what in sorted(self._made_of(more[0])))
 
     def _of_module(self, d: Decoded) -> Iterator[str]:
@@ -220,7 +220,7 @@ class _Module:
             return "a constant"
         return _short(name) if name not in _SPECIAL else "a specialization constant"
 
-    def _given(self, value: object, *, sized: bool = False) -> str:
+    def _operand_form(self, value: object, *, sized: bool = False) -> str:
         """How an operand is given: as a constant, with its size, specialized or computed."""
         made = self.made.get(value) if isinstance(value, Id) else None
         if made is None:

@@ -72,11 +72,11 @@ class Validation:
     def _remark(self, text: str) -> str:
         first = next((line for line in text.splitlines() if line.strip()), "it fails")
         unknown = re.search(r"Invalid (?:\w+ )*(?:operand|opcode|enum)\w*:? (\d+)", first)
-        if unknown and _known(int(unknown[1])):
+        if unknown and _in_grammar(int(unknown[1])):
             return f"spirv-val is too old for this module: {first}"
         return f"spirv-val: invalid for {self.environment}: {first.removeprefix('error: ')}"
 
 
-def _known(number: int) -> bool:
+def _in_grammar(number: int) -> bool:
     """Whether the suite's grammar knows a number that the tool does not."""
     return number in grammar().by_opcode or any(number in kind.by_number for kind in grammar().kinds.values())

@@ -40,27 +40,27 @@ _SMALL = frozenset({"dim", "permutation"})
 def phrases(case: Case) -> frozenset[str]:
     """All phrases of a case."""
     root = view(case)
-    found: set[str] = set(_said(root, ""))
+    found: set[str] = set(_phrases_of(root, ""))
     counts: Counter[str] = Counter()
     for site in root.sites("Instruction"):
         counts[site.kind] += 1
         found.add(site.kind)
-        for phrase in _said(site, ""):
+        for phrase in _phrases_of(site, ""):
             found |= {phrase, f"{site.kind} {phrase}"}
     found |= {f"several {op}" for op, count in counts.items() if count > 1}
     for function in root.sites("Function"):
         kind = type(function.of).__name__
         found.add(f"a {kind} function")
-        found |= {f"{kind} {phrase}" for phrase in _said(function, "")}
+        found |= {f"{kind} {phrase}" for phrase in _phrases_of(function, "")}
         found |= {f"operation {e['operation'][0]}" for e in function.sites("Expression") if e["operation"]}
     for memory in root.sites("Memory"):
-        found |= {f"memory {phrase}" for phrase in _said(memory, "")}
+        found |= {f"memory {phrase}" for phrase in _phrases_of(memory, "")}
     if case.conversions:
         found.add("conversions of matrices")
     return frozenset(found)
 
 
-def _said(site: Site, prefix: str) -> Iterator[str]:
+def _phrases_of(site: Site, prefix: str) -> Iterator[str]:
     """The phrases of a site: from its own attributes, and from the attributes of sites that it refers to."""
     for name, attribute in attributes_of(site.kind).items():
         if name in _LEFT_OUT:

@@ -65,7 +65,7 @@ def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
         price = STEP_BITS * (column.path.steps - 1)
         text = column.path.text
         if not column.given.all() and "[" not in text and column.path.kind != TRUTH:
-            yield from _given(column, price)
+            yield from _presence(column, price)
         if column.path.kind == NUMBER:
             assert column.numbers is not None
             yield from _constants(column, own, price)
@@ -76,7 +76,7 @@ def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
     yield from _pairs(numbers[:_COMPARED])
 
 
-def _given(column: Column, price: float) -> Iterator[Atom]:
+def _presence(column: Column, price: float) -> Iterator[Atom]:
     if column.path.text.endswith((".by", ".varies", ".op")):
         return
     yield Atom(f"size({column.path.text}) > 0", WORD_BITS + price, column.given)
@@ -115,12 +115,12 @@ def _constants(column: Column, own: npt.NDArray[np.intp], price: float) -> Itera
     here = np.unique(numbers[own][np.isfinite(numbers[own])])
     price += CONSTANT_BITS
     for value in here[:4]:
-        said = _said(value)
+        said = _number_text(value)
         yield Atom(f"{text} == {said}", price, _any(numbers == value))
         for bound in _ends(values[values < value]):
-            yield Atom(f"{text} > {_said(bound)}", price, _any(numbers > bound))
+            yield Atom(f"{text} > {_number_text(bound)}", price, _any(numbers > bound))
         for bound in _ends(values[values > value]):
-            yield Atom(f"{text} < {_said(bound)}", price, _any(numbers < bound))
+            yield Atom(f"{text} < {_number_text(bound)}", price, _any(numbers < bound))
     if len(here) and (here == here.round()).all():
         for divisor in _DIVISORS:
             yield Atom(
@@ -166,7 +166,7 @@ def _any(holds: npt.NDArray[np.bool_]) -> Mask:
     return some
 
 
-def _said(value: float) -> str:
+def _number_text(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(float(value))
 
 

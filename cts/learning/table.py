@@ -67,7 +67,7 @@ def _paths(kind: str, before: str, steps: int, seen: frozenset[str]) -> Iterator
     for name, attribute in attributes_of(kind).items() if kind not in _FAMILIES else ():
         if name in _LEFT_OUT or (said is not None and name not in said):
             continue
-        yield from _of(attribute.kind, before + name, steps + 1, seen | {kind})
+        yield from _paths_of_kind(attribute.kind, before + name, steps + 1, seen | {kind})
     if kind in _FAMILIES:
         yield Path(f"{before}op", WORD, steps + 1)
 
@@ -76,7 +76,7 @@ def _paths(kind: str, before: str, steps: int, seen: frozenset[str]) -> Iterator
 _FAMILIES = frozenset({"Instruction", "Block"})
 
 
-def _of(kind: str, text: str, steps: int, seen: frozenset[str]) -> Iterator[Path]:
+def _paths_of_kind(kind: str, text: str, steps: int, seen: frozenset[str]) -> Iterator[Path]:
     if kind in (NUMBER, WORD, TRUTH):
         yield Path(text, kind, steps)
     elif kind == OPERAND:
@@ -110,7 +110,7 @@ class Table:
         rows, of = [], []
         for n, case in enumerate(cases):
             if (case, kind) not in known:
-                known[case, kind] = [[_some(get(site), path) for path, get in paths] for site in _sites(case, kind)]
+                known[case, kind] = [[_extremes(get(site), path) for path, get in paths] for site in _sites(case, kind)]
             rows += known[case, kind]
             of += [n] * len(known[case, kind])
         self.sites = len(rows)
@@ -135,7 +135,7 @@ def _sites(case: Site, kind: str) -> Iterator[Site]:
     return iter((case,)) if kind == "Case" else case.sites(kind)
 
 
-def _some(values: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
+def _extremes(values: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
     if len(values) <= MOST_VALUES or path.kind != NUMBER:
         return values
     ordered = sorted(v for v in values if v is not None)

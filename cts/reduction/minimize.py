@@ -150,7 +150,7 @@ class _Search:
         self.case, self.attempt = original.case, original.attempt
         self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
-        self.known = self._known(original.case)
+        self.known = self._known_failure(original.case)
         #: The baseline entry that matches the case by its effect, if any entry does.
         self.explained = known_by_condition(driver, original.case, original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
@@ -234,9 +234,9 @@ class _Search:
                     yield _Question(candidate, expectation)
 
     def _may_run(self, case: Case) -> bool:
-        return not excluded_from_shrinking(self.driver, case) and self._known(case) in (None, self.known)
+        return not excluded_from_shrinking(self.driver, case) and self._known_failure(case) in (None, self.known)
 
-    def _known(self, case: Case) -> Rule | None:
+    def _known_failure(self, case: Case) -> Rule | None:
         """The entry of the driver's baseline that explains this verdict of a case."""
         return self.driver.baseline.known_by_condition(case, self.attempt.verdict)
 

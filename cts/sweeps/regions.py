@@ -118,7 +118,7 @@ class _Search:
     def _in_common(self) -> list[Condition]:
         """Conditions that all failing sets meet, and fewer and fewer of the passing ones."""
         everywhere = [c for c in self.conditions if self._inside([c], self.left).all()]
-        columns = self._of(self.passing)
+        columns = self._columns_of(self.passing)
         masks = [(c, c.holds(columns)) for c in everywhere]
         good = np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
@@ -145,7 +145,7 @@ class _Search:
 
     def _conjunction(self, failing: Column) -> list[Condition] | None:
         """Conditions that leave no passing set of the sample, chosen one by one by what they tell."""
-        of_failing, of_passing = self._of(failing), self._of(self.passing)
+        of_failing, of_passing = self._columns_of(failing), self._columns_of(self.passing)
         masks = [(c, c.holds(of_failing), c.holds(of_passing)) for c in self.conditions]
         bad, good = np.ones(len(failing), bool), np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
@@ -181,10 +181,10 @@ class _Search:
         inside = np.ones(len(sets), bool)
         # What follows from axes is worked out for the sets alone that meet the conditions on axes.
         for condition in sorted(conditions, key=lambda c: c.further):
-            inside[inside] = condition.holds(self._of(sets[inside]))
+            inside[inside] = condition.holds(self._columns_of(sets[inside]))
         return inside
 
-    def _of(self, sets: Column) -> Mapping[str, Column]:
+    def _columns_of(self, sets: Column) -> Mapping[str, Column]:
         """The columns of some sets, each made when a condition first looks at it."""
         return _Columns(self.columns, self.further, sets)
 

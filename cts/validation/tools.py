@@ -104,7 +104,7 @@ class SpirvVal:
     def _version(self) -> str:
         done = self._run(["--target-env", self._target, "--version"], b"")
         if isinstance(done, Answer) or done.returncode:
-            said = done.text if isinstance(done, Answer) else _said(done)
+            said = done.text if isinstance(done, Answer) else _output_text(done)
             what = f"`{shlex.join(self._command)} --target-env {self._target} --version` fails: {said}"
             raise HarnessTrouble("validator", what, remedy="spirv-val:command=PATH that runs here, a target it knows")
         found = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
@@ -128,10 +128,10 @@ class SpirvVal:
         if isinstance(done, Answer):
             return done
         if how := crash(done.returncode) or _shell_crash(done.returncode):
-            return Answer(Kind.CRASH, f"{how} {_said(done)}".strip())
+            return Answer(Kind.CRASH, f"{how} {_output_text(done)}".strip())
         if done.returncode == 0:
             return Answer(Kind.ACCEPTED)
-        return Answer(Kind.REJECTED, _said(done) or f"code {done.returncode}")
+        return Answer(Kind.REJECTED, _output_text(done) or f"code {done.returncode}")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -169,7 +169,7 @@ def _shell_crash(code: int) -> str:
     return f"signal {code - 128}" if 129 <= code <= 159 else ""
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _output_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return (done.stdout + done.stderr).decode(errors="replace").strip()
 
 

@@ -141,8 +141,8 @@ class History:
         assert access.layout is not None
         if self.detail:
             yield from state_steps(self.evaluation, access, number, element)
-        layout = access.layout.map(lambda a: _one(a, element.instance))
-        view = access.view and access.view.map(lambda a: _one(a, element.instance))
+        layout = access.layout.map(lambda a: _row_of_instance(a, element.instance))
+        view = access.view and access.view.map(lambda a: _row_of_instance(a, element.instance))
         index = yield from tensor_steps(layout, view, element.row, element.col, access.shape.cols, access.store)
         if index is not None:
             rule = "TA-036" if access.blocks is None else "TA-037"
@@ -210,7 +210,7 @@ class History:
         return sources[results.index(matrix) * branches + branch]
 
 
-def _one(member: U32, instance: int) -> U32:
+def _row_of_instance(member: U32, instance: int) -> U32:
     """A member of a layout or view for one instance, (1, dim)."""
     row: U32 = member[0, min(instance, member.shape[1] - 1)]
     return row[None]
