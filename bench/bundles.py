@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Read:
-    """What a bundle says. `rank` is the place of the fact, 0 the first; `told`: it stands in the summary.
+    """What a bundle says. `rank` is the place of the fact, 0 for the first; with `told` the summary names it.
 
     `broken` are the promises that are not kept.
     """

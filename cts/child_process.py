@@ -20,6 +20,8 @@ from typing import BinaryIO, Generic, Literal, TypeVar
 
 _Reply = TypeVar("_Reply")
 
+#: Lines of stderr that are kept of a process, and shown when it ends; bytes of a line. The last lines name the problem;
+#: a bound is needed because a driver may print without an end. Round numbers.
 _STDERR_LINES = 200
 _SHOWN_LINES = 12
 _LINE_BYTES = 500

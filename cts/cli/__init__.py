@@ -17,7 +17,7 @@ from typing import NoReturn
 #: What libraries for linear algebra read as they are loaded, and processes inherit (docs/decisions/one-thread.md).
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-#: How long threads that a driver has left may take to end, in seconds.
+#: Seconds for threads that a driver has left to end: the user waits for that, and their work is done.
 _GRACE = 1.0
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cts.coverage.situations import Row, Supported
     from cts.model import Case
 
-#: Generated cases per area that the table is derived from; the rarest situations need more.
+#: Generated cases per area that the table is derived from: a round number, as more cases take longer. The rarest
+#: situations need more.
 EXAMPLES = 100
 
 

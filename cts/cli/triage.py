@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cts.report.triage import Group, Triage
     from cts.store import Run
 
-#: Failures named in each group; --json has all.
+#: Failures named in each group, so that ten groups fit on some screens; --json has all.
 SHOWN = 10
 
 

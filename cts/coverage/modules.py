@@ -33,10 +33,10 @@ _CHAINS = ("OpAccessChain", "OpInBoundsAccessChain", "OpPtrAccessChain", "OpInBo
 _CONSTANTS = ("OpConstant", "OpConstantComposite", "OpConstantNull", "OpConstantCompositeReplicateEXT")
 _SPECIAL = tuple(f"OpSpecConstant{kind}" for kind in ("", "Op", "Composite", "True", "False"))
 
-#: For how many invocations of a subgroup cases are lowered.
+#: The subgroup size that cases are lowered for: the most common one. No feature depends on it.
 SUBGROUP_SIZE = 32
 
-#: Instructions looked at behind an operand, at most.
+#: The most instructions that are followed behind an operand: a bound for hostile modules.
 _DEEP = 400
 
 

@@ -16,7 +16,7 @@ from cts.memory import GUARD_BYTES, guard_pattern
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 
-#: How many elements of a difference are reported.
+#: How many elements of a difference are reported: as many as in the report of a case.
 SHOWN = 8
 
 

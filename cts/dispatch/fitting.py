@@ -20,7 +20,7 @@ from cts.dispatch.model import MAX_BUFFER_BYTES
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
 
-#: Elements of a runtime array at first: enough for what one workgroup of most modules does.
+#: Elements of a runtime array at first: enough for one workgroup of most modules. The array grows if that is too few.
 ELEMENTS = 4096
 
 #: How the interpreter runs while lengths are sought, how often, and after how many seconds no more.

@@ -14,7 +14,7 @@ from pathlib import Path
 from cts.errors import BadInput
 from cts.spirv import slang_library
 
-#: Seconds after which a compiler has hung.
+#: Seconds after which a compiler counts as hung: large shaders take some seconds.
 _TIMEOUT = 120
 
 

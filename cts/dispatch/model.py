@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from cts.dispatch.elements import ElementType, Number
 
-#: Bytes that one buffer may have.
+#: The most bytes of one buffer: a run holds several copies of all buffers in memory.
 MAX_BUFFER_BYTES = 1 << 29
 
 #: Bytes of push constants, more than any device has.

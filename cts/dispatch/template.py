@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 #: Buffers by their places, with a name for each descriptor.
 _Bound: TypeAlias = list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
 
-#: How many values of one array are written out, and of one buffer altogether; the others are zeros.
+#: How many values of one array, and of one buffer, are written out, so that a reader can fill the file in; the other
+#: values are zeros.
 _WRITTEN, _OF_BUFFER = 16, 1000
 
-#: How many descriptors of an array get a buffer.
+#: How many descriptors of an array get a buffer: enough to see the form, which a reader then continues.
 _DESCRIPTORS = 4
 
 

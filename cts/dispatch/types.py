@@ -13,7 +13,7 @@ from cts.dispatch.elements import ElementType
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
 
-#: How deep types may lie in each other; real ones stay far below.
+#: How deep types may be nested: a bound for hostile modules. Real types stay far below.
 _DEEPEST = 64
 
 

@@ -19,7 +19,7 @@ ENVIRONMENTS = ("vulkan1.0", "vulkan1.1", "vulkan1.1", "vulkan1.1", "vulkan1.1sp
 #: Rules that a device may relax, which a module does not declare.
 _ALLOWED = ("--scalar-block-layout", "--uniform-buffer-standard-layout", "--workgroup-scalar-block-layout")
 
-#: Seconds after which no answer is waited for.
+#: Seconds after which spirv-val counts as hung: it takes milliseconds for most modules.
 _PATIENCE = 60
 
 

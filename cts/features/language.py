@@ -59,8 +59,8 @@ _FUNCTIONS = ("some", "no", "count", "given", "size")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of cases. `reads` are the fields of operands on whose values at run time it depends; None: on what
-    buffers hold, too.
+    """A condition of cases. `reads` are the operand fields whose run-time values it depends on; None if it also depends
+    on buffer contents.
     """
 
     text: str

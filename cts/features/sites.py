@@ -165,7 +165,7 @@ class Given:
 
 
 class CaseView:
-    """A case with what its attributes are computed from, each when it is asked for."""
+    """A case with lazily computed views."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -366,7 +366,7 @@ def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
 def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
     """An operand's values mod 2^32. Of an axis with many indices (workgroups, invocations) only the first and last few.
 
-    What grows by iterations has that of the first two: how many there are, the operand does not say.
+    For loops, only the values of iterations 0 and 1: the operand does not know the count.
     """
     factors = factors_of(operand)
     size = dispatch.local_size(SUBGROUP)

@@ -27,7 +27,8 @@ from cts.model import Case
 from cts.oracle.expectation import Expectation
 from cts.verdict import Verdict
 
-#: Cases that a driver with `run_many` gets at a time.
+#: Cases that a driver with `run_many` gets at a time: enough to keep all workers of a device busy, and few enough that
+#: an interruption loses little. Round number.
 BLOCK = 64
 
 OnJudged = Callable[[OpenDriver, Case, Attempt], None]

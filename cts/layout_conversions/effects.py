@@ -25,7 +25,8 @@ from cts.layout_conversions.calls import (
 from cts.layout_conversions.sizes import elements_size, extent
 from cts.layout_conversions.statement import JudgedTrial, nothing, state
 
-#: Additional bytes that a trial claims for a destination, beyond the bytes that it needs.
+#: Additional bytes that a trial claims for a destination, beyond the bytes that it needs: one alignment of an opaque
+#: matrix, which fits into the guard around it.
 _EXTRA = 64
 
 

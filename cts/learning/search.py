@@ -16,22 +16,23 @@ from cts.features.sites import Site
 from cts.learning.atoms import Atom, Mask, atoms
 from cts.learning.table import Known, Numbers, Table
 
-#: Expressions that are carried on at each length, and atoms in one.
+#: Rules that the search keeps at each length, and the most atoms of one rule. Readers do not understand longer rules;
+#: each kept rule multiplies the time of the next length. Round numbers.
 BEAM, MOST_ATOMS = 10, 4
 
-#: What a kind costs, in bits.
+#: The description length of a kind, in bits: as much as a choice among 16 kinds.
 KIND_BITS = 4.0
 
-#: Expressions that are given back.
+#: Rules that the search returns: enough that some of them disagree on fresh cases.
 BEST = 12
 
-#: Expressions to which another one is joined by `or`, where so many failing cases are left.
+#: How many rules get another rule joined by `or`: the search for the second rule costs as much as the first.
 ALTERNATIVES, FEW = 2, 4
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """An expression, its length in bits, the cases of which it holds, and how long all verdicts are with it."""
+    """A rule: its text, its length in bits, the cases that match it, and the length of all verdicts given the rule."""
 
     text: str
     bits: float

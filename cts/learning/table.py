@@ -39,10 +39,11 @@ _SAID: dict[str, tuple[str, ...]] = {
 #: Attributes that repeat others, or say what no two cases share.
 _LEFT_OUT = frozenset({"numbers", "inputs", "around", "made", "within"})
 
-#: Of an attribute with more values than this, the least and the largest are looked at.
+#: Attributes with more values than this are reduced to their least and largest values: bugs begin at extremes, and a
+#: column is as wide as the longest site.
 MOST_VALUES = 16
 
-#: Places of a list of numbers that are looked at one by one.
+#: Indices of a list of numbers that get an attribute each: tensors have at most five dimensions.
 _PLACES = 5
 
 

@@ -29,7 +29,8 @@ from cts.sweeps.selection import Chosen
 from cts.sweeps.universe import Universe
 from cts.verdict import Verdict
 
-#: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
+#: How many sets of a region are tried alone, the smallest first, to find one that also fails alone. Each of them is a
+#: run; a region whose first sets pass alone fails only in large dispatches.
 TRIED = 8
 
 Constness = Literal["dynamic", "literal", "spec"]

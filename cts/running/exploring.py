@@ -18,10 +18,10 @@ from cts.running.profiles import Profile
 from cts.running.survey import AreaResult
 from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
 
-#: Causes whose cases are made smaller when all is judged.
+#: Causes whose cases are reduced after all cases are judged: a reader rarely looks at more. Round number.
 REDUCED = 20
 
-#: The largest part of the time that is kept for them.
+#: The largest part of the run's time that is reserved for these reductions. Round number.
 FOR_REDUCTIONS = 0.25
 
 

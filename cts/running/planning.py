@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from cts.judging.events import ExamplesJudged
 
-#: Chunks that are planned together.
+#: Chunks that are planned together: two for each of about thirty processes.
 ROUND = 64
 
-#: The part of a round that all areas share equally, regardless of novelty.
+#: The part of a round that all areas share equally, regardless of novelty: an area whose novelty was underestimated
+#: gets enough cases to show it. Round number.
 ALIKE = 0.25
 
 #: With the policy of novelty, a round is planned from the results of rounds that are at least this many rounds older.

@@ -30,7 +30,7 @@ from cts.spirv.lowering import OfSweep
 from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
 
-#: Wrong sets of which is kept what they left in memory.
+#: Wrong sets whose memory is kept, for causes to look at: each may hold megabytes.
 LEFT = 3
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.

@@ -17,16 +17,17 @@ import numpy.typing as npt
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Sets of a sample, failing and passing.
+#: Sets of a sample, failing and passing: all conditions are tried on it, so the search takes time in proportion. Round
+#: number.
 SAMPLE = 8_000
 
-#: Values of an axis that conditions compare it with, evenly spread where it has more.
+#: Values of an axis that become thresholds of conditions, evenly spread if the axis has more. Round number.
 VALUES = 24
 
-#: The most conditions of a region, and the most regions.
+#: The most conditions of a region, and the most regions: readers do not understand longer ones.
 CONDITIONS, REGIONS = 5, 8
 
-#: How often a sample grows by sets that contradict a region.
+#: How often a sample grows by sets that contradict a region: a bound, as each round searches again.
 ROUNDS = 6
 
 UNEXPLAINED = "no simple condition"

@@ -27,7 +27,7 @@ from cts.spirv.assembly import Words
 from cts.spirv.module import ModuleBuilder
 from cts.spirv.subprocess_tools import TARGET, packaged_program, program
 
-#: Seconds that a tool may take for a module.
+#: Seconds that a tool may take for a module, after which it counts as hung: tools take milliseconds.
 PATIENCE = 30.0
 
 

@@ -24,7 +24,7 @@ from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
 from cts.errors import HarnessTrouble
 
-#: Programs that are remembered.
+#: Programs that are remembered: the parameter sets and reruns of the last cases use them again. Round number.
 _REMEMBERED = 64
 
 _T = TypeVar("_T")

@@ -29,7 +29,8 @@ from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
 from cts.stages import Stage
 
-#: Parameter sets that share one submission, and the bytes of memory they may have together.
+#: Parameter sets that share one submission, and the bytes of memory they may have together: a submission costs as much
+#: as some dispatches, and a lost one runs all its sets again. Round numbers.
 MAX_SETS = 64
 MAX_BATCH_BYTES = 16 << 20
 

@@ -15,7 +15,7 @@ from cts.job import ModuleJob
 if TYPE_CHECKING:
     from cts.model import Case
 
-#: The journal is started again when nothing is in flight and it is longer than this.
+#: If no job is in flight and the journal is longer than this, in bytes, it starts again: it is read as a whole.
 _LONG = 1 << 20
 
 #: Without it Windows writes two characters at the end of a line.

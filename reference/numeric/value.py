@@ -22,7 +22,7 @@ from cts.reference.numeric.history import Deferred, History, combined, loaded
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
 FREE = 8
 
-#: The most reasons that one value lists.
+#: The most reasons that one value lists: readers see them on one line, and the first ones explain the freedom.
 _MOST_REASONS = 4
 
 Apply = Callable[[Any], Any]

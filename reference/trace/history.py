@@ -37,7 +37,8 @@ from cts.reference.trace.address_steps import tensor_steps
 from cts.reference.trace.element import Element, element_of, matrix_place, shown, vector_place
 from cts.reference.trace.layout_steps import state_steps
 
-#: The most instructions that one history describes.
+#: The most instructions that one history describes: a reader follows no longer chain, and each level can double the
+#: steps.
 MOST_INSTRUCTIONS = 12
 
 

@@ -11,6 +11,7 @@ from .protocol import Memory
 
 #: Windows of buffers start at multiples of this, the largest offset alignment a device may ask for.
 ALIGNMENT = 256
+#: The smallest arena, in bytes: most cases need less, so that an arena rarely grows.
 _SMALLEST = 1 << 20
 
 #: From here on, in bytes, an arena grows by as much.

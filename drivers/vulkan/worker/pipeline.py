@@ -19,7 +19,8 @@ from .protocol import Making, Queues, Run
 from .shader_objects import ShaderObject
 from .stages import shader_module, stage
 
-#: More are destroyed, the longest unused first.
+#: The most pipelines that are kept; further ones destroy the longest unused. Reruns and parameter sets use recent
+#: pipelines again. Round number.
 MAX_PIPELINES = 256
 
 #: Vulkan's names of the kinds of descriptors.
