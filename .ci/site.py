@@ -238,7 +238,7 @@ def explored(case: Case) -> Iterator[str]:
 
 
 def command_line() -> str:
-    """What every verb says of itself."""
+    """The help of every verb."""
     lines = ["# Command line", "", "What `cts --help` and `cts VERB --help` print.", ""]
     for verb in ("", *VERBS):
         lines += [f"## cts {verb}".rstrip(), "", "```text", helped(*verb.split()).rstrip(), "```", ""]

@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Read:
-    """What a bundle says. `rank` is the place of the fact, 0 the first; `told`: it stands in the summary.
+    """What a bundle says. `rank` is the place of the fact, 0 for the first; with `in_summary` the summary names it.
 
     `broken` are the promises that are not kept.
     """
@@ -71,7 +71,7 @@ class Read:
     op: str
     fact: str
     rank: int | None
-    told: bool
+    in_summary: bool
     read_instead: bool
     as_if: bool
     seconds: float
@@ -173,7 +173,7 @@ def main() -> int:
         args.json.write_text(json.dumps([asdict(r) for r in found], indent=1), encoding="utf-8")
     broken = [r for r in found if r.broken]
     first = sum(r.rank == 0 for r in found)
-    told = sum(r.told for r in found)
+    told = sum(r.in_summary for r in found)
     largest = max((r.instructions or 0 for r in found), default=0)
     print(
         f"{len(found)} mutants: {len(broken)} break a promise; at most {largest} instructions; the fact is first",

@@ -1,4 +1,4 @@
-"""Whether what is said first of a failure leads to its cause: `python bench/leads.py [--seed N] [--processes N]`.
+"""Whether the first lead of a failure leads to its cause: `python bench/leads.py [--seed N] [--processes N]`.
 
 Each planted bug of the emulator is found in its area, its case reduced and explained. tests/explain/causes.txt says
 what the bug is, so that the first lead, the instruction and the fact that are named first, is *right*, names the
@@ -89,7 +89,7 @@ def led(cause: Cause, explained: Explanation) -> str:
 
 
 class Counted:
-    """A driver whose runs are counted, and that shows nothing but memory where that is said."""
+    """A driver whose runs are counted; on request it returns memory only."""
 
     def __init__(self, driver: Driver, *, memory_only: bool) -> None:
         self.name, self.runs = driver.name, 0

@@ -110,7 +110,7 @@ def _constant(shape: MatrixShape | VectorShape, number: int) -> AnyInstruction:
 
 
 def _roots(case: Case) -> dict[str, set[str]]:
-    """For each value those that it may be: what a copy, a loop or a condition only hands on is what it was before.
+    """For each value those that it may be: a copy, a loop or a condition that only passes a value adds its source.
 
     Equal constants are one value.
     """

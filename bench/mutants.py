@@ -26,7 +26,7 @@ from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
 
-#: What the project promises: every mutant found within so many examples, and shrunk to so many instructions.
+#: What the project promises: by area, the most examples to find a mutant and the most instructions of its shrunk case.
 PROMISES = {
     "tensor_addressing": (2000, 8),
     **dict.fromkeys(("vector_arithmetic", "vector_multiply", "vector_training", "vector_conversions"), (3000, 10)),
@@ -39,7 +39,7 @@ TOGETHER = 11
 
 @dataclass(frozen=True)
 class Hunt:
-    """One mutant, one seed. `found` is the number of examples up to the first failure, None when there is none."""
+    """One mutant, one seed. `found` is the number of examples up to the first failure, None without a failure."""
 
     area: str
     mutant: str

@@ -2,8 +2,8 @@
 
     python bench/pipeline_cost.py --driver vulkan:0,threads=1 [--area AREA ...] [--cases 60] [-j 8] [--out FILE]
 
-Each process draws cases of one area and runs each by itself on a driver of its own, so that the driver's time is that
-of its pipeline and of one dispatch. `--out` gets a JSON line for each case, with what may explain its cost: words of
+Each process draws cases of one area and runs each case alone on the process's driver, so that the driver's time is the
+time for one pipeline and one dispatch. `--out` gets a JSON line for each case, with what may explain its cost: words of
 the module, instructions of the program, elements of its matrices, loops, scope.
 """
 

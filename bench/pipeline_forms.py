@@ -1,4 +1,4 @@
-"""Cases in each form of pipelines, on one device: how many it changes, and what becomes of them otherwise than without.
+"""Cases in each form of pipelines, on one device: how many cases it changes, and how many verdicts.
 
     python bench/pipeline_forms.py --driver vulkan:0,threads=2 --baseline FILE [--cases 300] [--form NAME ...] [-j 4]
 
@@ -157,7 +157,7 @@ def part(options: argparse.Namespace, forms: list[str], number: int) -> dict[str
 
 
 def count(tally: Tally, judged: Judged, plain: Attempt, oracle: Oracle) -> None:
-    """Take in a case, as it is and in the form."""
+    """Count a case: its attempt without the form and its attempt in the form."""
     case, attempt = judged.case, judged.attempts[0]
     tally.cases += 1
     tally.verdicts[attempt.verdict.value] += 1

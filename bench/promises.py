@@ -1,4 +1,4 @@
-"""Measures what bench/promises.yaml promises, and says of each promise whether it is kept.
+"""Measures the figures that bench/promises.yaml promises, and prints for each promise whether it is kept.
 
     python bench/promises.py [NAME ...] [--untimed | --all] [--write]
 
@@ -129,7 +129,7 @@ def measured(promise: Promise, at: str) -> Result:
 
 
 def said(result: Result) -> list[tuple[str, str, str, str]]:
-    """For each figure its name, what is promised of it, what was measured, and whether the promise is kept."""
+    """For each figure its name, its promise, its measured value, and whether the promise is kept."""
     return [
         (
             f.name,

@@ -52,7 +52,7 @@ KINDS: tuple[type[Instruction], ...] = get_args(AnyInstruction)
 INSTRUCTIONS = tuple(kind.__name__ for kind in KINDS)
 COMPONENTS = tuple(t.value for t in ComponentType)
 
-#: Opcodes that neither `opcode` nor an enum of operations says. A copy has none of its own.
+#: Opcodes that neither `opcode` nor an enum of operations says. A copy has no opcode.
 FURTHER = {
     "VectorAtomicAdd": ("OpAtomicIAdd",),
     "VectorMatrixMul": ("OpCooperativeVectorMatrixMulNV", "OpCooperativeVectorMatrixMulAddNV"),

@@ -53,7 +53,7 @@ class Remembering:
         return getattr(self._oracle, name)
 
     def sweep(self, sweep: Sweep) -> Swept:
-        """As the oracle's; templates are told apart by identity, and kept."""
+        """As the oracle's; templates are distinguished by identity, and kept."""
         data = tuple((name, rows.tobytes()) for name, rows in sweep.data.items())
         key = id(sweep.template), sweep.sets.tobytes(), data
         if key not in self._swept:

@@ -2,10 +2,10 @@
 
     python bench/variants.py --cases 10000 [--area A ...] [--seed N] [--jobs N]
 
-Each case is judged on the interpreter, on the emulator as it is by default, and on the emulator with a random choice
-of all its options at once; all three are compared with the oracle. Cases are drawn in seeds of 1,000 for all that the
-specifications define, and those met before in a seed are not run again; the interpreter has no verdict of a case beyond
-its capabilities. Exit status 1 where anything is not as expected, with the cases under `--out`.
+Each case is judged on the interpreter, on the emulator with its default options, and on the emulator with a random
+choice of all its options at once; all three are compared with the oracle. Cases are drawn in seeds of 1,000 for all
+that the specifications define, and those met before in a seed are not run again; the interpreter has no verdict of a
+case beyond its capabilities. Exit status 1 where anything is not as expected, with the cases under `--out`.
 """
 
 from __future__ import annotations

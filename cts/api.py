@@ -1,13 +1,13 @@
-"""The suite from Python, in four words.
+"""The suite from Python, in four functions.
 
     import cts
 
     case = cts.load("tensor_addressing.clip.columns")    # a case, which prints as YAML
-    cts.expect(case)["dst"].values                       # what it must leave in memory
+    cts.expect(case)["dst"].values                       # the memory that it must leave
     cts.strategy("tensor_addressing")                    # a Hypothesis strategy of such cases
-    assert cts.run(case, "interpreter").passed           # what becomes of it on a driver
+    assert cts.run(case, "interpreter").passed           # run it on a driver, and judge it
 
-`import cts` alone loads none of this: the first use does. See docs/api.md.
+`import cts` alone loads none of these functions: the first use does. See docs/api.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def load(source: str | os.PathLike[str]) -> Case:
     """A case: of a file, of the corpus by its name, or of YAML text of several lines.
 
-    Raises `cts.errors.BadInput` for what is none of these, is not well-formed or has undefined behaviour.
+    Raises `cts.errors.BadInput` if the source is no case, or if the case is not well-formed or has undefined behaviour.
     """
     text = os.fspath(source)
     if "\n" in text:
@@ -241,10 +241,10 @@ class Expected(Mapping[str, AllowedValues]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Judgement:
-    """What became of a case on a driver; it prints as the report of a failure.
+    """The verdict on a case on a driver; it prints as the report of a failure.
 
-    `contents` are the bytes that the driver left in each buffer; empty where it did not come to its end. `result` is
-    what `cts run` keeps of it.
+    `contents` are the bytes that the driver left in each buffer; empty if the run did not end. `result` is the record
+    that `cts run` keeps.
     """
 
     case: Case
@@ -284,7 +284,7 @@ class Judgement:
         return failure(self.result, None)
 
     def _repr_html_(self) -> str:
-        """The same for notebooks; of a failure with the picture of what was read, and what should have been."""
+        """The same for notebooks; for a failure with a picture of the wrongly read elements."""
         text = f"<pre>{html.escape(repr(self))}</pre>"
         picture = None if self.result.finding is None else pictures.of_finding(self.result.finding)
         return text if picture is None else f"{picture}\n{text}"

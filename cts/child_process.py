@@ -20,6 +20,8 @@ from typing import BinaryIO, Generic, Literal, TypeVar
 
 _Reply = TypeVar("_Reply")
 
+#: Lines of stderr that are kept of a process, and shown when it ends; bytes of a line. The last lines name the problem;
+#: a bound is needed because a driver may print without an end. Round numbers.
 _STDERR_LINES = 200
 _SHOWN_LINES = 12
 _LINE_BYTES = 500
@@ -76,8 +78,8 @@ class Ended:
 class ChildProcess(Generic[_Reply]):
     """A started process. Messages go through threads, so one that stalls does not block this process.
 
-    `read` takes the next message from its output: None at the end. It may raise anything for what is none. `noun` is
-    what it is called in words.
+    `read` takes the next message from its output, and returns None at the end. It may raise anything for malformed
+    output. `noun` is the name of the process in messages.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class ChildProcess(Generic[_Reply]):
         preamble: bytes = b"",
         noun: str = "the worker",
     ) -> None:
-        """Raises OSError where the command cannot be started."""
+        """Raises OSError if the command cannot be started."""
         self._read_message = read
         self._noun = noun
         self._process = subprocess.Popen(  # noqa: S603 - the command is the user's own

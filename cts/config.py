@@ -76,7 +76,7 @@ class Config:
 
 
 def find(start: Path) -> Config | None:
-    """The settings of the nearest file with a table `tool.cts`, in this folder or above. None where there is none.
+    """The settings of the nearest file with a table `tool.cts`, in this folder or above. None without such a file.
 
     Raises BadInput for a file that cannot be read or is no TOML.
     """
@@ -135,5 +135,5 @@ def _config(path: Path, table: Any, words: str) -> Config:
 
 
 def _seen(path: Path) -> str:
-    """A path as it is seen from the current folder."""
+    """A path relative to the current folder."""
     return os.path.relpath(path)

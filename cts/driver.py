@@ -52,9 +52,9 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """What ended a run, for programs: `code` is one of few words, `where` the instruction where it is known.
+    """The end of a run, for programs: `code` is one of few words, `where` the instruction if it is known.
 
-    `beyond` is a memory, such as "buffer 'b'", and how many bytes an access outside it asked for, where that is known.
+    `beyond` is a memory, such as "buffer 'b'", and how many bytes an access outside it asked for; None if unknown.
     """
 
     code: str
@@ -70,11 +70,11 @@ class Outcome:
     `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
     `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
     `matrices` are intermediate results by id, shaped as in `cts.oracle.expectation.Expectation`, from
-    drivers that can look inside. `fault` is `detail` taken apart, from drivers that know more than a
-    text, and `trace` what they were asked to record, a line each. `unlisted` is what the device does not
-    declare and was tried all the same, because the driver's user wants that. `only_made`: the driver was asked to make
-    pipelines and to run none, so that there is no memory. `statistics` are numbers by name that the driver's compiler
-    tells of the module, such as registers and instructions.
+    drivers that can look inside. `fault` is `detail` as fields, from drivers that know more than a text, and `trace`
+    the lines that they were asked to record. `unlisted` are features that the device does not list and that were tried
+    because the user asked for that. `only_made`: the driver was asked to make pipelines and to run none, so `memory` is
+    empty. `statistics` are numbers by name that the driver's compiler reports for the module, such as registers and
+    instructions.
     """
 
     status: Status
@@ -155,7 +155,7 @@ class BatchDriver(Driver, Protocol):
 
 @runtime_checkable
 class SeparateDriver(Driver, Protocol):
-    """Optional: a driver whose cases run in a process of its own, the end of which it sees."""
+    """Optional: a driver that runs cases in a separate process, and notices if that process ends."""
 
     @property
     def own_process(self) -> bool:
@@ -280,7 +280,7 @@ class QueryFailed(Exception):
 
 @runtime_checkable
 class QueriedDriver(Driver, Protocol):
-    """Optional: a driver that hands on what a Vulkan device answers to every query."""
+    """Optional: a driver that returns a Vulkan device's answers to every query."""
 
     def answers(self) -> dict[str, Any]:
         """The answers in the format of docs/device-queries.md. Raises QueryFailed where the device gives none."""

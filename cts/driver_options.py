@@ -148,7 +148,7 @@ def _option(field: inspect.Field) -> Option:
 
 
 def _unwrapped(kind: inspect.Type) -> tuple[inspect.Metadata, inspect.Type]:
-    """What is said of an option, and the type of its value where it is given."""
+    """The declaration of an option, and the type of its value (without None)."""
     if isinstance(kind, inspect.UnionType):
         (kind,) = (part for part in kind.types if not isinstance(part, inspect.NoneType))
     assert isinstance(kind, inspect.Metadata), kind

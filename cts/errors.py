@@ -1,4 +1,4 @@
-"""Errors a user can cause: what is wrong, where, and what would be right."""
+"""Errors that a user can cause: the problem, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def described(error: BaseException) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The remedy for a word that is none of the known ones: the one most like it, else `otherwise`, else all of them.
+    """The remedy for an unknown word: the most similar known word, else `otherwise`, else all known words.
 
     >>> did_you_mean("fial", ["pass", "fail"])
     "did you mean 'fail'?"

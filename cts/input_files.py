@@ -1,6 +1,6 @@
 """Files that the suite reads: their bytes, their text, and the data of JSON in them.
 
-All that can be wrong with a file as such is said here, as BadInput with the file, the line and a remedy.
+Every problem with a file as such becomes a BadInput here, with the file, the line and a remedy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Kind:
     at_most: int | None = None
 
     def malformed(self, what: str, where: str) -> BadInput:
-        """The error for contents that are none of this kind."""
+        """The error for contents that are not of this kind."""
         return BadInput(f"{self.name}-malformed", what, where, self.remedy)
 
 
@@ -109,7 +109,7 @@ def decoded_lines(lines: Iterable[bytes], decode: Callable[[bytes], _T], kind: K
 
 
 def require_format(data: bytes, newest: int, kind: Kind, where: str) -> None:
-    """Raises BadInput for JSON whose `format` is newer than what this suite reads, or that is none."""
+    """Raises BadInput for bytes that are no JSON, and for JSON whose `format` is newer than this suite reads."""
     head: Any = decoded(data, msgspec.json.decode, kind, where)
     if isinstance(head, dict) and isinstance(head.get("format"), int) and head["format"] > newest:
         what = f"format {head['format']} is newer than {newest}"
@@ -140,7 +140,7 @@ def _mode(path: Path) -> int:
 
 
 def text_of(error: OSError | ValueError) -> str:
-    """What the operating system says of a path, without the path."""
+    """The operating system's message about a path, without the path."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

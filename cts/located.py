@@ -1,4 +1,4 @@
-"""Plain data of a file as structs: what is wrong with it is said with file, line, path and remedy, in one form.
+"""A file's plain data as structs: all errors in it have one form, with file, line, path and remedy.
 
 error[case-invalid]: Object contains unknown field `vue`
 where: f.yaml:14: program[4].vue
@@ -91,7 +91,7 @@ def convert(data: Any, kind: Any, origin: Origin) -> Any:
 
 
 def explained(message: str, data: Any, kind: Any, schema: str) -> tuple[str, Steps, str]:
-    """An error of msgspec: what is wrong, where in the data, and what would be right."""
+    """An error of msgspec: the problem, its place in the data, and the remedy."""
     what, _, path = message.partition(" - at `")
     in_key = path.startswith("key` in `")
     steps = steps_of(path.removeprefix("key` in `").removeprefix("$").removesuffix("`"))
@@ -112,7 +112,7 @@ def explained(message: str, data: Any, kind: Any, schema: str) -> tuple[str, Ste
 def _with_keys(steps: Steps, in_key: bool, message: str, data: Any, kind: Any) -> Steps:
     """The steps with the keys of mappings, which msgspec leaves out: with that item alone the message is the same."""
     place = steps.index("...") if "..." in steps else len(steps)
-    mapping = _at(data, steps[:place])
+    mapping = _value_at(data, steps[:place])
     if isinstance(mapping, dict):
         for key, item in mapping.items():
             try:
@@ -124,7 +124,7 @@ def _with_keys(steps: Steps, in_key: bool, message: str, data: Any, kind: Any) -
     return steps[:place]
 
 
-def _at(data: Any, steps: Steps) -> Any:
+def _value_at(data: Any, steps: Steps) -> Any:
     for step in steps:
         try:
             data = data[step]
@@ -147,7 +147,7 @@ def _replaced(data: Any, steps: Steps, value: Any) -> Any:
 def _fields(kind: Any, data: Any, steps: Steps, message: str) -> list[str]:
     """The fields that the object of an unknown one may have: with any other name the message is another one."""
     *above, unknown = steps
-    found = _at(data, tuple(above))
+    found = _value_at(data, tuple(above))
     if not isinstance(found, dict):
         return []
     known = []
@@ -176,7 +176,7 @@ def _enumerants(kind: Any) -> set[str]:
 
 
 def _takes(kind: Any, data: Any, steps: Steps, name: str) -> bool:
-    """Whether the place takes this word: another message than that it is none of the words there."""
+    """Whether this place accepts the word: msgspec does not complain about the word itself."""
     try:
         msgspec.convert(_replaced(data, steps, name), kind)
     except msgspec.ValidationError as e:

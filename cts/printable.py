@@ -6,7 +6,8 @@ import hashlib
 import re
 from typing import Any
 
-#: Characters of what a driver says of one case that are kept.
+#: How many characters of a driver's messages on one case are kept: enough for a validation layer's text, and a bound
+#: for a driver that prints in a loop.
 KEPT = 20_000
 
 #: Control characters but tabulators and line ends; halves of surrogate pairs, which no UTF-8 has; what reverses the
@@ -57,7 +58,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def shortened(plain: str, name: str) -> str:
-    """The plain form of a name; what is long is cut, and told from others that begin alike by a hash of the name."""
+    """The plain form of a name; a long name is cut, and gets a hash to tell it from names that begin alike."""
     if len(plain) <= _LONGEST:
         return plain
     return f"{plain[:70]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

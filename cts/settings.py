@@ -19,12 +19,12 @@ _ALL = (RUN, SWEEP, CAMPAIGN)
 
 @dataclass(frozen=True)
 class Option:
-    """How a setting is given. `flags` are its option, by default `--name`.
+    """How a user sets a setting. `flags` are its option, by default `--name`.
 
-    `verbs` have it, and `pytest` says of what the option `--cts-name` is in pytest, "" for none. `key` is its name in
-    `[tool.cts]`: by default that of the setting, "" for none. `at_least` bounds numbers. A path is a file or folder
-    to `write`, or one to read. `complete` names the function of `cts.cli.completion`. One that says who carries out
-    the run, and how it is reported, goes with `--resume` (`resumed`).
+    `verbs` have it, and `pytest` is the help of pytest's option `--cts-name`, "" if pytest has no such option. `key` is
+    its name in `[tool.cts]`: by default the setting's name, "" if a file cannot set it. `at_least` bounds numbers. A
+    path is a file or folder to `write`, or one to read. `complete` names the function of `cts.cli.completion`. One that
+    says who carries out the run, and how it is reported, goes with `--resume` (`resumed`).
     """
 
     help: str
@@ -41,8 +41,8 @@ class Option:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is asked for. None is what was not said, where that is not a value. `origins` says where a setting
-    stands that was not typed, by its name.
+    """The settings of a run. None is an unset value, if None is not a value itself. `origins` says where a setting that
+    was not typed stands, by its name.
     """
 
     driver: Annotated[
@@ -146,7 +146,7 @@ class Settings:
     sets: Annotated[
         int,
         Option(
-            "Run each generated case that passes with so many other operands and contents of buffers, too.",
+            "Also run each passing generated case with N other sets of operands and buffer contents.",
             metavar="N",
             verbs=(RUN, CAMPAIGN),
             key="",
@@ -156,7 +156,7 @@ class Settings:
     sweep: Annotated[
         int,
         Option(
-            "Also judge so many parameter sets of each universe.",
+            "Also run N parameter sets of each universe.",
             metavar="N",
             verbs=(RUN, CAMPAIGN),
             key="",
@@ -166,7 +166,7 @@ class Settings:
     max_sets: Annotated[
         int | None,
         Option(
-            "Only so many parameter sets of each universe, evenly spread.",
+            "Only N parameter sets of each universe, evenly spread.",
             metavar="N",
             verbs=(SWEEP,),
             key="",
@@ -176,7 +176,7 @@ class Settings:
     listed: Annotated[
         bool,
         Option(
-            "Instead: one smallest and one largest case of everything that the drivers list, named after its row.",
+            "Run the smallest and largest case of each listed row instead.",
             ("--listed",),
             verbs=(RUN,),
             key="",
@@ -185,8 +185,7 @@ class Settings:
     known: Annotated[
         int | None,
         Option(
-            "Instead: N cases of each entry of the baseline and the quarantine that does not leave them out, to see "
-            "what is still wrong; `cts baseline --audit` then counts.",
+            "Run N cases of each known failure instead, to see which are fixed; `cts baseline --audit` then counts.",
             metavar="N",
             verbs=(RUN,),
             key="",
@@ -196,8 +195,8 @@ class Settings:
     retry_never: Annotated[
         int | None,
         Option(
-            "Instead: N cases of each entry that leaves cases out (`when: never`), on drivers in processes of their "
-            "own. Entries none of whose cases fail any more are named at the end.",
+            "Run N cases of each quarantine entry with `when: never` instead. Drivers must run in their own "
+            "processes. The last lines name the entries whose cases all pass.",
             metavar="N",
             verbs=(RUN,),
             key="",
@@ -207,10 +206,10 @@ class Settings:
     failed: Annotated[
         Path | None,
         Option(
-            "Instead: what failed in this run, on its drivers unless others are given.",
+            "Re-run the failures of RUN (default: on the same drivers).",
             metavar="RUN",
             verbs=(RUN,),
-            pytest="only what failed in this run of before",
+            pytest="re-run the failures of this run only",
             key="",
         ),
     ] = None

@@ -19,7 +19,7 @@ def shipped(folder: str, suffix: str) -> dict[str, Path]:
 
 
 def by_name(name: str, folder: str, suffix: str, code: str) -> Path:
-    """The shipped file of a name. Raises BadInput with `code` if there is none."""
+    """The shipped file of a name. Raises BadInput with `code` for an unknown name."""
     files = shipped(folder, suffix)
     if name not in files:
         what = f"neither a file nor a shipped {folder}" if folder else "there is no such page"

@@ -1,1 +1,1 @@
-"""Embedded drivers: emulator and interpreter."""
+"""The drivers that come with the suite: emulator, interpreter, amd and vulkan."""

@@ -14,7 +14,7 @@ from cts.reference.addressing.elements import tensor_coordinates
 from cts.reference.execution.program import TensorOperands, check_size, tensor_instructions
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
-#: Elements of which the coordinates are computed at a time.
+#: How many elements' coordinates are computed at a time.
 ELEMENTS = 1 << 17
 
 
@@ -96,7 +96,7 @@ def _columns(access: TensorOperands, sets: int, blocks: bool) -> Iterator[tuple[
 
 def _ends(numbers: U32, accessed: Mask) -> tuple[I64, I64]:
     """The least and the largest number of those that are accessed, (n,); -1 where none is."""
-    # What is accessed is in bounds, so none of its coordinates is negative.
+    # Accessed elements are in bounds, so their coordinates are not negative.
     signed, accessed = np.broadcast_arrays(numbers.view(np.int32), accessed)
     signed, accessed = signed.reshape(len(signed), -1), accessed.reshape(len(accessed), -1)
     if accessed.all():

@@ -28,7 +28,7 @@ class Setting:
     """One attention: `tokens` queries of `heads` heads, `keys` keys and values of `kv_heads` heads.
 
     `k_size` and `v_size` are the lengths of keys and values. `interleaved`: the heads of a token lie side by side.
-    `mask` is none, causal (with positions from keys - tokens on), or biased: numbers between -2 and 0, too.
+    `mask` can be none, causal (with positions from keys - tokens on), or biased: numbers between -2 and 0, too.
     """
 
     name: str

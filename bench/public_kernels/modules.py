@@ -56,7 +56,7 @@ class Manifest:
 
 
 def shaders_in(path: Path) -> Path:
-    """The folder of shaders of a checkout, or the folder itself. Raises BadInput where there is none."""
+    """The folder of shaders of a checkout, or the folder itself. Raises BadInput if it has no shaders."""
     wanted = "a checkout of ggml or of llama.cpp"
     if not path.is_dir():
         raise BadInput("sources", "no such folder", str(path), wanted)

@@ -61,7 +61,7 @@ def _holds(condition: str) -> bool:
 
 
 def written(shader: str, activation: str, macros: list[tuple[str, str]]) -> str:
-    """A shader with what it includes, and all that it needs to be told."""
+    """A shader with its includes and with the macros that it needs."""
     text = re.sub(r"#extension GL_GOOGLE_include_directive.*\n|#include .*\n", "", shader)
     head, version, rest = text.partition("#version 450\n")
     said = [f"#extension {name}: require" for name in EXTENSIONS]

@@ -17,7 +17,7 @@ HELPERS = """
 #define DECLARE_CBUFFER(type, name, n, s) ConstantBuffer<type> name : register(b##n, space##s)
 """
 
-#: By which its host code tells registers apart.
+#: The shifts by which its host code separates registers.
 SHIFTS = ["-fvk-t-shift", "0", "0", "-fvk-s-shift", "128", "0", "-fvk-b-shift", "256", "0", "-fvk-u-shift", "384", "0"]
 
 

@@ -1,4 +1,4 @@
-"""What tint, the compiler of WGSL in Dawn, makes of its own tests of subgroup matrices, as its repository keeps it."""
+"""Modules that tint, the compiler of WGSL in Dawn, makes of its repository's tests of subgroup matrices."""
 
 from __future__ import annotations
 

@@ -17,15 +17,15 @@ from typing import NoReturn
 #: What libraries for linear algebra read as they are loaded, and processes inherit (docs/decisions/one-thread.md).
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-#: How long threads that a driver has left may take to end, in seconds.
+#: Seconds for threads that a driver has left to end: the user waits for that, and their work is done.
 _GRACE = 1.0
 
 
 class _Notices(logging.Handler):
-    """What takes long, as it begins: on stderr as it is now, which a progress bar may have redirected."""
+    """Prints long operations as they begin, to the current stderr, which a progress bar may have redirected."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # Whoever logs this, such as a driver, is not to fail because nobody reads it.
+        # The code that logs this, such as a driver, must not fail because nobody reads it.
         with contextlib.suppress(BrokenPipeError):
             print(self.format(record), file=sys.stderr, flush=True)
 

@@ -20,9 +20,9 @@ EXIT_STATUS = (
 
 
 class Verb(NamedTuple):
-    """A verb: its function, its line in `cts --help`, what is said below its help, and its class if none of typer's.
+    """A verb: its function, its line in `cts --help`, the text below its help, and its class if it is not typer's.
 
-    Function and class are named by a module of `cts.cli` and a name in it.
+    A function or class is named by a module of `cts.cli` and a name in that module.
     """
 
     function: str

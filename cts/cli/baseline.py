@@ -24,24 +24,20 @@ def baseline(
     ],
     reason: Annotated[str, typer.Option("--reason", help="Why these cases fail; reports print it.")] = "known",
     link: Annotated[str, typer.Option("--link", help="Where to read more, such as a bug report.")] = "",
-    incomplete: Annotated[
-        bool, typer.Option("--incomplete", help="Also of a run in which something has no verdict.")
-    ] = False,
+    incomplete: Annotated[bool, typer.Option("--incomplete", help="Accept an incomplete run.")] = False,
     timeouts: Annotated[
         bool, typer.Option("--timeouts", help="List timeouts as well, which a busy machine may have caused.")
     ] = False,
     audit: Annotated[
         bool,
-        typer.Option(
-            "--audit", help="Instead: how precise the conditions are of which the run knew, and how much they hide."
-        ),
+        typer.Option("--audit", help="Report how precise the baseline's conditions are."),
     ] = False,
     json: JsonFile = None,
 ) -> None:
-    """Print a baseline, for `cts run --baseline`, that lists every failure of a run.
+    """Print a baseline with every failure of a run, for `cts run --baseline`.
 
     Errors of the suite or of a driver are no failures of a device, and are not listed. With --audit, the exit status is
-    1 where an entry is too wide: less than nine of ten of its cases fail, of 30 or more.
+    1 if an entry is too wide: it matches at least 30 cases, and fewer than 90 % of them fail.
     """
     from cts.cli.stored import stored
     from cts.errors import BadInput
@@ -55,7 +51,7 @@ def baseline(
         raise BadInput("json-audit", "--json without --audit", f"--json {json}", "a baseline is YAML: > FILE")
     why = "; ".join(stored_run.incomplete)
     if why and not incomplete:
-        what = "the run is incomplete, and what has no verdict would be taken for what passes"
+        what = "the run is incomplete: cases without a verdict would count as passing"
         remedy = f"`cts run --resume {stored_run.path}` first, or --incomplete"
         raise BadInput("incomplete-run", what, str(stored_run.path), remedy)
     found = stored_run.findings()
@@ -63,7 +59,7 @@ def baseline(
     if left_out := len(found) - len(listed):
         typer.echo(f"note: {left_out} timeouts are left out, which a busy machine may cause: --timeouts", err=True)
     if why:
-        typer.echo(f"# of a run that is incomplete: {why}")
+        typer.echo(f"# from an incomplete run: {why}")
     typer.echo(document(listed, stored_run.manifest.drivers, reason, link, stored_run.failing()), nl=False)
 
 

@@ -168,7 +168,7 @@ class Known(NamedTuple):
 
 
 def _opened(spec: str, known: Known) -> OpenDriver:
-    """A driver that is closed again, with what it can do and what is known of it."""
+    """A driver, closed again, with its capabilities, quarantine and baseline."""
     from cts.running.checks import load_known
     from cts.running.opening import open_driver
 
@@ -178,7 +178,7 @@ def _opened(spec: str, known: Known) -> OpenDriver:
 
 
 def _check(entry: Entry, oracle: Oracle, *, fix: bool) -> str:
-    """What is said of a good case. Raises BadInput for any other."""
+    """The word that is printed for a good case. Raises BadInput for a bad one."""
     from cts.errors import BadInput
     from cts.model import dumps_case
     from cts.running.corpus import load, read

@@ -48,7 +48,7 @@ class Grouped(TyperCommand):
 
 
 class Configured(Grouped):
-    """Finds the file before options are parsed. `context.obj` is then its `Config`, or None where there is none."""
+    """Finds the file before options are parsed. `context.obj` is then its `Config`, or None without a file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line, with the file's settings as defaults. Raises BadInput for a file that is no TOML."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-#: Places where a statement is broken that are printed.
+#: Places of a broken statement that are printed: the first few show the pattern, and --json has all.
 _MOST = 3
 
 

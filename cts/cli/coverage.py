@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cts.coverage.table import Row, Supported
     from cts.model import Case
 
-#: Generated cases per area that the table is derived from; the rarest facts need more.
+#: Generated cases per area that the table is derived from: a round number, as more cases take longer. The rarest
+#: facts need more.
 EXAMPLES = 100
 
 
@@ -38,8 +39,7 @@ def coverage(
     modules: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: what the SPIR-V modules in this folder, or this one, do with matrices and vectors that no "
-            "generated case does.",
+            help="Print the features of SPIR-V modules (a folder, or one) that no generated case has instead.",
             metavar="DIR",
         ),
     ] = None,
@@ -97,7 +97,10 @@ def _census(modules: Path, examples: int, json: Path | None) -> None:
 
 
 def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
-    """The features of each module in a folder and those below it, or of one. Raises BadInput where there is none."""
+    """The features of each module in a folder and the folders below it, or of one module.
+
+    Raises BadInput without modules.
+    """
     from cts.coverage.modules import features
     from cts.dispatch.words import load_words
     from cts.errors import BadInput
@@ -120,7 +123,7 @@ def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
 
 
 def sampled(examples: int) -> dict[str, list[Case]]:
-    """So many generated cases of each area, always the same; no area where that is 0."""
+    """`examples` generated cases of each area, always the same cases; no area if `examples` is 0."""
     if not examples:
         return {}
     from cts.capabilities import everything

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: A bug of the emulator that is soon found, and what a driver with it does.
 MUTANT = "emulator:mutant=high-bound-inclusive"
-BUG = "It takes a coordinate that equals the dimension of a tensor for one inside."
+BUG = "It treats coordinate == size as in bounds."
 AREA = "tensor_addressing"
 
 
@@ -42,7 +42,7 @@ def demo(
     from cts.verdict import CLEAN, FINDINGS, TROUBLE
 
     start = time.perf_counter()
-    # Where the emulator cannot run, that is said before anything else.
+    # If the emulator cannot run, the user should learn that first.
     registry.driver(MUTANT).close()
 
     _part(1, "Can a driver be tested? The interpreter runs SPIR-V modules on the CPU.", "cts doctor -d interpreter")
@@ -50,7 +50,7 @@ def demo(
 
     _part(
         2,
-        f"A driver with a bug: generated cases find it, and the first that fails is shrunk. {BUG}",
+        f"A driver with a bug: generated cases find it, and the first failing case is shrunk. {BUG}",
         f"cts run -d {MUTANT} --area {AREA} --no-corpus --seed 0",
     )
     settings = profile("default", seed=0)
@@ -71,9 +71,9 @@ def demo(
     ]
     seconds = f"{time.perf_counter() - start:.0f} s"
     if wrong:
-        typer.echo(f"\nnot as it should be, after {seconds}: {'; '.join(wrong)}")
+        typer.echo(f"\nA step failed ({seconds}): {'; '.join(wrong)}")
         raise typer.Exit(TROUBLE)
-    typer.echo(f"\nall three as they should be, in {seconds}: a driver checked, a bug found, no false alarm")
+    typer.echo(f"\nAll three steps passed ({seconds}): a driver checked, a bug found, no false alarm.")
     typer.echo(
         "next: `cts drivers` lists the drivers; `cts doctor -d vulkan` checks a GPU, with the extra of that name"
     )

@@ -48,14 +48,14 @@ def doctor(
         bool,
         typer.Option(
             "--conformance",
-            help="Instead: check what the Vulkan device answers to queries against the specifications.",
+            help="Check the Vulkan device's answers to queries against the specifications instead.",
         ),
     ] = False,
     conversions: Annotated[
         bool,
         typer.Option(
             "--conversions",
-            help="Instead: check vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV: sizes, "
+            help="Check vkConvertCooperativeVectorMatrixNV and vkCmdConvertCooperativeVectorMatrixNV instead: sizes, "
             "return values, and every element.",
         ),
     ] = False,
@@ -63,7 +63,7 @@ def doctor(
         Path | None,
         typer.Option(
             "--answers",
-            help="With --conformance: the answers in this file, and no driver.",
+            help="With --conformance: check the answers in this file; needs no driver.",
             metavar="FILE",
             autocompletion=completion.paths,
         ),
@@ -132,7 +132,7 @@ def check_driver(driver: str) -> int:
             _row(label, text)
         if missing := not_validated():
             _row("not validated", f"{missing.what.partition(': ')[2]}; fix: {missing.remedy}")
-        return _known(opened, registry.oracle())
+        return _run_known_cases(opened, registry.oracle())
 
 
 def _row(label: str, text: str) -> None:
@@ -153,7 +153,7 @@ def _reported(opened: OpenDriver) -> Iterator[tuple[str, str]]:
 
 
 def _stages(listed: Mapping[str, str]) -> str:
-    """The stages for cooperative vectors: what is listed, and of that what cannot be driven."""
+    """The stages that the device lists for cooperative vectors, and which of these cannot be driven."""
     if not listed:
         return "none listed for cooperative vectors"
     driven = ", ".join(stage for stage, reason in listed.items() if not reason) or "none"
@@ -161,7 +161,7 @@ def _stages(listed: Mapping[str, str]) -> str:
     return f"cooperative vectors in {driven}" + (f"; listed, but not driven here: {refused}" if refused else "")
 
 
-def _known(opened: OpenDriver, oracle: Oracle) -> int:
+def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
     """Run the cases; returns the exit status."""
     from cts.running import corpus
     from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
@@ -211,7 +211,7 @@ def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[
 
 
 def _agreed(first: Attempt, second: Attempt) -> Attempt:
-    """What two runs of a case come to: `flaky` where they end differently."""
+    """The verdict on two runs of a case: `flaky` if they end differently."""
     from dataclasses import replace
 
     from cts.verdict import Verdict

@@ -31,7 +31,7 @@ def drivers(
 ) -> None:
     """List drivers with their options and capabilities.
 
-    --json has their variants, which must pass, and mutants, which must fail, too.
+    --json also lists variants (must pass) and mutants (must fail).
     """
     from cts.errors import BadInput, CtsError
     from cts.plugins import registry

@@ -61,5 +61,5 @@ def features(
         typer.echo(f"{name:<24} {one['kind']:<12} {one['says']}{words}")
 
 
-#: Words that are listed.
+#: Words of an attribute that are listed: longer lists, such as all component types twice, are cut.
 FEW = 24

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from cts.verdict import Verdict
 
 
+#: How a condition begins, by the verdict of the cases that it matches.
+FAILING = {
+    "fail": "Cases fail",
+    "crash": "Cases crash",
+    "timeout": "Cases time out",
+    "device-lost": "Cases lose the device",
+    "error": "Cases end in an error",
+}
+
+
 def learn(
     target: Target,
     driver: Driver,
@@ -26,7 +36,7 @@ def learn(
         list[str] | None,
         typer.Option(
             "--area",
-            help="Draw cases of this area; may be given again. Default: that of the case's name, else all.",
+            help="Draw cases of this area; may be given again. Default: the area in the case's name, else all areas.",
             metavar="AREA",
             autocompletion=completion.areas,
         ),
@@ -35,20 +45,20 @@ def learn(
         int | None,
         typer.Option(
             "--max-runs",
-            help="Run this many cases. Default: 400, or 60 where the case crashes or times out.",
+            help="Run this many cases. Default: 400, or 60 if the case crashes or times out.",
             metavar="N",
             min=10,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the cases that are drawn.", metavar="N", min=0)] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the drawn cases.", metavar="N", min=0)] = 1,
     quarantine: QuarantineFile = None,
     baseline: BaselineFile = None,
     json: JsonFile = None,
 ) -> None:
-    """Learn which cases fail like a finding: the shortest condition that holds of those that fail and no others.
+    """Learn which cases fail like a finding: the shortest condition that matches the failing cases and no others.
 
-    Runs neighbours of the case, then cases of its area, those first that tell most. The condition is printed as an
-    entry of a baseline, with what it was right and wrong of. With --baseline, what its conditions explain says nothing.
+    Runs neighbours of the case, then cases of its area, the most informative ones first. The condition is printed as an
+    entry of a baseline, with its precision and recall. Cases explained by --baseline are ignored.
     """
     from cts.cli.target import read, tell_if_not_validated
     from cts.plugins import registry
@@ -117,15 +127,15 @@ def _lines(learnt: Learnt, document: dict[str, Any]) -> list[str]:
 
     def share(of: dict[str, Any]) -> str:
         low, high = of["bounds"]
-        return f"{100 * low:.0f} to {100 * high:.0f} %"
+        return f"{100 * low:.0f}-{100 * high:.0f} %"
 
     precision, recall = document["precision"], document["recall"]
     drawn = learnt.runs - learnt.neighbours
     return [
         f"{learnt.runs} runs: {learnt.neighbours} neighbours, {drawn} drawn cases of {', '.join(document['areas'])}",
-        f"{document['verdict']} where there is {learnt.condition.words}",
-        f"precision {share(precision)}: {precision['fail']} of {precision['of']} drawn cases of which it holds fail",
-        f"recall {share(recall)}: it holds of {recall['held']} of {recall['of']} that fail and were drawn at random",
+        f"{FAILING[document['verdict']]} if {learnt.condition.words}",
+        f"{precision['fail']} of {precision['of']} matching cases fail (precision {share(precision)})",
+        f"{recall['held']} of {recall['of']} failing cases match (recall {share(recall)}, of cases drawn at random)",
         "as an entry of a baseline:",
         f"  - {flow(document['entry'])}",
     ]

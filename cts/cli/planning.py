@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cts.running.profiles import Profile
     from cts.sweeps.selection import SweepEntry
 
-#: What a file of settings says of all cases, and what stands in its place where cases are named.
+#: Settings of a file that select among all cases, and their values if the command line names cases.
 _OF_ALL_CASES: dict[str, Any] = {"area": (), "corpus": None, "generate": None, "shard": "1/1"}
 
 
@@ -142,7 +142,7 @@ def make_plan(request: Request, checks: Checks) -> Plan:
 
 
 def _alone(request: Request) -> Settings:
-    """The settings; what a file says of all cases is not meant for those that are named."""
+    """The settings, without the file's selection among all cases if the command line names cases."""
     settings = request.settings
     if not (request.targets or settings.listed or settings.failed or settings.known or settings.retry_never):
         return settings
@@ -282,9 +282,9 @@ def _areas(request: Request, checks: Checks) -> list[str]:
 
 
 def _with_words(words: Sequence[str], entries: list[Entry], areas: list[str]) -> tuple[list[Entry], list[str]]:
-    """The cases and areas whose names have all the words. Raises BadInput where there is none, with the nearest name.
+    """The cases and areas whose names have all the words. Raises BadInput, with the nearest name, if no name has.
 
-    The name of a file outside the corpus is that of the file, without its folder.
+    A file outside the corpus is named after the file, without its folder.
     """
     names = {e: e.name if e.in_corpus else e.path.stem for e in entries}
     generated = {area: f"generated.{area}" for area in areas}

@@ -47,8 +47,8 @@ def show(
         Path | None,
         typer.Option(
             "--explorer",
-            help="Instead: write the layout explorer, a page on which the layout, view and matrix of a tensor load or "
-            "store can be changed. It needs no server and no network.",
+            help="Write the layout explorer instead: a page on which you can change the layout, view and matrix of a "
+            "tensor load or store. It needs no server and no network.",
             metavar="FILE",
             callback=written,
             autocompletion=completion.paths,
@@ -185,7 +185,7 @@ def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:
 
 
 def _ranges(intervals: Intervals) -> Iterator[str]:
-    """What the first of several elements may be, for those where that is not just anything."""
+    """The allowed values of the first elements that may not be anything."""
     from cts.judging.sentences import value_text
     from cts.oracle.expectation import Freedom
 

@@ -34,8 +34,8 @@ def sweep(
     """Run every parameter set of a universe, thousands in each dispatch, and compare all memory.
 
     Sets that are undefined or invalid are excluded by the rule that they break, and never run. Sets that differ are
-    reported with what they have in common, each cause once, with its smallest case. The last lines say what was
-    enumerated, what was excluded, and what agreed.
+    reported with what they have in common, each cause once, with its smallest case. The last lines count the
+    enumerated, the excluded and the agreeing sets.
     """
     from cts.cli.execution import execute
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cts.report.triage import Group, Triage
     from cts.store import Run
 
-#: Failures named in each group; --json has all.
+#: Failures named in each group, so that ten groups fit on some screens; --json has all.
 SHOWN = 10
 
 
@@ -85,7 +85,7 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
         typer.echo(f"\n{_heading(group)}")
         if group.cause.why:
             typer.echo(f"  {group.cause.why}")
-        if (common := in_common(group.cause)) and len(group.failures) > 1:
+        if (common := in_common(group.cause, len(group.failures))) and len(group.failures) > 1:
             typer.echo(f"  {common}")
         for failure in group.failures[:SHOWN]:
             result = failure.result

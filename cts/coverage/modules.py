@@ -1,8 +1,8 @@
-"""What modules do with cooperative matrices and vectors, in features that can be counted: anybody's modules, and ours.
+"""Features of modules that use cooperative matrices and vectors, to be counted: in anybody's modules, and in ours.
 
-A feature is a line such as `CooperativeMatrixMulAdd: A from a load from Workgroup`. It says of an instruction where its
-operands come from, where its result goes, how its pointer, its stride and its layout are given, which built-ins its
-address is made of and which control flow it is in; and of a module its types, scopes, built-ins and barriers.
+A feature is a line such as `CooperativeMatrixMulAdd: A from a load from Workgroup`. An instruction's features are the
+origin of its operands, the use of its result, the form of its pointer, stride and layout, the built-ins in its address,
+and the control flow around it. A module's features are its types, scopes, built-ins and barriers.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _CHAINS = ("OpAccessChain", "OpInBoundsAccessChain", "OpPtrAccessChain", "OpInBo
 _CONSTANTS = ("OpConstant", "OpConstantComposite", "OpConstantNull", "OpConstantCompositeReplicateEXT")
 _SPECIAL = tuple(f"OpSpecConstant{kind}" for kind in ("", "Op", "Composite", "True", "False"))
 
-#: For how many invocations of a subgroup cases are lowered.
+#: The subgroup size that cases are lowered for: the most common one. No feature depends on it.
 SUBGROUP_SIZE = 32
 
-#: Instructions looked at behind an operand, at most.
+#: The most instructions that are followed behind an operand: a bound for hostile modules.
 _DEEP = 400
 
 
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 def of_cases(samples: Mapping[str, Sequence[Case]]) -> Counter[str]:
-    """How many generated cases have each feature in their modules: as it is, and in a form that is drawn."""
+    """How many generated cases have each feature in their modules: in the plain module, or in a drawn form of it."""
     from cts.model import initial_memory
     from cts.spirv.forms import DRAWN, formed_job
     from cts.spirv.lower import module_job
@@ -110,7 +110,7 @@ class _Module:
                 while any(merge == d.result for merge, _ in blocks):
                     blocks.pop()
             elif self._concerns(d):
-                yield from self._of(d, {kind for _, kind in blocks}, users)
+                yield from self._features_of(d, {kind for _, kind in blocks}, users)
             yield from self._of_module(d)
 
     def _concerns(self, d: Decoded) -> bool:
@@ -121,7 +121,7 @@ class _Module:
         typed = d.rule.has_type and self._cooperative(d.values[0])
         return typed or any(self._cooperative(self._type(value)) for value in ids)
 
-    def _of(self, d: Decoded, around: set[str], users: dict[Id, set[str]]) -> Iterator[str]:
+    def _features_of(self, d: Decoded, around: set[str], users: dict[Id, set[str]]) -> Iterator[str]:
         name = _short(d.name)
         yield name
         yield from (f"{name}: in {block}" for block in sorted(around))
@@ -157,9 +157,9 @@ class _Module:
             yield from (f"{name}: address by {what}" for what in sorted(self._made_of(value)))
         if d.name in ("OpCooperativeMatrixLoadKHR", "OpCooperativeMatrixStoreKHR"):
             layout, *more = d.values[2:]
-            yield f"{name}: layout {self._given(layout)}"
+            yield f"{name}: layout {self._operand_form(layout)}"
             if more and isinstance(more[0], Id):
-                yield f"{name}: stride {self._given(more[0], sized=True)}"
+                yield f"{name}: stride {self._operand_form(more[0], sized=True)}"
                 yield from (f"{name}: stride by {what}" for what in sorted(self._made_of(more[0])))
 
     def _of_module(self, d: Decoded) -> Iterator[str]:
@@ -220,7 +220,7 @@ class _Module:
             return "a constant"
         return _short(name) if name not in _SPECIAL else "a specialization constant"
 
-    def _given(self, value: object, *, sized: bool = False) -> str:
+    def _operand_form(self, value: object, *, sized: bool = False) -> str:
         """How an operand is given: as a constant, with its size, specialized or computed."""
         made = self.made.get(value) if isinstance(value, Id) else None
         if made is None:

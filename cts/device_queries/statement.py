@@ -11,7 +11,7 @@ from cts.device_queries.answers import Answers
 
 @dataclass(frozen=True)
 class Broken:
-    """Where a statement does not hold, what was reported there, and what would be right."""
+    """A place where a statement does not hold: the place, the reported value, and the right value."""
 
     where: str
     reported: str

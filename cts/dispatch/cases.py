@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 #: Where in the file something is: keys and indices from the top.
 Steps: TypeAlias = "tuple[str | int, ...]"
 
-#: Mappings of which a case has some entries of its own, by their path; everything else it replaces as a whole.
+#: Paths of mappings that a case changes entry by entry; it replaces every other value as a whole.
 _BY_ENTRY: frozenset[Steps] = frozenset(
     {
         ("buffers",),

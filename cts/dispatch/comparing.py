@@ -16,12 +16,12 @@ from cts.memory import GUARD_BYTES, guard_pattern
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 
-#: How many elements of a difference are reported.
+#: How many elements of a difference are reported: as many as in the report of a case.
 SHOWN = 8
 
 
 class Element(Struct, frozen=True):
-    """One element that differs: where, what it should be, and what it is. `byte` counts from the buffer's start.
+    """One element that differs: its place, its expected and its actual value. `byte` counts from the buffer's start.
 
     `member` names a number of a structure, as `items[2].weight`.
     """

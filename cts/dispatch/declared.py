@@ -1,4 +1,4 @@
-"""What the module says of the buffers in a dispatch file: the types that it declares where they are bound."""
+"""The types that a module declares for the buffers of a dispatch file, by their bindings."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _DTYPES: dict[ElementType, np.dtype[Any]] = {
 
 
 def type_of(dtype: np.dtype[Any]) -> ElementType | None:
-    """The element type of an array's dtype in either byte order; bool is uint8. None where there is none."""
+    """The element type of an array's dtype in either byte order; bool is uint8. None for other dtypes."""
     name = "uint8" if dtype == np.bool_ else dtype.name
     return ElementType.__members__.get(name)
 

@@ -20,27 +20,31 @@ from cts.dispatch.model import MAX_BUFFER_BYTES
 from cts.driver import ModuleDriver, Outcome, Status
 from cts.errors import BadInput, HarnessTrouble
 
-#: Elements of a runtime array at first: enough for what one workgroup of most modules does.
+#: Elements of a runtime array at first: enough for one workgroup of most modules. The array grows if that is too few.
 ELEMENTS = 4096
 
 #: How the interpreter runs while lengths are sought, how often, and after how many seconds no more.
 DRIVER, TRIES, SECONDS = "interpreter:max_steps=300000", 24, 20.0
 
-#: Invocations of a subgroup where nothing else is said, as the interpreter has them.
+#: Invocations of a subgroup if the dispatch file does not give their number: the interpreter's default.
 SUBGROUP_SIZE = 32
 
-#: What is tried for constants that make a size zero.
+#: Values that are tried for constants that make a size zero.
 _SIZES = (16, 32, 64, 128, 256)
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen: constants by SpecId, bytes of buffers by name, the size of subgroups; `said` is for readers."""
+    """The choices: constants by SpecId, bytes of buffers by name, the subgroup size.
+
+    `said` lists them for readers; `ended` says why the module did not run to its end, "" if it did.
+    """
 
     constants: Mapping[int, bool | int | float]
     sizes: Mapping[str, int] = field(default_factory=dict)
     subgroup_size: int | None = None
     said: tuple[str, ...] = ()
+    ended: str = ""
 
 
 def chosen(reader: Reader) -> Choices:
@@ -57,12 +61,12 @@ def chosen(reader: Reader) -> Choices:
     said = []
     for spec_id, constants in sorted(reader.by_spec_id.items()):
         if len({c.default for c in constants}) > 1 and spec_id in values:
-            defaults = ", ".join(f"{c.name or 'one without a name'} {c.default}" for c in constants)
-            said.append(f"SpecId {spec_id} is that of several constants ({defaults}): {values[spec_id]}")
+            defaults = ", ".join(f"{c.name or 'unnamed'} {c.default}" for c in constants)
+            said.append(f"SpecId {spec_id} belongs to several constants ({defaults}); its value is {values[spec_id]}")
     before = dict(values)
     _make_room(reader, known, values)
     module = reader.interface(_bytes(known, values))
-    subgroup_size = None
+    subgroup_size, local_size_x = None, 0
     if reader.has_matrices:
         for sizes in module.local_sizes.values():
             x = sizes[0]
@@ -71,12 +75,12 @@ def chosen(reader: Reader) -> Choices:
             if x.spec_id in values:
                 values[x.spec_id] = -(-x.value // SUBGROUP_SIZE) * SUBGROUP_SIZE
             else:
-                subgroup_size = x.value & -x.value
+                subgroup_size, local_size_x = x.value & -x.value, x.value
     changed = ", ".join(f"{s}: {v}" for s, v in sorted(values.items()) if v != before[s])
     if changed:
-        said.append(f"spec_constants {{{changed}}}, since the module's own make a size zero, or less than a subgroup")
+        said.append(f"spec_constants {{{changed}}} (the module's own values make a size zero, or less than a subgroup)")
     if subgroup_size is not None:
-        said.append(f"subgroups of {subgroup_size}: the workgroup's size in x is no multiple of more")
+        said.append(f"subgroup_size {subgroup_size} (local_size_x is {local_size_x})")
     return Choices(values, {}, subgroup_size, tuple(said))
 
 
@@ -117,7 +121,7 @@ def _make_room(reader: Reader, known: Mapping[int, SpecConstant], values: dict[i
 def fitted(text: Callable[[Choices], str], choices: Choices) -> Choices:
     """The choices with lengths that the module needs: `text(choices)` is a dispatch file that can be run anywhere.
 
-    Where the module does not run to its end, `said` has the reason last.
+    If the module does not run to its end, `ended` has the reason.
     """
     from cts.dispatch.loading import load
     from cts.plugins import registry
@@ -132,14 +136,14 @@ def fitted(text: Callable[[Choices], str], choices: Choices) -> Choices:
                 dispatch = load(file)
                 outcome = driver.run_module(dispatch.job)
             except (BadInput, HarnessTrouble) as e:
-                return replace(choices, said=(*choices.said, f"it was not run: {str(e).partition(chr(10))[0]}"))
+                return replace(choices, ended=f"It was not run: {str(e).partition(chr(10))[0]}")
             if outcome.status is Status.DONE:
                 return choices
             grown = _grown(outcome, {name: m.size for name, m in dispatch.job.buffers.items()})
             if grown is None or time.monotonic() > end:
                 break
             choices = replace(choices, sizes={**choices.sizes, grown[0]: grown[1]})
-        return replace(choices, said=(*choices.said, f"on the interpreter it ends early: {outcome.detail}"))
+        return replace(choices, ended=f"On the interpreter it ends early: {outcome.detail}")
 
 
 def _grown(outcome: Outcome, sizes: Mapping[str, int]) -> tuple[str, int] | None:

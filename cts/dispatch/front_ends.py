@@ -14,12 +14,12 @@ from pathlib import Path
 from cts.errors import BadInput
 from cts.spirv import slang_library
 
-#: Seconds after which a compiler has hung.
+#: Seconds after which a compiler counts as hung: large shaders take some seconds.
 _TIMEOUT = 120
 
 
 def compiled(source: Path) -> bytes:
-    """The module that a front end makes of a source. Raises BadInput, also where there is none."""
+    """The module that a front end makes of a source. Raises BadInput, also if the front end is not installed."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "module.spv")
         command = _slang(source, target) if source.suffix == ".slang" else _glsl(source, target)

@@ -37,8 +37,8 @@ class Extent(Struct, frozen=True):
 class Resource(Struct, frozen=True):
     """A buffer variable: `label` is for readers, `name` what OpName says or "".
 
-    `length` is None for one descriptor, 0 for an array of any length. `type` is that of one buffer's contents, None
-    where that is no type of memory.
+    `length` is None for one descriptor, 0 for an array of any length. `type` is the type of one buffer's contents, None
+    if memory cannot hold that type.
     """
 
     label: str
@@ -114,7 +114,7 @@ class Interface:
 
 
 def interface(words: npt.NDArray[np.uint32]) -> Interface:
-    """Read a module as it is without specialization. Raises cts.spirv.decode.DecodeError."""
+    """Read a module's interface without specialization. Raises cts.spirv.decode.DecodeError."""
     return read(words).interface({})
 
 

@@ -57,9 +57,9 @@ class Wanted(Struct, frozen=True):
 
 
 class Dispatch(Struct, frozen=True):
-    """A dispatch ready to run: case `case` of a file, "" where it has none.
+    """A dispatch ready to run: case `case` of a file, "" if the file has no cases.
 
-    `remarks` are what looks like a mistake and is none for certain.
+    `remarks` name likely mistakes that may be intended.
     """
 
     path: Path

@@ -114,7 +114,7 @@ class _Writer:
 
     def number(self, type_: Scalar, value: object, at: int, name: str, path: Path) -> None:
         if not isinstance(value, (bool, int, float, str)):
-            raise BadMember(f"{_said(value)} for a number", path, f"one {type_}")
+            raise BadMember(f"{_value_text(value)} for a number", path, f"one {type_}")
         try:
             self.fields.append(Field(name, at, type_.element, encode(type_.element, [value])))
         except ValueError as e:
@@ -132,7 +132,7 @@ class _Writer:
                 pass
             case _:
                 raise BadMember(
-                    f"{_said(value)} for a device address",
+                    f"{_value_text(value)} for a device address",
                     path,
                     "the name of a buffer, {of: buffer, offset: bytes} or 0",
                 )
@@ -140,7 +140,7 @@ class _Writer:
     def array(self, type_: Array, value: object, at: int, name: str, path: Path) -> int:
         if not isinstance(value, list):
             many = "" if type_.count is None else f"{type_.count} "
-            raise BadMember(f"{_said(value)} for an array of {type_.of}", path, f"a list of {many}values")
+            raise BadMember(f"{_value_text(value)} for an array of {type_.of}", path, f"a list of {many}values")
         if type_.count is not None and len(value) > type_.count:
             raise BadMember(f"{len(value)} values for {type_.count}", path, f"at most {type_.count}")
         for n, item in enumerate(value):
@@ -153,7 +153,7 @@ class _Writer:
             return self.write(only.type, value, at + only.offset, name, path)
         if not isinstance(value, Mapping):
             listed = ", ".join(f"{m.name}: ..." for m in type_.members[:8])
-            raise BadMember(f"{_said(value)} for the {type_}", path, f"a mapping: {{{listed}}}")
+            raise BadMember(f"{_value_text(value)} for the {type_}", path, f"a mapping: {{{listed}}}")
         length = 0
         known = {m.name: m for m in type_.members}
         for key, item in value.items():
@@ -172,5 +172,5 @@ def _no_member(type_: Struct, key: str | int, known: dict[str, Member], path: Pa
     return BadMember(f"the {type_} has no member {str(key)!r}", (*path, key), remedy)
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(value), repr(value))

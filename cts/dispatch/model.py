@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from cts.dispatch.elements import ElementType, Number
 
-#: Bytes that one buffer may have.
+#: The most bytes of one buffer: a run holds several copies of all buffers in memory.
 MAX_BUFFER_BYTES = 1 << 29
 
 #: Bytes of push constants, more than any device has.
@@ -145,10 +145,10 @@ Tolerance: TypeAlias = Annotated[float, Meta(ge=0)] | Source
 
 
 class Expected(_MemberSource, frozen=True):
-    """What a buffer holds after the run: equal within atol + rtol * |expected| + ulp * the step there.
+    """The contents of a buffer after the run: equal within atol + rtol * |expected| + ulp * the step there.
 
-    With `magnitudes`, these stand in the place of |expected|. `python` is FILE.py:FUNCTION, which gets what the buffers
-    hold before the run, arrays by name, and returns what this one must hold.
+    With `magnitudes`, these replace |expected|. `python` is FILE.py:FUNCTION. The function gets the buffers' contents
+    before the run, as arrays by name, and returns the contents that this buffer must have.
     """
 
     python: str | None = None
@@ -189,9 +189,9 @@ class PushConstants(_Data, frozen=True):
 class Side(_Data, frozen=True):
     """A matrix of a conversion: in buffer `of` at byte `offset`, `stride` bytes between its rows or columns.
 
-    Of a buffer that is a matrix in an optimal layout `of` says it all. Others have the buffer's type, are row-major and
-    without gaps where nothing else is said. In an optimal layout the matrix takes as many bytes of the buffer as the
-    driver says, and the buffer is not compared.
+    If the buffer is a matrix in an optimal layout, `of` is enough. In another buffer the matrix has the buffer's type,
+    row-major order and no gaps, unless the other fields differ. In an optimal layout the matrix takes as many bytes of
+    the buffer as the driver says, and the buffer is not compared.
     """
 
     of: str
@@ -204,8 +204,8 @@ class Side(_Data, frozen=True):
 class Conversion(_Data, frozen=True):
     """A conversion of a matrix before the dispatch, or after it, in the order of the file.
 
-    By the device's command, or where `host` by the host's. `rows` and `cols` are those of the side in an optimal layout
-    where nothing else is said.
+    The device's command converts, or with `host` the host's. `rows` and `cols` default to the size of the side that is
+    in an optimal layout.
     """
 
     source: str | Side

@@ -19,7 +19,7 @@ LAYOUTS = ("InferencingOptimal", "TrainingOptimal")
 
 
 class Matrix(NamedTuple):
-    """A matrix behind a variable; `offset` in bytes, None where only a run tells it.
+    """A matrix behind a variable; `offset` in bytes, None if only a run computes it.
 
     `added`: gradients are added up in it.
     """

@@ -27,8 +27,8 @@ _FILE = Kind("dispatch-file", f"a dispatch file, see {_PAGE}; numbers in .npy fi
 class Text:
     """The text of a dispatch file, to name places in it.
 
-    For a case, `base` is what the file says outside of `cases` and `own` what the case says: places are given as if the
-    case stood alone, and named where they are.
+    For a case, `base` is the part of the file outside of `cases` and `own` the case's own part. Callers give places as
+    if the case stood alone; messages name the places in the file.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ def _converted(data: Any, kind: type[T], text: Text, before: Steps = ()) -> T:
 
 
 def _in_plain_words(what: str, steps: Steps, remedy: str) -> tuple[str, Steps, str]:
-    """An error in plain words where a pattern tells nobody anything: what, where, and what would be right."""
+    """An error in plain words if the original message only quotes a pattern: the problem, its place and the remedy."""
     if "matching regex" in what:
         if steps[-1:] == ("bytes",):
             return "no bytes", steps, 'two hexadecimal digits for each byte, such as "0x0300"'

@@ -24,9 +24,9 @@ _MATRIX = "OpTypeCooperativeMatrixKHR"
 def reasons(
     dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int], buffers: Collection[str], raced: str
 ) -> Iterator[str]:
-    """Reasons for differences of a driver's memory, which ran to its end, in some buffers.
+    """Reasons for differences in some buffers after a driver's run that ended normally.
 
-    `sizes` are drivers' sizes of subgroups, `raced` is what `race` says of the dispatch.
+    `sizes` are the drivers' subgroup sizes, `raced` is the text that `race` returns for the dispatch.
     """
     instructions = list(decode(dispatch.job.words))
     yield from _silent(dispatch, buffers)

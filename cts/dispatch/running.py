@@ -88,9 +88,9 @@ def run(
 
     With `out`, outputs are written to `out/DRIVER/BUFFER.npy`. `options` are for the drivers that take
     them, such as {"max_steps": "1000"} for the interpreter; they do not show in the drivers' names.
-    With `transforms`, such as "spirv-opt:-O", each driver also runs the module as they leave it; what it
-    makes of the untransformed one is the expectation.
-    What spirv-val says of the module is a remark, with `require_valid` BadInput. Raises BadInput and HarnessTrouble.
+    With `transforms`, such as "spirv-opt:-O", each driver also runs the transformed module, and must leave the memory
+    that it leaves with the untransformed module. A complaint of spirv-val about the module is a remark; with
+    `require_valid` it raises BadInput. Raises BadInput and HarnessTrouble.
     """
     dispatch = (
         _by_itself(Path(path), [case] if case else None) if Path(path).suffix in MODULES else load(Path(path), case)

@@ -1,4 +1,4 @@
-"""A dispatch file for a module, from what the module declares: a beginning to fill in, which runs as it is."""
+"""A dispatch file for a module, written from its declarations: it runs, and the user fills in the rest."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 #: Buffers by their places, with a name for each descriptor.
 _Bound: TypeAlias = list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
 
-#: How many values of one array are written out, and of one buffer altogether; the others are zeros.
+#: How many values of one array, and of one buffer, are written out, so that a reader can fill the file in; the other
+#: values are zeros.
 _WRITTEN, _OF_BUFFER = 16, 1000
 
-#: How many descriptors of an array get a buffer.
+#: How many descriptors of an array get a buffer: enough to see the form, which a reader then continues.
 _DESCRIPTORS = 4
 
 
@@ -57,8 +58,9 @@ def by_itself(module: Path) -> Dispatch:
     job = dispatch.job
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
-    said = [f"assumed: one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
-    said += [f"assumed: {what}" for what in choices.said]
+    said = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
+    said += [f"assumed {what}" for what in choices.said]
+    said += [choices.ended] if choices.ended else []
     said.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
     return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
 
@@ -106,7 +108,9 @@ class _Template:
         yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros,'
         yield "# and lengths such that one workgroup stays within them."
         for said in self.choices.said:
-            yield f"# Assumed: {said}."
+            yield f"# Assumed {said}."
+        if self.choices.ended:
+            yield f"# {self.choices.ended}."
         yield f"module: {flow(self.path)}"
         yield from self.entry_point()
         yield from self.workgroups()
@@ -150,9 +154,9 @@ class _Template:
             yield f"# expected: {{{flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
 
     def converted(self, name: str, matrix: Matrix) -> tuple[str, list[str], str]:
-        """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and that of the conversion.
+        """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and the line of the conversion.
 
-        Where only a run tells the offset they are comments.
+        The lines are comments if only a run computes the offset.
         """
         beside = self.unique(f"{name}_{'gradient' if matrix.added else 'matrix'}")
         at = "... (fill in)" if matrix.offset is None else str(matrix.offset)
@@ -187,12 +191,12 @@ class _Template:
         size = self.choices.subgroup_size
         yield (
             f"{'# ' * (size is None)}subgroup_size: {size or 32}  "
-            "# where the module needs this one; full_subgroups: true where none may be smaller"
+            "# set if the module requires it; full_subgroups: true if no subgroup may be smaller"
         )
 
     def spec_constants(self) -> Iterator[str]:
         if self.choices.constants:
-            yield "spec_constants:  # where nothing is assumed, the module's own defaults"
+            yield "spec_constants:  # the module's own defaults, unless assumed"
         for id_, value in sorted(self.choices.constants.items()):
             constant = self.module.spec_constants[id_]
             name = f" {constant.name}" if constant.name else ""
@@ -280,7 +284,7 @@ class _Template:
         return 0
 
     def pointed(self, pointee: Id, where: str) -> str:
-        """The buffer that a pointer leads to: one of its own for each push constant, one for all others of a type."""
+        """The buffer behind a pointer: each push constant gets its own, other pointers of a type share one."""
         if "." in where and pointee in self.by_pointee:
             return self.by_pointee[pointee]
         name = self.unique(where.rpartition(".")[2])

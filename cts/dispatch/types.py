@@ -13,7 +13,7 @@ from cts.dispatch.elements import ElementType
 from cts.spirv.decode import Decoded
 from cts.spirv.encode import Id
 
-#: How deep types may lie in each other; real ones stay far below.
+#: How deep types may be nested: a bound for hostile modules. Real types stay far below.
 _DEEPEST = 64
 
 
@@ -87,9 +87,10 @@ _ENCODINGS = {
 
 @dataclass
 class Declarations:
-    """What a module says of its types. `numbers` are the values of integer constants, those of specialization included.
+    """The types that a module declares.
 
-    The members' decorations are by structure and number.
+    `numbers` are the values of integer constants, specialization constants included. The members' decorations are by
+    structure and number.
     """
 
     types: dict[Id, Decoded] = field(default_factory=dict)
@@ -223,7 +224,7 @@ def one_element(type_: Type) -> ElementType | None:
 
 
 def unknown_parts(type_: Type | None, depth: int = 0) -> bool:
-    """Whether a type, or part of one, is none that is known here."""
+    """Whether a type, or a part of it, is unknown to the suite."""
     match type_:
         case Array() if depth <= _DEEPEST:
             return unknown_parts(type_.of, depth + 1)

@@ -1,4 +1,4 @@
-"""What spirv-val says of a module, beside what drivers make of it."""
+"""spirv-val's opinion on a module that drivers run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cts.spirv.subprocess_tools import find_program
 
 Words = npt.NDArray[np.uint32]
 
-#: The least Vulkan with a version of SPIR-V, by that version's second number; later ones belong to the last.
+#: The lowest Vulkan version with each minor version of SPIR-V; later minor versions use the last entry.
 ENVIRONMENTS = ("vulkan1.0", "vulkan1.1", "vulkan1.1", "vulkan1.1", "vulkan1.1spv1.4", "vulkan1.2", "vulkan1.3")
 
-#: What devices may allow and a module does not declare.
+#: Rules that a device may relax, which a module does not declare.
 _ALLOWED = ("--scalar-block-layout", "--uniform-buffer-standard-layout", "--workgroup-scalar-block-layout")
 
-#: Seconds after which no answer is waited for.
+#: Seconds after which spirv-val counts as hung: it takes milliseconds for most modules.
 _PATIENCE = 60
 
 
@@ -30,7 +30,7 @@ def environment(words: Words) -> str:
 
 
 class Validation:
-    """spirv-val, at work on a module in a process of its own; it has nothing to say where there is none."""
+    """spirv-val, which checks a module in its own process; no complaint if spirv-val is not installed."""
 
     def __init__(self, words: Words) -> None:
         self._words, self.environment = words, environment(words)
@@ -72,11 +72,11 @@ class Validation:
     def _remark(self, text: str) -> str:
         first = next((line for line in text.splitlines() if line.strip()), "it fails")
         unknown = re.search(r"Invalid (?:\w+ )*(?:operand|opcode|enum)\w*:? (\d+)", first)
-        if unknown and _known(int(unknown[1])):
+        if unknown and _in_grammar(int(unknown[1])):
             return f"spirv-val is too old for this module: {first}"
         return f"spirv-val: invalid for {self.environment}: {first.removeprefix('error: ')}"
 
 
-def _known(number: int) -> bool:
+def _in_grammar(number: int) -> bool:
     """Whether the suite's grammar knows a number that the tool does not."""
     return number in grammar().by_opcode or any(number in kind.by_number for kind in grammar().kinds.values())

@@ -111,7 +111,7 @@ def _embedded(data: Any) -> str:
 
 
 def chosen(case: Case, instruction: int | None) -> int:
-    """The number of a tensor load or store of a case: this one, or the first. Raises BadInput where there is none."""
+    """The number of a tensor load or store of a case: this one, or the first. Raises BadInput if the case has none."""
     possible = [n for n, i in enumerate(case.program) if isinstance(i, TensorInstruction)]
     if not possible:
         raise BadInput("no-tensor-access", "the case has no tensor load or store", case.name, "one that has")
@@ -173,7 +173,7 @@ def _varies(case: Case, instruction: int) -> bool:
 
 
 def _chain(case: Case, name: str | None, before: int) -> list[Any]:
-    """The instructions that made a layout or view as it is before an instruction, the first one first."""
+    """The instructions before `before` that made a layout or view, the first one first."""
     chain: list[Any] = []
     while name is not None:
         number = next(n for n in range(before - 1, -1, -1) if getattr(case.program[n], "id", None) == name)

@@ -31,7 +31,7 @@ def export(subject: Subject, format_name: str) -> dict[str, bytes]:
 
 
 def format_of(name: str) -> Format:
-    """The format of that name. Raises BadInput where there is none."""
+    """The format of that name. Raises BadInput for an unknown name."""
     if name not in FORMATS:
         raise BadInput("unknown-format", f"no format {name!r}", "--format", f"one of: {', '.join(FORMATS)}")
     return FORMATS[name]

@@ -98,7 +98,7 @@ def _file_name(name: str) -> str:
 
 
 def _picture(subject: Subject) -> str | None:
-    """Where elements come from: of the finding, or of the case where there is none."""
+    """A picture of where elements come from: for the finding, or without a finding for the case."""
     known = subject.explanation if isinstance(subject.explanation, Explanation) else None
     if subject.seen is not None and subject.seen.finding is not None:
         return pictures.of_finding(subject.seen.finding, known, limits=LIMITS)

@@ -38,9 +38,9 @@ _FLOAT_MODES = [
 
 
 def c(case: Case, expectation: Expectation, subgroup_size: int, about: str = "") -> str:
-    """The program of a case, whose module is lowered for subgroups of this size; `about` is said in its first comment.
+    """The program of a case, whose module is lowered for subgroups of this size; `about` goes into its first comment.
 
-    Raises HarnessTrouble where the case cannot be lowered.
+    Raises HarnessTrouble if the case cannot be lowered.
     """
     job = job_of(case, subgroup_size).module()
     return render("repro.c", **_Program(case, expectation, job, registry.needs()(job)).values(about))
@@ -301,7 +301,7 @@ def _buffer(prefix: str, name: str, buffer: Buffer, allowed: Allowed) -> tuple[l
 
 
 def _parameters(prefix: str, name: str, contents: npt.NDArray[np.uint32]) -> tuple[list[str], str]:
-    """The buffer of run-time values, which must stay as it is."""
+    """The buffer of run-time values, which must stay unchanged."""
     declaration, reference = data(f"{prefix}_initial", contents)
     shape = f"static const size_t {prefix}_shape[] = {{{len(contents)}}};"
     row = f"{string(name)}, {_reference(ComponentType.uint32)}, {contents.nbytes}, 1, 1, {prefix}_shape, {reference}"

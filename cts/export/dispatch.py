@@ -128,7 +128,7 @@ def _npy(buffer: Buffer | None, contents: npt.NDArray[np.uint8]) -> bytes:
 
 
 def _expected(case: Case, expectation: Expectation, names: dict[str, str], files: dict[str, bytes]) -> list[str]:
-    """The lines of what is compared, and of what is not."""
+    """The lines for the compared buffers, and comments for the others."""
     lines, ignored = [], []
     initial = initial_memory(case)
     for name in names:

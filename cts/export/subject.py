@@ -24,10 +24,10 @@ SUBGROUP_SIZE = 32
 
 @dataclass(frozen=True)
 class ObservedOutcome:
-    """The outcome of a case on a driver, whose reported identity is `identity`, "" where there is none.
+    """The outcome of a case on a driver, whose reported identity is `identity`, "" if the driver reports none.
 
-    `stage`: it ran in shaders of this stage. What is exported is a compute shader all the same. `only_made`: the driver
-    makes pipelines and runs none.
+    `stage`: it ran in shaders of this stage. The exported shader is a compute shader all the same. `only_made`: the
+    driver makes pipelines and runs none.
     """
 
     driver: str
@@ -49,10 +49,10 @@ class ObservedOutcome:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None where it was not run.
+    """One case to export; its module is lowered for subgroups of `subgroup_size`. `seen` is None if it was not run.
 
-    `explanation` says where the driver goes wrong, or why that is not known. `original` is the case that
-    was found, where this one was made of it. `compiled` are the texts that the driver's compiler has of the module.
+    `explanation` says where the driver goes wrong, or why that is not known. `original` is the case that was found, if
+    this one was made from it. `compiled` are the compiler's texts about the module.
     """
 
     case: Case

@@ -25,8 +25,7 @@ CONTENTS = "contents"
 class Attribute:
     """`kind` is NUMBER, WORD, TRUTH or the kind of other sites. `words`: the possible values of a WORD; () if any.
 
-    `reads` are the fields of operands that are read at run time and on which its values depend; CONTENTS for those of
-    buffers.
+    `reads` are the operand fields whose run-time values it depends on; CONTENTS if it depends on buffer contents.
     """
 
     kind: str

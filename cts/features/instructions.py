@@ -228,7 +228,7 @@ def _gives_on(site: Site) -> Values:
 
 
 def _handed_on(site: Site) -> Values:
-    """Of a Loop the values that its end hands on as another one of them."""
+    """The values of a Loop that its end passes to another value of the same loop."""
     view, i = site.view, site.of.instruction
     end = view.case.program[view.ends[site.of.place]]
     if not isinstance(i, Loop) or not isinstance(end, EndLoop):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -60,10 +60,8 @@ _FUNCTIONS = ("some", "no", "count", "given", "size")
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of cases.
-
-    `reads`: the fields of operands whose values at run time it depends on; None if it also depends on the contents of
-    buffers.
+    """A condition of cases. `reads` are the operand fields whose run-time values it depends on; None if it also depends
+    on buffer contents.
     """
 
     text: str

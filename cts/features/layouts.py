@@ -85,7 +85,7 @@ def _end(name: str) -> Callable[[Site], Values]:
     def got(site: Site) -> Values:
         axis: Axis = site.of
         extent = site.view.extents.get(axis.place)
-        # A view has its own dimensions: accesses count in those of the layout.
+        # A view has other dimensions than its layout: the reached extent counts in the layout's dimensions.
         if extent is None or isinstance(axis.layout.type, ViewType) or axis.index >= len(extent.first):
             return None
         return (getattr(extent, name)[axis.index],)

@@ -1,4 +1,4 @@
-"""The features of a case as short phrases, for coverage, novelty and what failing cases have in common.
+"""A case's features as short phrases, for coverage, for novelty, and for features that failing cases share.
 
 "MatrixReduce mode Row" says that some MatrixReduce has the mode Row; "mode Row" that some instruction has.
 """
@@ -33,35 +33,35 @@ _LEFT_OUT = frozenset(
     }
 )  # fmt: skip
 
-#: Operands that are as rarely of one number as these are said with it.
+#: Operands with so few possible values that a phrase includes the value.
 _SMALL = frozenset({"dim", "permutation"})
 
 
 def phrases(case: Case) -> frozenset[str]:
-    """The phrases of a case."""
+    """All phrases of a case."""
     root = view(case)
-    found: set[str] = set(_said(root, ""))
+    found: set[str] = set(_phrases_of(root, ""))
     counts: Counter[str] = Counter()
     for site in root.sites("Instruction"):
         counts[site.kind] += 1
         found.add(site.kind)
-        for phrase in _said(site, ""):
+        for phrase in _phrases_of(site, ""):
             found |= {phrase, f"{site.kind} {phrase}"}
     found |= {f"several {op}" for op, count in counts.items() if count > 1}
     for function in root.sites("Function"):
         kind = type(function.of).__name__
         found.add(f"a {kind} function")
-        found |= {f"{kind} {phrase}" for phrase in _said(function, "")}
+        found |= {f"{kind} {phrase}" for phrase in _phrases_of(function, "")}
         found |= {f"operation {e['operation'][0]}" for e in function.sites("Expression") if e["operation"]}
     for memory in root.sites("Memory"):
-        found |= {f"memory {phrase}" for phrase in _said(memory, "")}
+        found |= {f"memory {phrase}" for phrase in _phrases_of(memory, "")}
     if case.conversions:
         found.add("conversions of matrices")
     return frozenset(found)
 
 
-def _said(site: Site, prefix: str) -> Iterator[str]:
-    """What is said of a site by its own attributes, and by those of what it refers to."""
+def _phrases_of(site: Site, prefix: str) -> Iterator[str]:
+    """The phrases of a site: from its own attributes, and from the attributes of sites that it refers to."""
     for name, attribute in attributes_of(site.kind).items():
         if name in _LEFT_OUT:
             continue

@@ -196,7 +196,7 @@ class CaseView:
 
     @cached_property
     def ends(self) -> dict[int, int]:
-        """The place of the end of each block, by that of its start."""
+        """The index of each block's end, by the index of its start."""
         found, opened = {}, list[int]()
         for n, i in enumerate(self.case.program):
             if isinstance(i, BlockStart):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Eq: "is",
@@ -16,6 +17,25 @@ _COMPARED: dict[type[ast.cmpop], str] = {
 }
 
 
+def _sites(quantifier: str, kind: ast.expr, properties: Sequence[ast.expr]) -> str:
+    """Sites with properties, in words: a MatrixMulAdd whose rows is above 8 and that has no Loop."""
+    noun = said(kind)
+    article = "an" if noun[0] in "AEIOU" else "a" if noun[0].isupper() else "some"
+    words = {"some": article, "no": "no", "count": "the number of"}[quantifier] + f" {noun}"
+    before = ""
+    for one in properties:
+        match one:
+            case ast.Call(func=ast.Name(id="some" | "no" as inner), args=[of, *rest]):
+                joint, text = "that has", _sites(inner, of, rest)
+            case ast.Compare() | ast.Call():
+                joint, text = "whose", said(one)
+            case _:
+                joint, text = "for which", said(one)
+        words += f"{' and' if before else ''}{f' {joint}' if joint != before or joint == 'that has' else ''} {text}"
+        before = joint
+    return words
+
+
 def said(node: ast.expr) -> str:
     """An expression in words."""
     match node:
@@ -27,8 +47,7 @@ def said(node: ast.expr) -> str:
         case ast.Compare(left=left, ops=ops, comparators=others):
             return said(left) + "".join(f" {_COMPARED[type(op)]} {said(b)}" for op, b in zip(ops, others, strict=True))
         case ast.Call(func=ast.Name(id="some" | "no" | "count" as name), args=[kind, *rest]):
-            noun = {"some": "some ", "no": "no ", "count": "the number of "}[name] + said(kind)
-            return f"{noun} with {' and '.join(map(said, rest))}" if rest else noun
+            return {"some": "there is ", "no": "there is ", "count": ""}[name] + _sites(name, kind, rest)
         case ast.Call(func=ast.Name(id="given"), args=[path]):
             return f"{said(path)} is given"
         case ast.Call(func=ast.Name(id="size"), args=[path]):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from cts.deadline import NO_DEADLINE, Deadline
 from cts.driver import BatchDriver, Job
 from cts.errors import described
+from cts.heartbeat import heartbeat
 from cts.judging.events import ignore
 from cts.judging.judge import (
     OUR_ENDS,
@@ -26,7 +27,8 @@ from cts.model import Case
 from cts.oracle.expectation import Expectation
 from cts.verdict import Verdict
 
-#: Cases that a driver with `run_many` gets at a time.
+#: Cases that a driver with `run_many` gets at a time: enough to keep all workers of a device busy, and few enough that
+#: an interruption loses little. Round number.
 BLOCK = 64
 
 OnJudged = Callable[[OpenDriver, Case, Attempt], None]
@@ -57,11 +59,13 @@ def judge_all(
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
 ) -> list[Judged]:
-    """Every case on every driver. An exception of `expect` is the verdict `error` of its case, and cases that are not
-    started before `time_is_up` are not run.
+    """Every case on every driver.
 
-    `on_judged` is called with each case that has run as soon as it is judged, but not with a refused case, or a case
-    whose result is known from before the run was resumed.
+    An exception of `expect` is the verdict `error` of its case, and cases that
+    are not started before `time_is_up` are not run.
+
+    `on_judged` is called with each case that has run, immediately after its judgement. It is not called with a refused
+    case, or with a case that was judged before the run was resumed.
     """
     answers: dict[int, Expectation | Attempt] = {}
 
@@ -110,6 +114,7 @@ def judge_many(
             for outcome in driver.driver.run_many(jobs()):
                 if len(attempts) == given:
                     raise ValueError(f"the driver returned more outcomes than the {given} cases that it was given")
+                heartbeat.returned()
                 case, expectation = questions[len(attempts)]
                 attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))

@@ -101,9 +101,9 @@ class Trouble(_Event, frozen=True, tag="trouble"):
 class GeneratorFault(Trouble, frozen=True, tag="generator-fault"):
     """Generated examples of an area that are no cases to judge: the suite's own error, and no driver's (exit status 3).
 
-    `kind` distinguishes these examples from others. `case` is the YAML of the shrunk case, "" if there is none, and
-    `name` its name. The first of `count` examples is the `example`-th that was drawn, from 1. `detail` is a traceback
-    or "", and `reproduce` the command that shows the fault again.
+    `kind` distinguishes these examples from others. `case` is the YAML of the shrunk case, "" if nothing was shrunk,
+    and `name` its name. The first of `count` examples is the `example`-th that was drawn, from 1. `detail` is a
+    traceback or "", and `reproduce` the command that shows the fault again.
     """
 
     area: str
@@ -273,7 +273,7 @@ class Finding(Struct, frozen=True):
     rests on, if no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the
     run dies with it; `reduction` says which pass of the reducer took which step, None if the case was not reduced.
     `found` is the case before its reduction; None if that is the same. `driver` is the spec of a driver that shows the
-    failure with fewer transforms than the tested driver, "" if there is none.
+    failure with fewer transforms than the tested driver, "" if no such driver is known.
     """
 
     case: Case

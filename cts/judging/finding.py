@@ -25,7 +25,7 @@ from cts.oracle.trace import (
     WrittenByNone,
 )
 
-#: Differing elements listed one by one.
+#: Differing elements listed one by one: a whole 16x16 matrix.
 LISTED = 256
 
 

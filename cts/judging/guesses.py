@@ -304,7 +304,7 @@ def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wan
 
 
 def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
-    """Which element of which buffer was read instead, if initial data tells its place."""
+    """The buffer's element that was read instead, if its initial value is unique."""
     for name, buffer in case.buffers.items():
         if buffer.type.size != group.component.size or (name == group.buffer and not _read(case, name)):
             continue

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from cts.capabilities import Capabilities
 from cts.driver import Driver, Job, Outcome, SeparateDriver, Status
 from cts.errors import CtsError, HarnessTrouble, OutputClosed, described
+from cts.heartbeat import heartbeat
 from cts.judging.compare import Divergence, compare
 from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
 from cts.known.baseline import NO_BASELINE, Baseline
@@ -97,7 +98,8 @@ class OpenDriver:
             _log.warning("%s", does_not_close(self, e))
 
     def starting(self, cases: Sequence[Case]) -> None:
-        """Tell of cases that are about to be given to the driver."""
+        """Announce cases that the driver is about to get."""
+        heartbeat.started(self.spec, [c.name for c in cases])
         if self.emit is not ignore:  # a content hash takes longer than some drivers
             self.emit(CasesStarted(self.spec, tuple(c.content_hash for c in cases)))
 
@@ -200,6 +202,8 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
         raise
     except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
         return Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
+    finally:
+        heartbeat.returned()
     return attempt_of(case, expectation, outcome, time.perf_counter() - start)
 
 

@@ -11,7 +11,7 @@ from cts.model import Case
 from cts.oracle.expectation import Expectation
 from cts.verdict import Verdict
 
-#: How often a finding is run again.
+#: How often a finding is run again: once separates most flaky cases, and each further run delays a hang again.
 RERUNS = 1
 
 

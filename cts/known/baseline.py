@@ -34,7 +34,7 @@ HasEffect: TypeAlias = Callable[[Rule], bool]
 
 
 def unseen(_: Rule) -> bool:
-    """What is said of effects where nothing has run."""
+    """Whether a rule had an effect, when nothing has run: never."""
     return False
 
 
@@ -121,11 +121,10 @@ def document(
 ) -> str:
     """The text of a baseline that lists the failures among results.
 
-    A driver is named by its identity where that is known: a device, and the version of its driver; and with its
-    shader stage, if that is not compute. A generated case is named `generated.AREA.HASH`, after what it was shrunk
-    to; all sets of a universe `sweep.NAME`. Of a run that went on after findings, `failing` has by driver and
-    suspected cause the content hashes of all cases that failed: these are listed, with those that they were shrunk
-    to.
+    A driver is named by its identity if that is known: a device, and the version of its driver; and with its shader
+    stage, if that is not compute. A generated case is named `generated.AREA.HASH`, after what it was shrunk to; all
+    sets of a universe `sweep.NAME`. Of a run that went on after findings, `failing` has by driver and suspected cause
+    the content hashes of all cases that failed: these are listed, with those that they were shrunk to.
     """
     entries: list[dict[str, Any]] = []
     opened = {d.driver: d for d in drivers}

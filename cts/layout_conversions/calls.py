@@ -104,7 +104,7 @@ Step: TypeAlias = Ask | Convert | Copy
 
 
 class Trial(Struct, frozen=True):
-    """Steps on blocks. Where an element is wrong in the end it is `fact` that is broken."""
+    """Steps on blocks. If an element is wrong after the last step, `fact` is broken."""
 
     fact: str
     blocks: tuple[Block, ...] = ()

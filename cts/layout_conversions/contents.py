@@ -72,7 +72,7 @@ def _there_and_back(abilities: Abilities) -> Iterator[Trial]:
 
 @elements("LC-015")
 def _between_optimal_layouts(abilities: Abilities) -> Iterator[Trial]:
-    """From one optimal layout to the other, as it is or as a lower precision."""
+    """From one optimal layout to the other, in the same or in a lower precision."""
     orders = (OPTIMAL, OPTIMAL[::-1])
     for component in abilities.components:
         for order in orders:

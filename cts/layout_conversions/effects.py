@@ -25,7 +25,8 @@ from cts.layout_conversions.calls import (
 from cts.layout_conversions.sizes import elements_size, extent
 from cts.layout_conversions.statement import JudgedTrial, nothing, state
 
-#: Bytes beyond what is needed that a destination is said to have.
+#: Additional bytes that a trial claims for a destination, beyond the bytes that it needs: one alignment of an opaque
+#: matrix, which fits into the guard around it.
 _EXTRA = 64
 
 
@@ -144,19 +145,20 @@ def _written(places: Sequence[int], size: int) -> str:
 
 
 def _small(abilities: Abilities) -> Iterator[Trial]:
-    """Into memory that is said to be one byte too small; then into all of it, and back."""
+    """Into memory whose stated size is one byte too small; then with the right size, and back."""
     for component in abilities.components:
         for layout in (n for n in range(4) if writable(component, n)):
             for shape in FEW_SHAPES:
                 source, target = rows(component, shape), form(component, layout, shape, 2)
-                # Whether the last line takes a whole stride is not said: without its last byte it is too short.
+                # No specification says whether the last line takes a whole stride: without its last byte it is too
+                # short.
                 spare = 0 if target.optimal else target.stride * target.lines - extent(target)
                 pairs = Pair(0, 1, -spare - 1), Pair(0, 1), Pair(1, 2)
                 yield _by_function("LC-009", filled(source, 9), target, pairs)
 
 
 def _larger(abilities: Abilities) -> Iterator[Trial]:
-    """Into memory that is said to be larger than is needed, and back."""
+    """Into memory whose stated size is larger than needed, and back."""
     for component in abilities.components:
         for layout in (n for n in range(4) if writable(component, n)):
             source, target = rows(component, FEW_SHAPES[0]), form(component, layout, FEW_SHAPES[0])

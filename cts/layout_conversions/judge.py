@@ -26,9 +26,9 @@ def trials(abilities: Abilities) -> list[Trial]:
 
 
 def judge(wanted: Iterable[Trial], tried: Iterable[Tried], oracle: Oracle) -> list[Judged]:
-    """Hold what came of trials, those of `trials`, against every statement, in the order of the facts.
+    """Check the results of trials, those of `trials`, against every statement, in the order of the facts.
 
-    After the third trial that was lost no more of `tried` are taken; what is not broken then is untried.
+    After the third lost trial no more results of `tried` are read; statements that are not broken by then are untried.
     """
     seen: list[JudgedTrial] = []
     lost = 0

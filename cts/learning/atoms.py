@@ -16,29 +16,30 @@ from cts.learning.table import Column, Numbers, Table
 
 Mask = npt.NDArray[np.bool_]
 
-#: Bits that an atom costs, by what it compares, each attribute of its paths beyond the first, and a remainder: what is
-#: harder to read must explain more.
+#: Description lengths of atoms in bits, by the kind of comparison; for each attribute of a path beyond the first; for a
+#: remainder. An atom that is harder to read must explain more. Their order matters, their values are round.
 WORD_BITS, CONSTANT_BITS, PAIR_BITS, STEP_BITS, REST_BITS = 5.0, 7.0, 9.0, 1.0, 1.5
 
-#: Of the numbers below and above that of the finding, how many from each end are constants to compare with.
+#: How many numbers below and above the finding's number are constants to compare with: the nearest and the farthest
+#: ones, since a threshold between them is rare.
 _THRESHOLDS = 16
 
-#: Words that an attribute may have.
+#: The most words of an attribute: with more words it is a name or a text, which no two cases share.
 _WORDS = 40
 
-#: Words of an attribute of which two are asked for at once.
+#: The most words of an attribute whose pairs are tried as `in (A, B)`: 12 words have 66 pairs.
 _JOINED = 12
 
-#: Divisors that layouts and vectors have boundaries at.
+#: Divisors at which layouts and vectors have boundaries.
 _DIVISORS = (2, 4, 8, 16)
 
-#: Numbers of a site that are compared with each other, at most.
+#: The most numbers of a site that are compared with each other: 40 have 780 pairs, each with four atoms.
 _COMPARED = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """Its text, what it costs in bits, and of which sites it holds."""
+    """An atom: its text, its description length in bits, and the sites that match it."""
 
     text: str
     bits: float
@@ -46,7 +47,10 @@ class Atom:
 
 
 def atoms(table: Table, finding: int) -> list[Atom]:
-    """All atoms that hold of a site of the finding, which is the case of this number; alike ones once, the cheapest."""
+    """All atoms that hold of a site of the finding, which is the case of this number.
+
+    Of equal atoms only the cheapest.
+    """
     own = np.flatnonzero(table.of == finding)
     found: dict[bytes, Atom] = {}
     for atom in _all(table, own):
@@ -65,7 +69,7 @@ def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
         price = STEP_BITS * (column.path.steps - 1)
         text = column.path.text
         if not column.given.all() and "[" not in text and column.path.kind != TRUTH:
-            yield from _given(column, price)
+            yield from _presence(column, price)
         if column.path.kind == NUMBER:
             assert column.numbers is not None
             yield from _constants(column, own, price)
@@ -76,7 +80,7 @@ def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
     yield from _pairs(numbers[:_COMPARED])
 
 
-def _given(column: Column, price: float) -> Iterator[Atom]:
+def _presence(column: Column, price: float) -> Iterator[Atom]:
     if column.path.text.endswith((".by", ".varies", ".op")):
         return
     yield Atom(f"size({column.path.text}) > 0", WORD_BITS + price, column.given)
@@ -115,12 +119,12 @@ def _constants(column: Column, own: npt.NDArray[np.intp], price: float) -> Itera
     here = np.unique(numbers[own][np.isfinite(numbers[own])])
     price += CONSTANT_BITS
     for value in here[:4]:
-        said = _said(value)
+        said = _number_text(value)
         yield Atom(f"{text} == {said}", price, _any(numbers == value))
         for bound in _ends(values[values < value]):
-            yield Atom(f"{text} > {_said(bound)}", price, _any(numbers > bound))
+            yield Atom(f"{text} > {_number_text(bound)}", price, _any(numbers > bound))
         for bound in _ends(values[values > value]):
-            yield Atom(f"{text} < {_said(bound)}", price, _any(numbers < bound))
+            yield Atom(f"{text} < {_number_text(bound)}", price, _any(numbers < bound))
     if len(here) and (here == here.round()).all():
         for divisor in _DIVISORS:
             yield Atom(
@@ -156,7 +160,7 @@ def _pairs(columns: list[Column]) -> Iterator[Atom]:
 
 
 def _comparable(a: str, b: str) -> bool:
-    """Whether two numbers may have to do with each other: not where both are lists, or places that differ."""
+    """Whether two numbers can be compared usefully: not two elements of lists whose indices differ."""
     place_a, place_b = a.partition("[")[2], b.partition("[")[2]
     return not (place_a and place_b) or place_a == place_b
 
@@ -166,7 +170,7 @@ def _any(holds: npt.NDArray[np.bool_]) -> Mask:
     return some
 
 
-def _said(value: float) -> str:
+def _number_text(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(float(value))
 
 

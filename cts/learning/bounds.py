@@ -1,4 +1,4 @@
-"""What a share that was seen says of the one behind it."""
+"""Bounds of a probability, from a share that was observed."""
 
 from __future__ import annotations
 

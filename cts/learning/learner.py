@@ -1,8 +1,8 @@
-"""Which cases a driver is to run so that an expression for those that fail is found in few runs.
+"""Choose the cases that a driver runs, so that a condition for failing cases is found in few runs.
 
-Neighbours of the finding and fresh draws come first. Then, as long as there are runs, the best expressions so far say
-which of many fresh draws tell most: those on which they do not agree, those of which the best holds, to see whether it
-is too wide, and some that no expression chose, to see whether it is too narrow.
+Neighbours of the finding and fresh draws run first. Then, while runs are left, the best conditions so far choose the
+most informative of many fresh draws: cases on which the conditions disagree; cases that match the best condition, to
+see whether it is too wide; and some cases that no condition chose, to see whether it is too narrow.
 """
 
 from __future__ import annotations
@@ -19,33 +19,37 @@ from cts.learning.search import Rule, Verdicts, search
 from cts.learning.table import Known
 from cts.model import Case
 
-#: Runs of a round, and how the first ones are shared out.
+#: Runs of each later round, and of the two first rounds: cases near the finding, and fresh draws. The two first rounds
+#: are a quarter of the default budget of 400, so that conditions choose most runs. Round numbers.
 ROUND, NEIGHBOURS, FRESH = 40, 40, 60
 
-#: Cases that are drawn before the first round, and before each other one.
+#: Cases that are drawn before the first round, and before each later one: several times as many as run, so that there
+#: is a choice. Drawing costs less than running. Round numbers.
 POOL, MORE = 400, 100
 
-#: Of a round, those on which expressions do not agree, and those of which the best holds.
+#: Of the 40 runs of a round, cases on which conditions disagree, and cases that match the best condition. The other 12
+#: are drawn at random, so that a condition which misses failing cases is noticed.
 UNSURE, HELD = 16, 12
 
-#: For how many a case counts that is no fresh draw taken at random: those that expressions chose are mostly ones of
-#: which they hold, and would have too wide ones look worse than they are.
+#: Weights of cases that were not drawn at random. Cases that a condition selected mostly satisfy it, so they would make
+#: too wide a condition look worse than it is. One half is a round number.
 COUNTS = {"chosen": 0.5, "neighbour": 0.5}
 
-#: A round in which the best expression was right of all cases, and after how many such rounds none other is made.
+#: Rounds in a row without a wrong prediction of the best condition, after which learning ends. A wrong condition
+#: survives one round by luck; three rounds are 120 cases.
 ENOUGH = 3
 
-#: What a driver makes of cases: whether each fails as the finding does; None where it says nothing, as of a case that
-#: it cannot run or that fails otherwise.
+#: Runs cases: whether each fails like the finding; None if the driver cannot run the case, or if it fails in another
+#: way.
 Fails = Callable[[Sequence[Case]], Sequence[bool | None]]
 
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """An expression, and what it was right and wrong of.
+    """A condition, and how well it predicted the verdicts.
 
-    `held` are fresh draws of which it holds, `hit` how many of them fail; `failing` are fresh draws that fail and that
-    no expression chose, `covered` of how many of them it holds. `runs` are all cases that were run.
+    `held` counts fresh draws that match it, `hit` how many of these fail. `failing` counts fresh draws that fail and
+    that no condition chose, `covered` how many of these match. `runs` counts all cases that were run.
     """
 
     condition: Condition
@@ -62,7 +66,7 @@ class Learnt:
 class _Run:
     site: Site
     fails: bool
-    #: How the case was come by: "neighbour", "chosen" or "fresh".
+    #: Where the case comes from: "neighbour", "chosen" or "fresh".
     by: str
 
 
@@ -85,7 +89,7 @@ class Learner:
     _known: Known = field(default_factory=dict)
 
     def learn(self) -> Learnt | None:
-        """The expression; None where nothing that was run tells failing cases from passing ones."""
+        """The condition; None if no condition separates the failing from the passing cases that have run."""
         self._runs.append(_Run(CaseView(self.finding).root, True, "finding"))
         self._seen.add(self.finding.content_hash)
         beside = islice(self.neighbours, min(NEIGHBOURS, self.budget // 4))
@@ -104,7 +108,7 @@ class Learner:
         return self._learnt(rules) if rules else None
 
     def _round(self, rules: Sequence[Rule]) -> int:
-        """Run what tells most; returns of how many the best expression was wrong."""
+        """Run the most informative cases; returns for how many the best condition was wrong."""
         conditions = [parse(rule.text) for rule in rules]
         said = np.array([[condition.test(site) for site in self._pool] for condition in conditions], bool)
         weights = np.exp2(-np.minimum([rule.length - rules[0].length for rule in rules], 30.0))[:, None]

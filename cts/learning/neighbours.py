@@ -8,7 +8,8 @@ from itertools import islice
 from cts.model import Case
 from cts.reduction.passes import PASSES
 
-#: Candidates of one pass, at most: more of a kind say little that the first ones do not.
+#: The most candidates of one pass of the reducer: further candidates of a pass are similar to the first ones, and 40
+#: neighbours shall come from at least ten passes.
 OF_A_PASS = 4
 
 

@@ -16,22 +16,23 @@ from cts.features.sites import Site
 from cts.learning.atoms import Atom, Mask, atoms
 from cts.learning.table import Known, Numbers, Table
 
-#: Expressions that are carried on at each length, and atoms in one.
+#: Rules that the search keeps at each length, and the most atoms of one rule. Readers do not understand longer rules;
+#: each kept rule multiplies the time of the next length. Round numbers.
 BEAM, MOST_ATOMS = 10, 4
 
-#: What a kind costs, in bits.
+#: The description length of a kind, in bits: as much as a choice among 16 kinds.
 KIND_BITS = 4.0
 
-#: Expressions that are given back.
+#: Rules that the search returns: enough that some of them disagree on fresh cases.
 BEST = 12
 
-#: Expressions to which another one is joined by `or`, where so many failing cases are left.
+#: How many rules get another rule joined by `or`: the search for the second rule costs as much as the first.
 ALTERNATIVES, FEW = 2, 4
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """An expression, its length in bits, the cases of which it holds, and how long all verdicts are with it."""
+    """A rule: its text, its length in bits, the cases that match it, and the length of all verdicts given the rule."""
 
     text: str
     bits: float
@@ -48,11 +49,11 @@ class Verdicts:
 
     @classmethod
     def from_mask(cls, fails: Mask, counts: Numbers | None = None) -> Verdicts:
-        """Where nothing else is said, each counts for one."""
+        """Without `counts` each verdict counts as one."""
         return cls(fails, np.ones(len(fails)) if counts is None else counts)
 
     def described(self, holds: Mask) -> Numbers:
-        """How many bits say all verdicts where it is said of each case whether it is held, (rules, cases); (rules,)."""
+        """Description length in bits of all verdicts, given for each case whether the rule holds, (rules, cases)."""
         matched, hit = holds @ self.counts, holds @ (self.counts * self.fails)
         return _bits(hit, matched) + _bits(self.counts @ self.fails - hit, self.counts.sum() - matched)
 
@@ -185,7 +186,7 @@ def _best(rules: Sequence[Rule], count: int) -> list[Rule]:
 
 
 def _bits(ones: Numbers, of: Numbers) -> Numbers:
-    """The bits of verdicts of which some are ones, coded by their frequency as it is seen so far."""
+    """The bits of `of` verdicts with `ones` ones, coded by the frequency observed so far."""
     share = (ones + 0.5) / (of + 1.0)
     bits: Numbers = -(ones * np.log2(share) + (of - ones) * np.log2(1 - share)) + 0.5 * np.log2(of + 1.0)
     return bits

@@ -39,10 +39,11 @@ _SAID: dict[str, tuple[str, ...]] = {
 #: Attributes that repeat others, or say what no two cases share.
 _LEFT_OUT = frozenset({"numbers", "inputs", "around", "made", "within"})
 
-#: Of an attribute with more values than this, the least and the largest are looked at.
+#: Attributes with more values than this are reduced to their least and largest values: bugs begin at extremes, and a
+#: column is as wide as the longest site.
 MOST_VALUES = 16
 
-#: Places of a list of numbers that are looked at one by one.
+#: Indices of a list of numbers that get an attribute each: tensors have at most five dimensions.
 _PLACES = 5
 
 
@@ -67,7 +68,7 @@ def _paths(kind: str, before: str, steps: int, seen: frozenset[str]) -> Iterator
     for name, attribute in attributes_of(kind).items() if kind not in _FAMILIES else ():
         if name in _LEFT_OUT or (said is not None and name not in said):
             continue
-        yield from _of(attribute.kind, before + name, steps + 1, seen | {kind})
+        yield from _paths_of_kind(attribute.kind, before + name, steps + 1, seen | {kind})
     if kind in _FAMILIES:
         yield Path(f"{before}op", WORD, steps + 1)
 
@@ -76,7 +77,7 @@ def _paths(kind: str, before: str, steps: int, seen: frozenset[str]) -> Iterator
 _FAMILIES = frozenset({"Instruction", "Block"})
 
 
-def _of(kind: str, text: str, steps: int, seen: frozenset[str]) -> Iterator[Path]:
+def _paths_of_kind(kind: str, text: str, steps: int, seen: frozenset[str]) -> Iterator[Path]:
     if kind in (NUMBER, WORD, TRUTH):
         yield Path(text, kind, steps)
     elif kind == OPERAND:
@@ -110,7 +111,7 @@ class Table:
         rows, of = [], []
         for n, case in enumerate(cases):
             if (case, kind) not in known:
-                known[case, kind] = [[_some(get(site), path) for path, get in paths] for site in _sites(case, kind)]
+                known[case, kind] = [[_extremes(get(site), path) for path, get in paths] for site in _sites(case, kind)]
             rows += known[case, kind]
             of += [n] * len(known[case, kind])
         self.sites = len(rows)
@@ -135,7 +136,7 @@ def _sites(case: Site, kind: str) -> Iterator[Site]:
     return iter((case,)) if kind == "Case" else case.sites(kind)
 
 
-def _some(values: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
+def _extremes(values: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
     if len(values) <= MOST_VALUES or path.kind != NUMBER:
         return values
     ordered = sorted(v for v in values if v is not None)

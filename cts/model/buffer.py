@@ -80,11 +80,11 @@ class Data(_Data, frozen=True):
             )
 
 
-#: NumPy has a limit of its own, of 32 in its older versions.
+#: NumPy itself limits dimensions, to 32 in its older versions.
 Shape: TypeAlias = Annotated[tuple[Annotated[int, Meta(ge=1)], ...], Meta(max_length=16)]
 
 
-#: What contents that begin late begin at a multiple of: so all that is aligned in a buffer stays so.
+#: Contents that begin late begin at a multiple of this, so that aligned addresses in a buffer stay aligned.
 BEGIN_ALIGNMENT = 256
 
 #: How far into a buffer byte offsets must work (TA-042).
@@ -95,8 +95,8 @@ class Buffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """A buffer of prod(shape) elements (pointees), each `components` components of `type`.
 
     The innermost extent of `shape` is last. The shape is for readers and reports; memory is flat. The contents begin
-    `begins_at` bytes into what the program sees as the buffer, and what is before them it may not access: so byte
-    offsets are large without all the memory (VK-066).
+    `begins_at` bytes after the buffer's start as the program sees it, and the program may not access the bytes before
+    them: so byte offsets are large without all the memory (VK-066).
     """
 
     type: ComponentType

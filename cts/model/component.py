@@ -75,13 +75,13 @@ class FloatFormat:
 
 @dataclass(frozen=True)
 class ComponentDescriptor:
-    """What is to be known of a component type, beside what its name says.
+    """Facts about a component type beside its name.
 
     `number` is its VkComponentTypeKHR (VK-007), which is SPIR-V's ComponentType of the name `spirv` (CV-002),
-    "" where SPIR-V has none. `encoding` is the FPEncoding that OpTypeFloat names. The capabilities of a module
+    "" if SPIR-V has no name. `encoding` is the FPEncoding that OpTypeFloat names. The capabilities of a module
     are `declares` for the type itself, `computes` for values of it outside memory, `matrices` for matrices of
     it (KM-001); `features` are those of Vulkan for all of it, without the 8- and 16-bit storage (VK-011).
-    `fact` says what its numbers are, where that is not IEEE 754.
+    `fact` defines its numbers, if IEEE 754 does not.
     """
 
     number: int

@@ -38,10 +38,10 @@ class Merge(Part, frozen=True):
 
 
 class SwitchMerge(Part, frozen=True):
-    """A matrix that every branch of a `Switch` gives.
+    """A matrix that every branch of a `Switch` defines.
 
-    `branches` has the one of each `Branch`, in their order, `default` is that of `Default` or, where there is none,
-    from before the `Switch`; each is visible in its branch.
+    `branches` names the matrix of each `Branch`, in their order. `default` names the matrix of `Default`; without a
+    `Default`, a matrix from before the `Switch`. Each matrix is visible in its branch.
     """
 
     refers = ("branches", "default")

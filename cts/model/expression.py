@@ -232,9 +232,9 @@ class Environment:
     """What a body may refer to.
 
     `members` maps a block's fields to type and array length (None: no array); `coordinates` is the
-    type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` and `outputs` map what
-    is read and written to the type of its elements, `helpers` names what may be called. `elements` are the
-    parameters that are elements of matrices.
+    type of the elements of blockCoord and coordInBlock, of which there are `dim`. `tables` and `outputs` map the names
+    of arrays that may be read and written to their element types, `helpers` names callable functions. `elements` are
+    the parameters that are elements of matrices.
     """
 
     parameters: Mapping[str, ComponentType]
@@ -313,9 +313,9 @@ def depends(e: Expression, names: Set[str]) -> bool:
 
 
 def dependent_names(body: Body, elements: Set[str]) -> frozenset[str]:
-    """The names of a body that depend on floats or on what memory holds: `elements`, and what is made of them.
+    """The names of a body that depend on floats or on memory: `elements`, and names computed from them.
 
-    A name of which one assignment depends on that is one of them everywhere.
+    If one assignment to a name depends on them, the name counts as dependent everywhere.
     """
     names = set(elements)
     known = -1

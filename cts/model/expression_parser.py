@@ -87,7 +87,7 @@ def text_of(t: ValueType) -> str:
 
 
 class Typing:
-    """Types expressions; `names` are what means something where it has come to."""
+    """Types expressions; `names` are the names that are defined so far, with their types."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment

@@ -1,4 +1,4 @@
-"""What a module says of floats: how they round, what becomes of special ones, and which fast math is allowed."""
+"""A module's declarations about floats: rounding, special values, and allowed fast math."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     @property
     def features(self) -> frozenset[Feature]:
-        """The features that the instruction needs as it is, without what the types of its operands ask for."""
+        """The features that the instruction itself needs, without the features that the types of its operands need."""
         return self.needs
 
     @property
@@ -80,7 +80,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     @property
     def defines(self) -> tuple[str, ...]:
-        """The ids of its results; the end of a loop, without any of its own, defines those of its beginning again."""
+        """The ids of its results; the end of a loop defines the results of the loop's beginning again."""
         name: str | None = getattr(self, "id", None)
         return () if name is None else (name,)
 

@@ -241,7 +241,7 @@ def _fast_math_problems(instruction: Instruction, environment: TypeEnvironment) 
 
 
 def _place_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:
-    """An instruction of a Switch that is in none of its branches."""
+    """A problem for an instruction inside a Switch but outside of its branches."""
     outside = bool(environment.open) and isinstance(environment.open[-1], Switch)
     if outside and not isinstance(instruction, (BranchStart, EndSwitch)):
         what = f"{type(instruction).__name__} right behind a Switch"

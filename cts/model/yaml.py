@@ -80,7 +80,7 @@ def dumps_case(case: Case) -> str:
 
 
 def _function(name: str, function: dict[str, Any]) -> Iterator[str]:
-    """A function on one line, or, where its body has several, one field a line and the body as it is read."""
+    """A function on one line; if its body has several lines, one field a line and the body as a block."""
     body = function["body"]
     if not re.fullmatch(r"[!-~]([ -~]*[!-~])?(\n *[!-~]([ -~]*[!-~])?)+", body):
         yield f"  {flow(name)}: {flow(function)}"

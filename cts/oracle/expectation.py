@@ -158,11 +158,11 @@ class Swept:
 
 @dataclass(frozen=True)
 class Trace:
-    """How one byte of memory came to be expected as it is.
+    """The steps that lead to the expected value of one byte.
 
     `instruction` is the index of the store that writes it (None: no instruction writes it);
-    `instance`, `row` and `col` are the matrix element stored there. `conversion` is the index of the
-    conversion that writes it, where one does.
+    `instance`, `row` and `col` are the matrix element stored there. `conversion` is the index of the conversion that
+    writes it, if one does.
     """
 
     instruction: int | None

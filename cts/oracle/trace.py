@@ -155,12 +155,12 @@ class ElementValue(Struct, frozen=True, omit_defaults=True):
 
 
 class TraceStep(Struct, frozen=True, omit_defaults=True):
-    """One step: what it does, the ID of the fact that says so, and everything that takes part.
+    """One step: its kind, the ID of the fact that demands it, and the names and numbers that take part.
 
-    `instruction` is the index of the instruction whose step it is, where it is of one; `place` the element that the
-    step gives or takes. `names` and `numbers` are those that the kind calls for, and `result` the value of an element
-    where the step gives one. The step is `idle` where it leaves what it gets as it is: a coordinate within bounds, a
-    permutation that changes nothing.
+    `instruction` is the index of the step's instruction, None if it has none; `place` is the element that the step
+    returns or takes. `names` and `numbers` are those that the kind needs, and `result` is the value of an element if
+    the step returns one. The step is `idle` if it changes nothing: a coordinate within bounds, a permutation that keeps
+    the order.
     """
 
     kind: StepKind

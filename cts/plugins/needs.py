@@ -66,7 +66,7 @@ class VectorNeed:
 
 @dataclass(frozen=True)
 class VectorMulNeed:
-    """A multiplication of a cooperative vector (VK-052); `bias` is None where there is none."""
+    """A multiplication of a cooperative vector (VK-052); `bias` is None without a bias."""
 
     text: str
     input: int

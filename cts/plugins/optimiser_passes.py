@@ -124,7 +124,7 @@ def passes(path: str) -> Passes:
 
 @lru_cache(maxsize=8)
 def version(path: str) -> str:
-    """The first line of what the program says of its version: "SPIRV-Tools v2026.4", "" for nothing."""
+    """The first line that the program prints with --version: "SPIRV-Tools v2026.4", "" if it prints none."""
     found = re.search(r"^SPIRV-Tools v[\w.]+", _printed(path, "--version"), re.MULTILINE)
     return found[0] if found else ""
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from cts.plugins.needs import ModuleNeeds
     from cts.plugins.transform import TransformFactory
 
-#: The embedded parts, by name, so that a plain checkout needs no installation. Others come by entry point.
+#: The embedded parts, by name, so that a plain checkout needs no installation. Other packages register parts as entry
+#: points.
 _EMBEDDED = {
     "cts.drivers": {
         "amd": "cts.drivers.amd:create",

@@ -90,7 +90,7 @@ class Raised(NamedTuple):
         return str(self.error("")) if self.kind in ("input", "trouble") else self.parts[0]
 
     def error(self, what: str) -> CtsError:
-        """The error as it is told; `what` says what has failed."""
+        """The error in the form that is sent; `what` names the failed call."""
         if self.kind in ("input", "trouble"):
             return (BadInput if self.kind == "input" else HarnessTrouble)(*self.parts)
         return HarnessTrouble("driver-failed", f"{what}: {self.kind}: {self.parts[1]}", "", "what the message asks for")
@@ -162,7 +162,7 @@ def _jobs(source: BinaryIO, sink: BinaryIO) -> Iterator[Any]:
 
 
 def _send(sink: BinaryIO, reply: Any) -> None:
-    """Send a reply; what cannot be sent is told."""
+    """Send a reply; if it cannot be sent, send an error."""
     try:
         data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
     except Exception as e:  # noqa: BLE001 - a driver may return anything

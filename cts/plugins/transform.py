@@ -281,7 +281,7 @@ class Transformed:
         return job
 
     def _prepared(self, job: Job) -> _Ready | Outcome:
-        """The job with its module transformed, or why there is none."""
+        """The job with its module transformed, or the outcome of a failed transform."""
         try:
             module = job.module()
             changed = self._changed(module, self._origin(job))

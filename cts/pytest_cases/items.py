@@ -99,9 +99,9 @@ class Session:
         self.is_worker = hasattr(config, "workerinput")
         #: Events of a worker that no test's report has taken along yet.
         self._unsent: list[ev.Event] = []
-        #: Kinds of faults of generators that are told of, by area.
+        #: Kinds of generators' faults that are already reported, by area.
         self.faults: dict[str, set[str]] = {}
-        #: What failed in another run, where nothing else is to run.
+        #: The failures of another run, if nothing else is to run.
         self.failed = failed
         self._failed: dict[str, CtsError] = {}
         self._start = time.perf_counter()
@@ -262,9 +262,8 @@ class Session:
             self.emit(self.tally.footer(time.perf_counter() - self._start))
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Annotate for GitHub, say why cases were not judged, count what is known, and name what passes against the
-        baseline, its unused entries, faults of generators, which are no driver's, and drivers on which nothing was
-        tested.
+        """Annotate for GitHub; list reasons for unjudged cases, the number of known failures, cases that pass against
+        the baseline, its unused entries, faults of generators, and drivers on which nothing was tested.
         """
         tally = self.tally
         for line in self.annotations:

@@ -36,7 +36,7 @@ class Request:
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Request:
-        """What was typed, and for the rest what the nearest file says. Raises BadInput where that is no TOML."""
+        """The typed settings, and for the rest those of the nearest file. Raises BadInput if that file is no TOML."""
         found = find(config.invocation_params.dir)
         settings = found.settings if found is not None else {}
         values, origins = {}, {}

@@ -7,7 +7,7 @@ from msgspec import structs
 from cts.model import Case, Counter, Data, Iota, Pointer, Store, outputs_of, tables_of
 from cts.reduction.candidates import with_buffer
 
-#: Counts, from the one that tells most elements apart.
+#: Counts; the first has the most distinct values, the last the fewest.
 COUNTS = (Data(iota=Iota()), Data(counter=Counter()), *(Data(iota=Iota(modulo=n)) for n in (251, 101, 13, 5, 3)))
 
 

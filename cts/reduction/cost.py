@@ -50,11 +50,11 @@ def cost(case: Case) -> int:
 def _cost(key: str, value: Any) -> int:
     if key == "data":
         ((kind, contents),) = value.items()
-        return _CONTENTS[kind] + _of(contents)
-    return len(key) + _of(value)
+        return _CONTENTS[kind] + _cost_of(contents)
+    return len(key) + _cost_of(value)
 
 
-def _of(value: Any) -> int:
+def _cost_of(value: Any) -> int:
     match value:
         case bool() | None:
             return 1
@@ -67,4 +67,4 @@ def _of(value: Any) -> int:
         case dict():
             return sum(_cost(key, item) for key, item in value.items())
         case _:
-            return sum(2 + _of(item) for item in value)
+            return sum(2 + _cost_of(item) for item in value)

@@ -107,11 +107,12 @@ def _original(case: Case, driver: OpenDriver, oracle: Oracle, seen: Sequence[Att
     attempts = [*seen, *(judge(driver, case, expectation) for _ in range(2 - len(seen)))]
     verdicts = [a.verdict for a in attempts]
     if Verdict.FLAKY in verdicts or attempts[0].kind != attempts[1].kind:
-        what = f"{driver.spec} gives {verdicts[0].value} at first and then {verdicts[1].value}: it is flaky"
+        what = f"the case is flaky on {driver.spec}: first {verdicts[0].value}, then {verdicts[1].value}"
         raise BadInput("flaky", what, case.name, "a case that ends the same way each time")
     if verdicts[0] in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN):
-        what = f"{driver.spec} gives {verdicts[0].value}"
-        raise BadInput("not-minimized", what, case.name, "a case that fails, crashes or times out there")
+        ends = "passes" if verdicts[0] is Verdict.PASS else f"ends in {verdicts[0].value}"
+        what = f"the case {ends} on {driver.spec}"
+        raise BadInput("not-minimized", what, case.name, "give a case that fails, crashes or times out")
     reduction = Reduction(Stopped.COMPLETE, size(case), size(case), runs=len(attempts))
     return Minimized(case, attempts[0], reduction, time.monotonic() - start)
 
@@ -149,7 +150,7 @@ class _Search:
         self.case, self.attempt = original.case, original.attempt
         self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
-        self.known = self._known(original.case)
+        self.known = self._known_failure(original.case)
         #: The baseline entry that matches the case by its effect, if any entry does.
         self.explained = known_by_condition(driver, original.case, original.attempt)
         self.evidence = _evidence(original.case, original.attempt)
@@ -233,9 +234,9 @@ class _Search:
                     yield _Question(candidate, expectation)
 
     def _may_run(self, case: Case) -> bool:
-        return not excluded_from_shrinking(self.driver, case) and self._known(case) in (None, self.known)
+        return not excluded_from_shrinking(self.driver, case) and self._known_failure(case) in (None, self.known)
 
-    def _known(self, case: Case) -> Rule | None:
+    def _known_failure(self, case: Case) -> Rule | None:
         """The entry of the driver's baseline that explains this verdict of a case."""
         return self.driver.baseline.known_by_condition(case, self.attempt.verdict)
 

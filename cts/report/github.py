@@ -165,7 +165,7 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    r"""Text that Markdown shows as it is.
+    r"""Text, escaped so that Markdown shows it unchanged.
 
     >>> _plain("FAIL fake:a_b c.d_e")
     'FAIL fake:a\\_b c.d\\_e'

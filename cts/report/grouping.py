@@ -61,7 +61,7 @@ class _Grouping:
         return int(self.passing[:, list(chosen)].all(axis=1).sum())
 
     def _divided(self, rows: Rows, most: int) -> tuple[float, list[tuple[list[int], Rows]]]:
-        """Failures as one group, or as one and the groups of the rest: what is said in fewer bits, with its cost."""
+        """Failures as one group, or as one group and the groups of the rest: the cheaper one, with its cost."""
         cost, chosen = self._together(rows)
         best = cost, [(chosen, rows)]
         if most == 1 or len(rows) == 1:

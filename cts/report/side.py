@@ -1,4 +1,4 @@
-"""Outputs beside the run's own folder: what goes wrong with one of them ends no run, and is told at its end."""
+"""Outputs beside the run's own folder: an error in one of them does not end the run, and is reported at its end."""
 
 from __future__ import annotations
 

@@ -127,12 +127,11 @@ class Terminal:
                 self._finish(event)
 
     def _doing(self, event: ev.Event) -> str:
-        """What is being done after an event, for whoever waits; "" where it says nothing of that."""
+        """What the run does after an event, for the heartbeat; "" if the event does not change that."""
         done = f"{self._far()}, {self._pace()}"
         match event:
             case ev.CasesStarted() if event.hashes:
-                cases = "a case" if len(event.hashes) == 1 else f"{len(event.hashes)} cases"
-                return f"{done}; {event.driver} has {cases}"
+                return done
             case ev.Shrinking():
                 return f"{done}; making a failure of {event.driver or 'the generator'} in {event.area} smaller"
             case ev.Reduced():

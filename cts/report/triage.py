@@ -91,12 +91,12 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     return Triage(tuple(ranked), fixed, gone)
 
 
-def in_common(cause: Cause) -> str:
-    """What all cases of a cause have, in words; empty where they are explained, or nothing tells them from others."""
+def in_common(cause: Cause, cases: int) -> str:
+    """Features that all `cases` of a cause share, in words; empty if they are explained or share nothing special."""
     if not cause.traits:
         return ""
-    passing = f"{cause.passing} of {cause.passed}" if cause.passing else "none"
-    return f"all have: {'; '.join(cause.traits)} (of the cases that pass, {passing})"
+    passing = f"so do {cause.passing} of {cause.passed} passing cases" if cause.passing else "no passing case does"
+    return f"All {cases} have: {'; '.join(cause.traits)} ({passing})"
 
 
 def _status(result: Result, change: Change | None) -> str:
@@ -106,9 +106,9 @@ def _status(result: Result, change: Change | None) -> str:
 
 
 class _Spoken(NamedTuple):
-    """The instruction and the fact that a failure speaks for, how these are known, and the evidence.
+    """The instruction and the fact that a failure points to, how these are known, and the evidence.
 
-    `like` is the evidence as it is compared; where that is no change which explains all, with the next likely fact.
+    `like` is the evidence in a form to compare, with the next likely fact if no change explains everything.
     """
 
     instruction: str

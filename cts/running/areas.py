@@ -64,7 +64,7 @@ class AreaRun:
     ) -> None:
         self.area = area
         self.specs = tuple(d.spec for d in drivers)
-        #: Whether anything is known of the area: an example has been judged, or there is none.
+        #: Whether the area has a result: an example has been judged, or the area has no examples.
         self.taken = False
         self._oracle = oracle
         self._profile = profile
@@ -72,7 +72,7 @@ class AreaRun:
         self._emit = emit
         self._known = known
         self._clock = clock
-        #: What other processes have told of cases, by driver and first number: it is told when these are counted.
+        #: Other processes' events of cases, by driver and first number: they are emitted when the cases are counted.
         self._held: dict[tuple[str, int], list[CaseJudged]] = {}
         self._groups = [self._group(n, *group) for n, group in enumerate(_by_capabilities(drivers))]
         self.taken = any(group.nothing is not None for group in self._groups)
@@ -95,7 +95,7 @@ class AreaRun:
         return self._of_stream(stream).tally.goes_on
 
     def for_last(self) -> Examples | None:
-        """The next example that a quarantine leaves for last; None if there is none."""
+        """The next example that a quarantine leaves for last; None after the last of them."""
         for group in self._groups:
             while group.tally.goes_on and (number := group.tally.next_of_last()) is not None:
                 alive = tuple(group.tally.alive)

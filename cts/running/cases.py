@@ -35,7 +35,8 @@ def run_entries(
 ) -> Iterator[list[Result]]:
     """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
 
-    `emit` is told of each case that has run as soon as it is judged. A finding is run `reruns` times more.
+    `emit` gets an event of each case that has run, immediately after its judgement. A finding is run `reruns` times
+    more.
     """
     areas = {id(case): entry.area for entry, case in block}
 

@@ -29,7 +29,8 @@ from cts.sweeps.selection import Chosen
 from cts.sweeps.universe import Universe
 from cts.verdict import Verdict
 
-#: How many sets of a region are tried alone, the smallest first, to find one that fails there, too.
+#: How many sets of a region are tried alone, the smallest first, to find one that also fails alone. Each of them is a
+#: run; a region whose first sets pass alone fails only in large dispatches.
 TRIED = 8
 
 Constness = Literal["dynamic", "literal", "spec"]
@@ -98,7 +99,7 @@ class Causes:
     def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_ReducedRegion]:
         """The regions of one verdict: first for each rule of a baseline, then for sets that no rule covers."""
         passing, failing = np.flatnonzero(states == State.PASS), np.flatnonzero(states == state)
-        known = self._known(failing, verdict)
+        known = self._known_reasons(failing, verdict)
         for why in dict.fromkeys(known):
             sets = failing[[k == why for k in known]]
             chosen = np.sort(np.concatenate([passing, sets]))
@@ -124,7 +125,7 @@ class Causes:
             for start in range(0, len(within), DISPATCH_SETS):
                 yield part.sweep(within[start : start + DISPATCH_SETS])
 
-    def _known(self, failing: Numbers, verdict: Verdict) -> list[str]:
+    def _known_reasons(self, failing: Numbers, verdict: Verdict) -> list[str]:
         """Of each set, why a baseline lists it, or nothing."""
         if not self._driver.baseline.rules:
             return [""] * len(failing)

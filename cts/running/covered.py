@@ -101,25 +101,25 @@ class Covered:
 
     @property
     def worth(self) -> str:
-        """How often further generated cases would cover something new, in a sentence."""
+        """How often a further generated case would have a new situation, in a sentence."""
         if not self.judged:
             return "no generated case was judged yet"
-        feature, structure = chance(self.features, self.judged), chance(self.structures, self.judged)
-        each = f"one case in {1 / feature:,.0f}" if feature else "no case"
-        return f"by now {each} has a feature that none before had, and {structure:.0%} have a new structure"
+        new = chance(self.features, self.judged)
+        each = "no new case" if not new else "each new case" if new > 2 / 3 else f"1 new case in {1 / new:,.0f}"
+        return f"{each} still shows something new"
 
     @property
     def said(self) -> str:
         """All that was covered, in a sentence."""
         return (
             f"{len(self.cases):,} distinct cases of {len(self.structures):,} structures, {len(self.facts)} facts and "
-            f"{len(self.features):,} features; {_counted(self.restarts, 'restart')} of a device's process, "
-            f"{_counted(len(self.processes), 'process', 'processes')}"
+            f"{len(self.features):,} features; {_counted(len(self.processes), 'process', 'processes')}, "
+            f"{_counted(self.restarts, 'restart')}"
         )
 
 
 def chance(seen: Mapping[str, int] | Mapping[bytes, int], cases: int) -> float:
-    """How likely the next case has something new (Good 1953): how many were seen once, for each case so far."""
+    """Chance that the next case has something new (Good 1953): the features seen once, divided by the cases so far."""
     return min(1.0, sum(count == 1 for count in seen.values()) / cases) if cases else 1.0
 
 

@@ -22,13 +22,14 @@ from cts.running.profiles import Profile
 
 T = TypeVar("T")
 
-#: Examples that are faults after which no more are drawn.
+#: Faulty examples after which an area draws no more: a broken generator shows itself in the first few.
 MOST_FAULTS = 10
 
-#: How often an example of which enough is known is drawn anew, and one of how many is not.
+#: How often an example that a known condition matches is drawn again, and one of how many such examples is kept all the
+#: same, to notice when its bug is fixed.
 TRIES, WATCH = 24, 20
 
-#: How many draws are tried to make an example simpler.
+#: How many draws are tried to make a faulty example simpler: each takes milliseconds, as no driver runs it.
 TRIALS = 400
 
 #: What a user who sees one should do.
@@ -224,7 +225,7 @@ class Faults:
 
 
 def _shrink(faulty: Faulty, draws: Draws, check: Callable[[Case], object]) -> None:
-    """Find the simplest draws with the same fault. One that is not found again is kept as it is."""
+    """Find the simplest draws with the same fault. A fault that is not found again is kept unchanged."""
     kind = faulty.fault.kind
 
     def same(remade: Example) -> tuple[Fault, Case | None] | None:

@@ -134,7 +134,7 @@ class Explorer:
                     self._count(counts, number, together.case, together.attempts[place], together.expectation)
 
     def _drawn(self, number: int, first: Counts, drivers: Sequence[OpenDriver], *, last: bool) -> Case | Fault | str:
-        """The case of a number, or the fault or the reason for which it is none to judge."""
+        """The case of a number, or the fault or the reason why it is not judged."""
         start = time.perf_counter()
         drawn = self._draws.example(number)
         first.seconds["draw"] += time.perf_counter() - start

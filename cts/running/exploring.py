@@ -18,18 +18,18 @@ from cts.running.profiles import Profile
 from cts.running.survey import AreaResult
 from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
 
-#: Causes whose cases are made smaller when all is judged.
+#: Causes whose cases are reduced after all cases are judged: a reader rarely looks at more. Round number.
 REDUCED = 20
 
-#: The largest part of the time that is kept for them.
+#: The largest part of the run's time that is reserved for these reductions. Round number.
 FOR_REDUCTIONS = 0.25
 
 
 class Exploration:
     """Areas on drivers: a source of tasks (`tasks`) and a receiver of their answers (`take`).
 
-    `ended` is called with each area as soon as none of its tasks is left; if the run goes on after findings, as soon as
-    no task of any area is left. `stopped` says why no more tasks are started, "" while the run goes on.
+    `ended` is called with each area when its last task has ended; if the run goes on after findings, when the last task
+    of all areas has ended. `stopped` says why no more tasks are started, "" while the run goes on.
     """
 
     def __init__(

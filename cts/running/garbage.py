@@ -1,4 +1,4 @@
-"""Python's garbage collector, told that imports and runs make many objects and few cycles."""
+"""Settings for Python's garbage collector: imports and runs make many objects and few cycles."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def learn(
     `budget` is a number of runs, by default RUNS, or FATAL_RUNS if the finding is a crash or a timeout; `tell` gets the
     number of runs made. Cases that the driver's quarantine leaves out or for last are not run, and failures that its
     baseline explains do not count. Raises BadInput if the case passes, cannot be run, or does not end the same way
-    twice, and if no condition tells failing cases from others.
+    twice, and if no condition separates failing cases from passing ones.
     """
     verdict = _verdict(case, driver, oracle)
     budget = budget or (RUNS if verdict is Verdict.FAIL else FATAL_RUNS)
@@ -93,8 +93,9 @@ def _verdict(case: Case, driver: OpenDriver, oracle: Oracle) -> Verdict:
     expectation = oracle.expect(case)
     first, again = (judge(driver, case, expectation).verdict for _ in range(2))
     if first is not again:
-        what = f"{driver.spec} gives {first.value} at first and then {again.value}: it is flaky"
+        what = f"the case is flaky on {driver.spec}: first {first.value}, then {again.value}"
         raise BadInput("flaky", what, case.name, "a case that ends the same way each time")
     if not first.is_finding:
-        raise BadInput("not-learnt", f"{driver.spec} gives {first.value}", case.name, "a case that it fails")
+        ends = "passes" if first is Verdict.PASS else f"ends in {first.value}"
+        raise BadInput("not-learnt", f"the case {ends} on {driver.spec}", case.name, "give a failing case")
     return first

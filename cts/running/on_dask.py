@@ -215,7 +215,7 @@ def _identity() -> dict[str, str] | str:
     """The identity of a worker's suite, in the worker; an error if it has none."""
     try:
         return identity()
-    except Exception as e:  # noqa: BLE001 - whatever it is, it is said
+    except Exception as e:  # noqa: BLE001 - any error is reported
         return f"{type(e).__name__}: {e}"
 
 

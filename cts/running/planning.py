@@ -8,14 +8,16 @@ from typing import NamedTuple
 
 from cts.judging.events import ExamplesJudged
 
-#: Chunks that are planned together.
+#: Chunks that are planned together: two for each of about thirty processes.
 ROUND = 64
 
-#: The part of a round that all areas share equally, regardless of novelty.
+#: The part of a round that all areas share equally, regardless of novelty: an area whose novelty was underestimated
+#: gets enough cases to show it. Round number.
 ALIKE = 0.25
 
-#: By novelty, a round is planned from the results of all rounds at least so many before it. The chunks of so many
-#: rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no other process.
+#: With the policy of novelty, a round is planned from the results of rounds that are at least this many rounds older.
+#: The chunks of 16 rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no
+#: other process.
 PLANNING_LAG = 16
 
 

@@ -1,7 +1,7 @@
-"""A run in several processes: each has drivers and an oracle of its own, and carries out tasks of the first one.
+"""A run in several processes: each has its own drivers and its own oracle, and carries out tasks of the first process.
 
-A process that dies is replaced. If that may be the doing of a driver, the cases that it had then run alone, and not
-more often than in a run that ends with them and is resumed.
+A process that dies is replaced. If a driver may have killed it, its cases run again alone, and not more often than in a
+run that ends with them and is resumed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.tasks import Answer, Task, TaskRunner, described_task, not_done
 
-#: Tasks that are given out before the answer of the first of them has been used.
+#: Tasks that are given out before the answer of the first of them has been used: two for each of about thirty
+#: processes, so that one slow task stops no process. It bounds the answers that wait in memory.
 TASK_WINDOW = 64
 
 #: Tasks that a process has at a time: one that it works on, and the next.
@@ -42,13 +43,13 @@ QUEUED = 2
 #: A task with which so many processes have ended, none of which a driver is known to have ended, is given up.
 TRIES = 3
 
-#: Tasks that are named while a run waits for them.
+#: Tasks that a heartbeat names: more do not fit on a line.
 NAMED = 4
 
-#: How many seconds a run waits for its processes after its time is up.
+#: Seconds that a run waits for its processes after its time is up: twice the default limit of a dispatch.
 OVERRUN = 20.0
 
-#: How long a process may take to end by itself, in seconds.
+#: Seconds for a process to end by itself, closing its drivers, before it is killed.
 GRACE = 5.0
 
 
@@ -359,7 +360,7 @@ def _serve(connection: Connection, config: ProcessConfig) -> None:
         return  # the run has ended
     except (BadInput, HarnessTrouble) as e:
         connection.send(e)
-    except Exception as e:  # noqa: BLE001 - told by the first process, which ends the run
+    except Exception as e:  # noqa: BLE001 - the first process reports it, and ends the run
         what = f"a process of the run fails: {type(e).__name__}: {e}"
         connection.send(HarnessTrouble("process-failed", what, traceback.format_exc(), "the same run without -j"))
     finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cts.errors import BadInput, did_you_mean
 from cts.running.shard import WHOLE, Shard
 
-#: How long a finding is reduced by default, in seconds.
+#: Seconds for the reduction of a finding by default: a user waits that long for each finding. Round number.
 REDUCE_SECONDS = 20.0
 
 

@@ -10,9 +10,9 @@ The life of a run:
 5. The cases, in blocks. The oracle says what is allowed, once for all drivers. A driver is given cases
    (`CasesStarted`), each is judged as soon as it has run (`CaseJudged`), a finding runs again, and the
    result of a case on a driver is a `Result`.
-6. The areas, one after the other. An example is drawn, and judged as a case is (`Progress`); a finding, or a fault of
-   the generator, is reduced (`Shrinking`, `Reduced`). A fault of the generator is a `GeneratorFault`, and the result
-   of an area on a driver a `Result`.
+6. The areas, one after the other. An example is drawn, and judged like a case (`CaseJudged`); a chunk of examples is
+   counted (`ExamplesJudged`). A finding, or a fault of the generator, is reduced (`Shrinking`, `Reduced`). A fault of
+   the generator is a `GeneratorFault`, and the result of an area on a driver a `Result`.
 7. The cases that a quarantine leaves for last, one by one.
 8. Each driver is closed.
 9. Drivers on which nothing was tested are a `Trouble`, entries of the baseline that were not needed are `Unused`. A run

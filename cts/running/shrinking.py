@@ -21,7 +21,8 @@ from cts.running.drawing import Draws, Example, Undrawn, checked_expectation
 from cts.running.profiles import Profile
 from cts.verdict import Verdict
 
-#: How many draws are tried to make a finding simpler, before its case is reduced.
+#: How many draws are tried to make a finding simpler, before its case is reduced: each of them runs on the driver. Half
+#: as many as for a fault, which runs nowhere.
 TRIALS = 200
 
 
@@ -36,7 +37,7 @@ class Failing:
 
 
 class NotReduced(Exception):
-    """A case is left as it is: flaky, as `detail` says, or of the verdict that it had."""
+    """A case stays unreduced: it is flaky, as `detail` says, or has the verdict that it had."""
 
     def __init__(self, verdict: Verdict, detail: str = "") -> None:
         super().__init__(detail or verdict.value)

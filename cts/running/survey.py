@@ -21,7 +21,7 @@ from cts.verdict import Verdict
 
 @dataclass(frozen=True)
 class ReportedFinding:
-    """A finding or an error of a driver as it is reported: reduced, and run again.
+    """A finding or an error of a driver in the form that is reported: reduced, and run again.
 
     A case that a quarantine leaves for last, or with which the run dies, is not reduced. `runs` counts verdicts, and
     `known` is the baseline's reason for listing it.
@@ -37,7 +37,7 @@ class ReportedFinding:
     def from_kept(
         cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None
     ) -> ReportedFinding:
-        """A kept case as it is, or with the verdict of a further run."""
+        """A kept case with its own verdict, or with the verdict of a further run."""
         known = rule.text if rule is not None else ""
         return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
 
@@ -98,7 +98,7 @@ class AreaResult:
         return min(self.kept[cause].values(), key=lambda kept: (kept.size, kept.finding.case.content_hash))
 
     def found(self, cause: str) -> ReportedFinding:
-        """A cause's reduced case, or its shortest case as it is."""
+        """A cause's reduced case, or else its shortest case."""
         return self.reduced.get(cause) or ReportedFinding.from_kept(self.shortest(cause))
 
     @property

@@ -21,8 +21,8 @@ from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
 from cts.sweeps.selection import Chosen, SweepEntry, opened
 from cts.verdict import Verdict
 
-#: Sets of one task: the most that an interruption loses, and the batch that a process gets. A process
-#: compiles every template of which it has sets, so that few processes should share one.
+#: Sets of one task: the most that an interruption loses, and the batch that a process gets. A process compiles the
+#: template of each of its sets, so that few processes should share a template.
 TASK_SETS = 65_536
 
 

@@ -162,7 +162,7 @@ def not_done(task: Task, why: str) -> Answer:
 
 
 class TaskRunner:
-    """Carries out tasks in this process, with drivers of its own, and tells `emit` of it."""
+    """Carries out tasks in this process, with its own drivers, and passes events to `emit`."""
 
     size = 1
 

@@ -1,6 +1,6 @@
 """Words to instructions, by the grammar: the inverse of the emitter.
 
-A module that declares what is newer than the grammar is read as far as it is known: see `unknown`.
+If a module declares capabilities or extensions newer than the grammar, its known part is read: see `unknown`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
 #: What decorates a member, where the second decorates an id.
 _OF_MEMBERS = {"OpDecorate": "OpMemberDecorate", "OpDecorateString": "OpMemberDecorateString"}
 
-#: The most decorations that groups may come to: their number is the product of two counts of words.
+#: The most decorations that groups may expand to: their number is the product of two counts of words, so a small file
+#: could ask for billions. A module with a million decorations is no real one.
 MOST_GROUPED = 1 << 20
 
 
@@ -370,7 +371,7 @@ class _Reader:
         raise self.error("the string has no end")
 
     def case(self) -> int:
-        """A literal of OpSwitch: as wide as its selector, where that is defined before."""
+        """A literal of OpSwitch: as wide as its selector, if the selector is defined before."""
         selector = self.numbers.get(Id(self.words[0]))
         words = [self.take("literal") for _ in range(0, selector.width if selector else 32, 32)]
         return sum(word << 32 * k for k, word in enumerate(words))

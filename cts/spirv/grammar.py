@@ -76,7 +76,7 @@ class OperandKind:
 
 
 class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class"}):
-    """What the grammar says of one opcode. `group` is its class, such as "Type-Declaration"."""
+    """The grammar's entry for one opcode. `group` is its class, such as "Type-Declaration"."""
 
     name: str
     group: str
@@ -103,7 +103,7 @@ class Instruction(Struct, frozen=True, rename={"name": "opname", "group": "class
 class Ids(NamedTuple):
     """An instruction that may have nothing but ids: at least `least` of them, or exactly, without `more`.
 
-    `result` is the place of the result id among them, -1 where there is none.
+    `result` is the place of the result id among them, -1 without a result.
     """
 
     least: int
@@ -239,7 +239,7 @@ _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
     ),
 }
 
-#: Extensions of which no grammar has tokens.
+#: Extensions for which no grammar has tokens.
 _WITHOUT_TOKENS = (
     "SPV_AMD_gcn_shader",
     "SPV_AMD_gpu_shader_half_float",

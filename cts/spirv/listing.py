@@ -19,10 +19,10 @@ _NUMBERS = ("OpConstant", "OpSpecConstant")
 
 
 def assembly(words: npt.NDArray[np.uint32], *, friendly_names: bool = True, indent: bool = True) -> str:
-    """The module as spirv-dis prints it; where that is not there or refuses it, by the suite's own grammar.
+    """The module as spirv-dis prints it; if spirv-dis is missing or refuses the module, by the suite's own grammar.
 
-    Ids are numbered then. SPIRV-Tools 2025.5 knows neither SPV_NV_cooperative_matrix_decode_vector nor
-    SPV_EXT_long_vector.
+    The suite's own listing has numbers as ids. SPIRV-Tools 2025.5 knows neither SPV_NV_cooperative_matrix_decode_vector
+    nor SPV_EXT_long_vector.
     """
     try:
         return disassemble(words, friendly_names=friendly_names, indent=indent)
@@ -43,7 +43,7 @@ def _operands(instruction: Decoded) -> Iterator[str]:
         elif STRINGS.get(instruction.name) == i:
             yield '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
         elif instruction.name in _NUMBERS and isinstance(value, int):
-            # The word as it is, whatever its type.
+            # The plain word, whatever its type.
             yield f"!0x{value & 0xFFFFFFFF:x}"
         else:
             yield str(value)

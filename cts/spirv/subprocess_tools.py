@@ -29,7 +29,7 @@ TARGET = "vulkan1.3"
 #: What provides the programs where there are none.
 REMEDY = "pip install 'coopmat-cts[spirv-tools]' (Linux, macOS on ARM), or a Vulkan SDK, by VULKAN_SDK or on the PATH"
 
-#: What is said of modules that nothing could check.
+#: The remark on modules that no tool could check.
 NOT_VALIDATED = "modules are not validated: no spirv-val found"
 
 #: How long a program may take, in seconds.
@@ -59,12 +59,12 @@ def find_program(name: str) -> str | None:
 
 
 def packaged_program(name: str) -> Path | None:
-    """The path of a program of the package; None where that is not installed."""
+    """The path of a program of the package; None if the package is not installed."""
     return find_cmeel_file("bin", f"{name}.exe" if sys.platform == "win32" else name)
 
 
 def program(name: str) -> str:
-    """The same. Raises HarnessTrouble where there is none."""
+    """The path of a program. Raises HarnessTrouble if it is not found."""
     path = find_program(name)
     if path is None:
         raise HarnessTrouble("missing-program", f"cannot find {name}", remedy=REMEDY)
@@ -79,7 +79,7 @@ def validate_apart(words: Words, target: str = TARGET) -> str:
         return f"no answer within {_PATIENCE} s"
     if how := crash(done.returncode):
         return f"spirv-val crashed ({how})"
-    return (_said(done) or f"code {done.returncode}") if done.returncode else ""
+    return (_output_text(done) or f"code {done.returncode}") if done.returncode else ""
 
 
 def disassemble_apart(words: Words, *, friendly_names: bool = True, indent: bool = True) -> str:
@@ -104,7 +104,7 @@ def _finished(name: str, arguments: list[str], data: bytes) -> bytes:
         raise ToolError(name, f"no answer within {_PATIENCE} s") from None
     if done.returncode:
         how = crash(done.returncode) or f"code {done.returncode}"
-        said = _said(done) or f"{name} failed with {how}"
+        said = _output_text(done) or f"{name} failed with {how}"
         found = re.match(r"error: (\d+): (\d+): ", said)
         raise ToolError(name, said, f"line {found[1]}, column {found[2]}" if found else "")
     return done.stdout
@@ -114,5 +114,5 @@ def _run(command: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, input=data, capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _output_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return (done.stdout + done.stderr).decode(errors="replace").strip()

@@ -90,7 +90,7 @@ def can_validate() -> bool:
 def validate(words: Words, target: str = TARGET) -> str:
     """spirv-val: what is wrong with a module, VUIDs included; "" when it is valid.
 
-    Raises HarnessTrouble where there is none.
+    Raises HarnessTrouble if spirv-val is not found.
     """
     library = _library()
     if library is None:

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 
 def partial_subgroups(size: tuple[int, int, int], subgroup_size: int, of_subgroups: Collection[bool]) -> str:
-    """Why a module's matrices are undefined in a workgroup; "" where they are not, or where there are none.
+    """Why a module's matrices are undefined in a workgroup; "" if they are defined, or if the module has no matrices.
 
-    `of_subgroups` says of each matrix type whether its scope is Subgroup; otherwise it is Workgroup. The size in x
-    must be a multiple of the subgroup size: a partial subgroup loses the elements of the invocations that it lacks
-    (VK-026, and VK-025 where no matrix has Subgroup scope).
+    `of_subgroups` has an entry for each matrix type: True if its scope is Subgroup, False if it is Workgroup. The size
+    in x must be a multiple of the subgroup size: a partial subgroup loses the elements of the invocations that it lacks
+    (VK-026, and VK-025 if no matrix has Subgroup scope).
     """
     x, y, z = size
     if not of_subgroups or x % subgroup_size == 0:

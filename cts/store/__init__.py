@@ -1,4 +1,4 @@
-"""Run directories: what was run, and what came of it, written while it happens. See docs/runs.md.
+"""Run directories: the plan, the results and the events of a run, written during the run. See docs/runs.md.
 
 `create` makes one, `load` reads one, ended or not; `resume` gives the plan that finishes it.
 """

@@ -29,7 +29,7 @@ Key = tuple[str, str]
 
 
 def read(run: Run) -> dict[Key, Explanation]:
-    """The explanations so far, by driver and content hash; a truncated line is ignored.
+    """The explanations that are known already, by driver and content hash; a truncated line is ignored.
 
     In a run whose hashes are of another kind, explanations belong to its failures by name.
     """

@@ -16,7 +16,7 @@ _RESERVED = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 def file_name(name: str) -> str:
     """A name that every file system takes: on Windows a device's name is no name of a file, whatever its suffix.
 
-    What is long, as the command of a remote worker, is cut, and told apart by a hash.
+    A long name, such as the command of a remote worker, is cut, and gets a hash to stay distinct.
 
     >>> file_name("interpreter|spirv-opt:-O"), file_name("aux.load")
     ('interpreter_spirv-opt_-O', '_aux.load')

@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 _MANIFESTS = (MANIFEST, OLD_CAMPAIGN)
 
 #: What a run that is not found should have been.
-REMEDY = "the folder of a run, as `cts run` names it, or the folder of runs for the latest"
+REMEDY = "a run folder such as cts-run/001, or cts-run for the latest"
 
 
 @dataclass(eq=False)
@@ -104,7 +104,7 @@ def is_run(path: Path) -> bool:
 
 
 def locate(path: Path) -> Path:
-    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput if there is none."""
+    """The folder of a run: `path` itself, or the latest of a folder of runs. Raises BadInput if there are no runs."""
     if is_run(path):
         return path
     newest = latest(path)
@@ -115,7 +115,7 @@ def locate(path: Path) -> Path:
 
 
 def folders(path: Path) -> list[Path]:
-    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput if there is none."""
+    """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput without a run."""
     if is_run(path):
         return [path]
     found = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]
@@ -123,7 +123,7 @@ def folders(path: Path) -> list[Path]:
 
 
 def latest(runs: Path, before: Path | None = None) -> Path | None:
-    """The last run of a folder of runs, of those `before` another of it where that is given; None without any."""
+    """The last run of a folder of runs; with `before`, the last one before that run. None without any."""
     end = int(before.name) if before is not None and before.name.isdecimal() else None
     for number, path in sorted(_numbers(runs).items(), reverse=True):
         if (end is None or number < end) and is_run(path):

@@ -91,14 +91,14 @@ def merge(runs: Sequence[Run], manifest: Manifest, emit: Emit) -> int:
     """Tell what runs came to as if they had been one, from header to footer; returns the exit status."""
     tally = Tally(Baseline(manifest.baseline))
 
-    def told(event: Event) -> None:
+    def count_and_emit(event: Event) -> None:
         tally(event)
         emit(event)
 
     for event in _events(runs, manifest):
-        told(event)
+        count_and_emit(event)
     for event in tally.closing(complete=not any(run.incomplete for run in runs)):
-        told(event)
+        count_and_emit(event)
     seconds = max((run.footer.seconds for run in runs if run.footer is not None), default=0.0)
     footer = tally.footer(seconds)
     emit(footer)

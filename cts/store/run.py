@@ -112,7 +112,7 @@ class Run:
 
 
 def _identity(finding: Finding | None) -> object:
-    """What tells a finding from others, without how it was written, and how many runs it took to make it smaller."""
+    """The identity of a finding: without its wording, and without the number of runs of its reduction."""
     if finding is None:
         return None
     found = finding.found.content_hash if finding.found is not None else ""
@@ -120,7 +120,7 @@ def _identity(finding: Finding | None) -> object:
 
 
 def load(path: Path) -> Run:
-    """The run of a folder, or the latest of a folder of runs. Raises BadInput if there is none, or one before 1.0."""
+    """The run of a folder, or the latest of a folder of runs. Raises BadInput if the folder has no run, or one of before 1.0."""
     folder = locate(path)
     manifest = _manifest(folder)
     return of_events(folder, manifest, journal.read(folder / journal.NAME))

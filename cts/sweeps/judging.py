@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cts.driver import Outcome, Status, SweepDriver, SweepJob
 from cts.errors import HarnessTrouble, described
 from cts.features.sets import Answers
+from cts.heartbeat import heartbeat
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
@@ -29,7 +30,7 @@ from cts.spirv.lowering import OfSweep
 from cts.sweeps.contents import Numbers
 from cts.verdict import Verdict
 
-#: Wrong sets of which is kept what they left in memory.
+#: Wrong sets whose memory is kept, for causes to look at: each may hold megabytes.
 LEFT = 3
 
 #: Sets of one dispatch: enough to keep a device busy, and few enough for the caches of a processor.
@@ -125,7 +126,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sets of one dispatch: their places among those that are judged, and what the oracle says of all of them."""
+    """Sets of one dispatch: their places among the judged sets, and the oracle's answer for all of them."""
 
     places: Numbers
     sweep: Sweep
@@ -154,8 +155,11 @@ class Sets(Protocol):
 
 
 def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """What becomes of the sets of these numbers."""
-    return _Judge(part, numbers, driver, oracle).judged()
+    """The states of the sets of these numbers."""
+    try:
+        return _Judge(part, numbers, driver, oracle).judged()
+    finally:
+        heartbeat.returned()
 
 
 def together(parts: Sequence[Judged]) -> Judged:
@@ -304,7 +308,7 @@ class _Judge:
             self.result.note(block.places, _ENDINGS.get(outcome.status, State.FAIL), outcome.remarks)
 
     def _confirm_batch_failure(self, block: _Block, status: Status) -> None:
-        """Sets of which each half ended well: what they did together counts if they do it once more."""
+        """Both halves of these sets ended well: the failure of all sets together counts if it happens once more."""
         _, outcome = self._run(block)
         if outcome.status is status:
             what = f"{len(block.sweep)} sets in one dispatch, of which each half ends well: {outcome.remarks}"
@@ -358,6 +362,7 @@ class _Judge:
         return self.driver.resumed.died.get(self._identity(place), 0)
 
     def _starting(self, place: int) -> None:
+        heartbeat.started(self.driver.spec, (f"parameter sets of {self.part.template.name}",))
         if self.driver.emit is not ignore:
             self.driver.emit(CasesStarted(self.driver.spec, (self._identity(place),)))
 

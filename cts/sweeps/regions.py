@@ -17,16 +17,17 @@ import numpy.typing as npt
 Column = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Sets of a sample, failing and passing.
+#: Sets of a sample, failing and passing: all conditions are tried on it, so the search takes time in proportion. Round
+#: number.
 SAMPLE = 8_000
 
-#: Values of an axis that conditions compare it with, evenly spread where it has more.
+#: Values of an axis that become thresholds of conditions, evenly spread if the axis has more. Round number.
 VALUES = 24
 
-#: The most conditions of a region, and the most regions.
+#: The most conditions of a region, and the most regions: readers do not understand longer ones.
 CONDITIONS, REGIONS = 5, 8
 
-#: How often a sample grows by sets that contradict a region.
+#: How often a sample grows by sets that contradict a region: a bound, as each round searches again.
 ROUNDS = 6
 
 UNEXPLAINED = "no simple condition"
@@ -118,7 +119,7 @@ class _Search:
     def _in_common(self) -> list[Condition]:
         """Conditions that all failing sets meet, and fewer and fewer of the passing ones."""
         everywhere = [c for c in self.conditions if self._inside([c], self.left).all()]
-        columns = self._of(self.passing)
+        columns = self._columns_of(self.passing)
         masks = [(c, c.holds(columns)) for c in everywhere]
         good = np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
@@ -145,7 +146,7 @@ class _Search:
 
     def _conjunction(self, failing: Column) -> list[Condition] | None:
         """Conditions that leave no passing set of the sample, chosen one by one by what they tell."""
-        of_failing, of_passing = self._of(failing), self._of(self.passing)
+        of_failing, of_passing = self._columns_of(failing), self._columns_of(self.passing)
         masks = [(c, c.holds(of_failing), c.holds(of_passing)) for c in self.conditions]
         bad, good = np.ones(len(failing), bool), np.ones(len(self.passing), bool)
         chosen: list[Condition] = []
@@ -156,7 +157,7 @@ class _Search:
             for condition, on_failing, on_passing in masks:
                 f1, p1 = int((bad & on_failing).sum()), int((good & on_passing).sum())
                 if f1:
-                    # What it tells, with a slight liking for conditions that all failing sets meet.
+                    # The information gain, a little higher for conditions that all failing sets meet.
                     told = f1 * (np.log2(f1 / (f1 + p1)) - before) * (1.05 if f1 == f0 else 1.0)
                     if told > gain:
                         best, gain = (condition, on_failing, on_passing), told
@@ -181,10 +182,10 @@ class _Search:
         inside = np.ones(len(sets), bool)
         # What follows from axes is worked out for the sets alone that meet the conditions on axes.
         for condition in sorted(conditions, key=lambda c: c.further):
-            inside[inside] = condition.holds(self._of(sets[inside]))
+            inside[inside] = condition.holds(self._columns_of(sets[inside]))
         return inside
 
-    def _of(self, sets: Column) -> Mapping[str, Column]:
+    def _columns_of(self, sets: Column) -> Mapping[str, Column]:
         """The columns of some sets, each made when a condition first looks at it."""
         return _Columns(self.columns, self.further, sets)
 

@@ -37,7 +37,10 @@ class SweepRecord(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def select(targets: Sequence[str], max_sets: int | None = None) -> tuple[list[SweepEntry], list[BadInput]]:
-    """The universes of names and paths, each once, all packaged ones without any; and what is none."""
+    """The universes of names and paths, each once; without names all packaged universes.
+
+    And an error for each name or path that is no universe.
+    """
     known = packaged()
     entries: dict[str, SweepEntry] = {}
     errors: list[BadInput] = []

@@ -42,7 +42,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 class Range(Struct, frozen=True, forbid_unknown_fields=True, rename={"first": "from", "last": "to", "kind": "as"}):
-    """`{from: -4, to: 4}` is nine numbers; `step` apart where that is given, bit patterns `as: bits`."""
+    """`{from: -4, to: 4}` is nine numbers; with `step` they are a step apart; with `as: bits` bit patterns."""
 
     first: int
     last: int
@@ -266,7 +266,7 @@ class _Reader:
         data = copy.deepcopy(template)
         for name, value in fixed.items():
             for place, put in self.file.axes[name].puts(value).items():
-                self._put(data, place, put, name)
+                self._set_value(data, place, put, name)
         case = case_of(data, str(self.path), self.text, "template.")
         if case.opaque or case.conversions:
             raise self.error("template", "opaque matrices and conversions cannot be swept", "matrices in buffers")
@@ -293,7 +293,7 @@ class _Reader:
         sets_at_a_time(case, part.data_buffers)
         return part
 
-    def _put(self, data: dict[str, Any], place: str, value: Any, axis: str) -> None:
+    def _set_value(self, data: dict[str, Any], place: str, value: Any, axis: str) -> None:
         """Set what a path names, which must be there already."""
         steps = [m.group(1) if m.group(2) is None else int(m.group(2)) for m in _STEP.finditer(place)]
         node: Any = data

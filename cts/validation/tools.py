@@ -27,7 +27,7 @@ from cts.spirv.assembly import Words
 from cts.spirv.module import ModuleBuilder
 from cts.spirv.subprocess_tools import TARGET, packaged_program, program
 
-#: Seconds that a tool may take for a module.
+#: Seconds that a tool may take for a module, after which it counts as hung: tools take milliseconds.
 PATIENCE = 30.0
 
 
@@ -81,7 +81,10 @@ class Tool(Protocol):
         ...
 
     def ask(self, words: Words, job: ModuleJob) -> Answer:
-        """What it says of a module. `job` is that of the valid twin: its buffers and what it needs of a device."""
+        """The tool's answer on a module.
+
+        `job` is the job of the valid twin: its buffers and what it needs of a device.
+        """
         ...
 
     def close(self) -> None: ...
@@ -101,14 +104,15 @@ class SpirvVal:
     def _version(self) -> str:
         done = self._run(["--target-env", self._target, "--version"], b"")
         if isinstance(done, Answer) or done.returncode:
-            said = done.text if isinstance(done, Answer) else _said(done)
+            said = done.text if isinstance(done, Answer) else _output_text(done)
             what = f"`{shlex.join(self._command)} --target-env {self._target} --version` fails: {said}"
             raise HarnessTrouble("validator", what, remedy="spirv-val:command=PATH that runs here, a target it knows")
         found = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
         return found[1] if found else "of unknown version"
 
     def unknown(self, capability: str) -> str:
-        """What it says of a module that declares the capability and does nothing.
+        """The tool's message on a module that declares the capability and does nothing; "" if the tool knows the
+        capability.
 
         A tool that accepts no such module at all is not too old, but wrong.
         """
@@ -119,15 +123,15 @@ class SpirvVal:
         return self._unknown[capability]
 
     def ask(self, words: Words, job: ModuleJob | None = None) -> Answer:
-        """What it says of a module, whatever that needs of a device."""
+        """The tool's answer on a module, whatever the module needs of a device."""
         done = self._run(["--target-env", self._target, "-"], words.tobytes())
         if isinstance(done, Answer):
             return done
         if how := crash(done.returncode) or _shell_crash(done.returncode):
-            return Answer(Kind.CRASH, f"{how} {_said(done)}".strip())
+            return Answer(Kind.CRASH, f"{how} {_output_text(done)}".strip())
         if done.returncode == 0:
             return Answer(Kind.ACCEPTED)
-        return Answer(Kind.REJECTED, _said(done) or f"code {done.returncode}")
+        return Answer(Kind.REJECTED, _output_text(done) or f"code {done.returncode}")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -143,14 +147,14 @@ class SpirvVal:
 
 
 class Glslang:
-    """A compiler of shaders; `compiled` says of each whether it accepts it, its message and its exit status."""
+    """A compiler of shaders; `compiled` returns for each one whether it is accepted, a message, an exit status."""
 
     def __init__(self, label: str, compiled: Callable[[Sequence[str]], Iterable[tuple[bool, str, int]]]) -> None:
         self.label = label
         self._compiled = compiled
 
     def ask(self, shaders: Sequence[str]) -> Iterator[Answer]:
-        """What it says of each shader, in order."""
+        """The compiler's answer on each shader, in order."""
         for accepted, message, status in self._compiled(shaders):
             if accepted:
                 yield Answer(Kind.ACCEPTED)
@@ -161,11 +165,11 @@ class Glslang:
 
 
 def _shell_crash(code: int) -> str:
-    """What a shell or chroot says of a process that a signal has ended: 128 more than its number."""
+    """The signal that ended a process, from the exit status of a shell or chroot: 128 more than the signal's number."""
     return f"signal {code - 128}" if 129 <= code <= 159 else ""
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _output_text(done: subprocess.CompletedProcess[bytes]) -> str:
     return (done.stdout + done.stderr).decode(errors="replace").strip()
 
 

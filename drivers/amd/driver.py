@@ -24,7 +24,7 @@ from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
 from cts.errors import HarnessTrouble
 
-#: Programs that are remembered.
+#: Programs that are remembered: the parameter sets and reruns of the last cases use them again. Round number.
 _REMEMBERED = 64
 
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ class Executor:
         self._used: OrderedDict[Hashable, _Used] = OrderedDict()
 
     def execute(self, run: Run, made: Done, make: Compile) -> Done | Loss:
-        """The memory after a run, or why there is none."""
+        """The memory after a run, or the reason why the run failed."""
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")

@@ -1,8 +1,8 @@
-"""What RADV gives a compute shader in registers, and what it says of the shader in the head of its NIR.
+"""The registers that RADV sets for a compute shader, read from the head of the shader's NIR.
 
 The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
 address of each descriptor set, push constants, the number of workgroups; on RDNA 3 the numbers of the workgroup; and a
-word with the number of the wave, of no use on RDNA 4. There the numbers of a workgroup and of its waves are in
+word with the number of the wave, which RDNA 4 does not use. RDNA 4 has the numbers of a workgroup and of its waves in
 registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
 """
 
@@ -33,10 +33,10 @@ WAVE_SHIFT = 25
 #: Where an RDNA 3 wave has its number in its last argument.
 _WAVE_SHIFTS_RDNA3 = 6, 20
 
-#: What the NIR tells of an argument: three numbers at once, the word of a wave, a number below 65,536, or another one.
+#: The kind of an argument, from the NIR: three numbers at once, the word of a wave, a number below 65,536, or another.
 Kind: TypeAlias = Literal["three", "wave", "short", "other"]
 
-#: What a register holds of a workgroup that is not known before it begins.
+#: What a register holds that is known only when a workgroup begins: a coordinate of the workgroup, or its wave.
 Place: TypeAlias = Literal["x", "y", "z", "wave"]
 
 
@@ -52,8 +52,8 @@ class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
     `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of
-    the first argument: in front of it Mesa 26.1 has an address that no shader uses. `marked`: the NIR tells the
-    kinds of all arguments, as Mesa's does from 26.2 on.
+    the first argument: in front of it Mesa 26.1 has an address that no shader uses. `marked`: the NIR has the kinds of
+    all arguments, as in Mesa 26.2 and later.
     """
 
     workgroup: tuple[int, int, int]

@@ -109,7 +109,7 @@ class Listing:
 
 
 def parse(text: str) -> Listing:
-    """The instructions of a listing. Raises Unsupported for a line that is none."""
+    """The instructions of a listing. Raises Unsupported for a line that is no instruction."""
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -153,7 +153,10 @@ def instruction(text: str) -> Instruction:
 
 
 def _of_pair(text: str) -> Instruction:
-    """One of two instructions that are done at once, as it is alone; the mask of a selection is not written there."""
+    """One half of a dual instruction, as a single instruction.
+
+    A dual selection does not list its mask, vcc_lo: add it.
+    """
     alone = instruction(text.replace("v_dual_", "v_", 1))
     if alone.mnemonic != "v_cndmask_b32":
         return alone

@@ -79,13 +79,13 @@ class AddressSpace:
             for binding in sorted({(b.binding, b.count) for b in bindings if b.set == number}):
                 for b in bindings:
                     if (b.set, b.binding) == (number, binding[0]):
-                        self._put(content, at + DESCRIPTOR * b.index, b)
+                        self._put_descriptor(content, at + DESCRIPTOR * b.index, b)
                 at += DESCRIPTOR * max(1, binding[1])
             content += bytes(at - len(content))
         self.own = np.frombuffer(bytes(content), np.uint8)
         return places
 
-    def _put(self, content: bytearray, at: int, binding: Binding) -> None:
+    def _put_descriptor(self, content: bytearray, at: int, binding: Binding) -> None:
         if binding.kind.endswith("dynamic"):
             raise Unsupported("descriptors with dynamic offsets")
         content += bytes(max(0, at + DESCRIPTOR - len(content)))

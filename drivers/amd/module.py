@@ -1,8 +1,8 @@
-"""What the SPIR-V of a compiled shader tells of its registers, and its texts do not.
+"""Facts about a shader's registers that its SPIR-V has and its texts (NIR and listing) do not have.
 
-RADV puts the words of push constants that are used into scalar registers, in order, and nothing that it hands out says
-which. So the module is compiled again for each member of its block, with that member moved to where registers cannot
-have it: where the code is the same, the member is not used.
+RADV puts the used words of the push constants into scalar registers, in order, and no text of RADV lists these words.
+So the module is compiled again for each member of its block, with that member moved to an offset that registers cannot
+hold: if the code stays the same, the shader does not use the member.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _members(words: Words) -> Iterator[_Member]:
 
 
 def short_numbers(module: bytes) -> tuple[Place, ...]:
-    """Which of y and z of the numbers of a workgroup a module uses; both where it cannot be told."""
+    """Which of y and z of the numbers of a workgroup a module uses; both if that is unknown."""
     variables, loaded, used = set(), set(), set()
     for _, opcode, i in _instructions(np.frombuffer(module, "<u4")):
         if opcode == _DECORATE and i[2:4] == [_BUILT_IN, _WORKGROUP_ID]:

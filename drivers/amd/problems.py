@@ -6,7 +6,7 @@ from cts.driver import Status
 
 
 class Problem(Exception):
-    """What ends a run. `where` is the line of the listing, "" where there is none."""
+    """What ends a run. `where` is the line of the listing, "" if no line is at fault."""
 
     status = Status.ERROR
     code = "amd"

@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An instruction made ready: what it does, the registers it reads and writes, and what counts its loads."""
+    """A prepared instruction: its function, the registers that it reads and writes, and the counter of its loads."""
 
     run: Run
     reads: frozenset[int]

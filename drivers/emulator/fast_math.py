@@ -30,7 +30,10 @@ class Unrounded(Protocol):
         """The same type in these registers, of which nothing is known before their rounding."""
 
     def as_before_rounding(self, other: Any) -> Any:
-        """The value with what `other`, of the same type, was before its rounding, where that is what is here."""
+        """The value, but with the unrounded elements of `other` in those elements that `other` agrees with.
+
+        `other` is of the same type.
+        """
 
 
 V = TypeVar("V", bound=Unrounded)

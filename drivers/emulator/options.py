@@ -185,7 +185,7 @@ class Options(msgspec.Struct, frozen=True):
 
     @property
     def bug(self) -> int:
-        """The number of the planted bug, that of none where there is none."""
+        """The number of the planted bug; the number `NONE` without a planted bug."""
         return catalogue.number_of(self.mutant) if self.mutant else m.NONE
 
 

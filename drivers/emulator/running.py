@@ -53,14 +53,14 @@ def run_sweep(sweep: Sweep, memory: dict[str, Bytes], options: Options) -> dict[
 def numbered(case: Case) -> Case:
     """The case with 0, 1, 2, ... as the words of its run-time operands: their places in a parameter set.
 
-    An operand finds its word by that, even where the template has one object in several places.
+    An operand finds its word by its number, even if the template has one object in several places.
     """
     operands = sum(1 for _ in case_dynamic_operands(case))
     return Sweep(case, np.arange(operands, dtype=np.uint32)[None]).case(0)
 
 
 def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> Machine | VectorMachine:
-    """Run a case under some parameter sets; returns the machine as it is at the end."""
+    """Run a case under some parameter sets; returns the machine in its last state."""
     opaque = allocate(case.opaque, options.opaque, options.bug)
     everything = {**memory, **opaque}
     alike = options.bug == v.DISPATCHES_BEGIN_ALIKE

@@ -97,7 +97,7 @@ def float_result(operation: int, x: float, y: float) -> float:
 
 @device
 def float_operation(operation: int, x: float, y: float, t: int, settings: Settings, bug: int) -> float:
-    """Arithmetic of a float type (NU-011). Minimum and maximum give one of their operands as it is."""
+    """Arithmetic of a float type (NU-011). Minimum and maximum return one of their operands unchanged."""
     if operation in (MINIMUM, MAXIMUM):
         return demanded(float_result(operation, x, y), t, settings)
     if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == FLOAT32:

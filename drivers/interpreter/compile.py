@@ -313,7 +313,7 @@ def _unhandled(module: Module) -> list[str]:
 
 
 def _missing(module: Module, i: Instruction) -> str:
-    """An instruction without a handler, and what it is part of where that is known."""
+    """An instruction without a handler, and the feature that it belongs to, if that is known."""
     return f"{module.describe(i)}: {why}" if (why := reason(i.name)) else module.describe(i)
 
 

@@ -15,9 +15,9 @@ from cts.drivers.interpreter.values import WORKGROUP, Value
 class Declarations:
     """What the compiler knows of ids: `types` by type id, `type_of` and `constants` by result id.
 
-    `pointees` are the types that pointers point to where more of the layout is known than their type
-    tells; handlers of access chains add to it. `float_modes` are the entry point's, each with its width.
-    `missing` collects what is not supported.
+    `pointees` are the types that pointers point to, for those pointers whose layout is known better than from their
+    type; handlers of access chains add to it. `float_modes` are the entry point's float modes, each with its width.
+    `missing` collects unsupported features.
     """
 
     def __init__(

@@ -58,11 +58,11 @@ class Interpreter:
 
     def run(self, job: Job) -> Outcome:
         """Run a case's module; memory comes back for the case's own buffers."""
-        return _of(job.memory, self.run_module(job.module()))
+        return _only_memory_of(job.memory, self.run_module(job.module()))
 
     def run_sweeps(self, jobs: Iterable[SweepJob]) -> Iterator[Outcome]:
         """Each job's module; memory comes back for the sweep's own buffers."""
-        return (_of(job.memory, self.run_module(job.module())) for job in jobs)
+        return (_only_memory_of(job.memory, self.run_module(job.module())) for job in jobs)
 
     def run_module(self, job: ModuleJob) -> Outcome:
         """Run any module. Never raises for anything the module does."""
@@ -100,7 +100,7 @@ class Interpreter:
         return _remember(self._programs, key, lambda: compile_module(module, job.entry, job.spec_constants, target))
 
 
-def _of(names: Container[str], outcome: Outcome) -> Outcome:
+def _only_memory_of(names: Container[str], outcome: Outcome) -> Outcome:
     """An outcome with the memory of these buffers alone."""
     return replace(outcome, memory={name: data for name, data in outcome.memory.items() if name in names})
 

@@ -1,8 +1,8 @@
 """Fragments in quads of 2x2 pixels, of which a triangle may cover a part; the others are helper invocations (ST-005).
 
 Planted bugs (`mutants`) live here: a driver packs, masks and numbers the lanes of quads, and each of these goes wrong.
-A helper invocation whose write takes effect is not among them. It stores the same as the invocation of its number, and
-an addition of its own cannot be told from that invocation running twice, which it may (ST-004).
+A helper invocation whose write takes effect is not among them. It stores the same as the invocation of its number; if
+it adds, that looks as if the invocation ran twice, which is allowed (ST-004).
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class _Dispatch:
         self.lasting = len(self.space.segments)
 
     def silent(self) -> Iterator[str]:
-        """Of each buffer that was written the workgroups that wrote none of it, where that is asked for."""
+        """For each written buffer the workgroups that wrote no byte of it, if the driver's options ask for that."""
         if not isinstance(self.space, WatchedSpace):
             return
         total = math.prod(self.job.workgroups)
@@ -172,7 +172,7 @@ class _Dispatch:
                 yield f"{name}: {len(others)} of {total} workgroups have written none of it: {some}{more}"
 
     def begin(self) -> None:
-        """A dispatch begins: what those before it have written is there, and races with none of its accesses."""
+        """A dispatch begins: it sees all earlier dispatches' writes, and races with none of them."""
         if isinstance(self.space, WatchedSpace):
             self.space.forget_accesses()
 

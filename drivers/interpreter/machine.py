@@ -184,7 +184,7 @@ class Machine:
             raise Internal(f"{type(e).__name__}: {e}", where) from e
 
     def _watched(self, block: Block, memory: WatchedSpace) -> Iterator[Step]:
-        """A block's steps; memory is told of each."""
+        """A block's steps; memory learns which instruction runs at each step."""
         for step, instruction in zip(block.steps, block.instructions, strict=False):
             memory.executing(instruction)
             yield step

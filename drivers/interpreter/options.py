@@ -15,10 +15,11 @@ from cts.vendors import meanings
 
 MAX_SUBGROUP_SIZE = 128
 
-#: Instructions that a dispatch may execute, those of each batch of workgroups counted once.
+#: Instructions that a dispatch may execute, those of each batch of workgroups counted once: a bound for loops without
+#: an end.
 DEFAULT_MAX_STEPS = 10_000_000
 
-#: Bytes that a dispatch may take.
+#: Bytes that a dispatch may take: a bound for hostile modules, which could exhaust the machine.
 DEFAULT_MAX_MEMORY = 4 << 30
 
 #: What can be watched for: data races, and reads of what was never written.

@@ -1,8 +1,8 @@
-"""Values of which a part may be undefined without harm: what is loaded, changed in parts, and stored again.
+"""Values that may be undefined in part: they are loaded, changed in part, and stored again.
 
-Front ends fill a vector so: load it, insert one component, store it. A component that nobody has stored is undefined,
-and passing it on uses it no more than copying the whole variable would. Who takes a component out of such a value needs
-that component alone.
+Front ends fill a vector in this way: load it, insert one component, store it. A component that was never stored is
+undefined, but to pass it on is no use of it, as little as a copy of the whole variable is. An instruction that extracts
+a component of such a value needs only that component.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Passed:
 def passed_on(blocks: Iterable[Block], is_variable: Callable[[int], bool]) -> dict[int, Passed]:
     """The results of a function that are only stored to variables, inserted into, or taken apart.
 
-    `is_variable` says of a pointer whether it leads to a variable without an address.
+    `is_variable` returns whether a pointer leads to a variable without an address.
     """
     instructions = [i for block in blocks for i in (*block.phis, *block.body, *filter(None, [block.terminator]))]
     users: dict[int, list[Instruction]] = {}
@@ -36,7 +36,7 @@ def passed_on(blocks: Iterable[Block], is_variable: Callable[[int], bool]) -> di
             users.setdefault(id_, []).append(i)
 
     def chain(id_: int, passed: Passed, found: dict[int, Passed]) -> bool:
-        """Note a value and what is made of it; False where something else uses one of them."""
+        """Record a value and the values made from it; False if another kind of instruction uses one of these values."""
         found[id_] = passed
         for user in users.get(id_, ()):
             match user.name:

@@ -84,7 +84,7 @@ class Variables:
         whole = self.values.get(variable)
         if whole is None or variable not in self.owned:
             whole = _own(self.get(variable), self.topology)
-        self.values[variable] = self._put(whole, place.path, value, mask)
+        self.values[variable] = self._with_part(whole, place.path, value, mask)
         self.owned.add(variable)
 
     def _take(self, whole: Value, path: Path, mask: Array | None) -> Value:
@@ -128,7 +128,7 @@ class Variables:
             return np.asarray(whole[(0, *indices)])
         return np.asarray(whole[(np.arange(whole.shape[0]), *indices)])
 
-    def _put(self, whole: Value, path: Path, value: Value, mask: Array | None) -> Value:
+    def _with_part(self, whole: Value, path: Path, value: Value, mask: Array | None) -> Value:
         if not path:
             value = _own(value, self.topology)
             return value if mask is None else merge(mask, value, whole, self.topology)
@@ -143,14 +143,14 @@ class Variables:
         parts = list(whole)
         if isinstance(index, int):
             _check_static(index, len(parts))
-            parts[index] = self._put(parts[index], rest, value, mask)
+            parts[index] = self._with_part(parts[index], rest, value, mask)
         else:
             index = checked(index, len(parts), mask)
             for k in range(len(parts)):
                 hit = np.broadcast_to(index == k, self.topology.lanes)
                 hit = hit if mask is None else hit & mask
                 if hit.any():
-                    parts[k] = self._put(parts[k], rest, value, hit)
+                    parts[k] = self._with_part(parts[k], rest, value, hit)
         return tuple(parts)
 
     def _put_dense(self, whole: Array, path: Path, value: Array, mask: Array | None) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cts.drivers.interpreter.access_history import NOW, Accesses
 from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.clocks import Agents, Missing
 from cts.drivers.interpreter.fences import IN_SUBGROUP, SEMANTICS, scope_name
 from cts.drivers.interpreter.memory import Segment
 from cts.drivers.interpreter.parse import Instruction
-from cts.drivers.interpreter.trails import NOW, Accesses
 
 
 @dataclass(frozen=True)

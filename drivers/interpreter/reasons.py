@@ -98,7 +98,7 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
 
 
 def reason(opcode: str) -> str:
-    """What an opcode is part of that the interpreter does not have; "" where that is not known."""
+    """The unsupported feature that an opcode belongs to; "" if it belongs to no known one."""
     for what, patterns in OUT_OF_SCOPE.items():
         if any(fnmatchcase(opcode, pattern) for pattern in patterns):
             return what

@@ -21,8 +21,8 @@ _EVALUATIONS = {Stage.TESSELLATION_EVALUATION: 3}
 class StagedBatch(Batch, frozen=True):
     """Invocations that the machine runs together, as one workgroup of the topology.
 
-    `numbers` (lanes,) are those of the dispatch. Of a fragment shader `pixels` (lanes, 2) are x and y, and `helpers`
-    (lanes,) tells the invocations that are there for their quad alone.
+    `numbers` (lanes,) are those of the dispatch. In a fragment shader `pixels` (lanes, 2) are x and y, and `helpers`
+    (lanes,) marks helper invocations, which only complete a quad.
     """
 
     numbers: Array

@@ -12,6 +12,16 @@ from typing import NoReturn
 
 import numpy as np
 
+from cts.drivers.interpreter.access_history import (
+    ATOMIC_READ,
+    ATOMIC_WRITE,
+    READ,
+    RIVALS,
+    WRITE,
+    Accesses,
+    AccessHistory,
+    Shadow,
+)
 from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.clocks import Agents, Clocks
 from cts.drivers.interpreter.fences import BUFFERS, SHARED, Fence, Privacy, has_vulkan_model
@@ -20,7 +30,6 @@ from cts.drivers.interpreter.options import RACES, UNINITIALISED, WRITERS
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Race, Uninitialised
 from cts.drivers.interpreter.race_words import Rival, Words, count, span
-from cts.drivers.interpreter.trails import ATOMIC_READ, ATOMIC_WRITE, READ, RIVALS, WRITE, Accesses, Shadow, Trail
 from cts.drivers.interpreter.types import DType
 from cts.drivers.interpreter.values import Array
 
@@ -37,7 +46,7 @@ class WatchedSpace(AddressSpace):
         self._quiet = False
         #: From which number on segments belong to a batch: none before the first, when conversions run.
         self._lasting = sys.maxsize
-        #: Of each segment that was written the numbers of the workgroups that did it, where that is asked for.
+        #: For each written segment the numbers of the workgroups that wrote it, if the driver's options ask for that.
         self.writers: dict[str, set[int]] = {}
         #: Whether accesses are atomic at the moment.
         self.atomic = False
@@ -150,31 +159,31 @@ class WatchedSpace(AddressSpace):
         at = 0 if self._instruction is None else self._instruction.at
         accesses = Accesses(segment, bytes_, by, size, way, memory, private, at)
         for rival in RIVALS[way]:
-            self._check(shadow.trails[rival], rival, accesses)
-        trail = shadow.trails[way]
-        trail.note(accesses, self._agents, self._clocks)
-        if way == WRITE and (together := trail.shared(accesses)).any():
-            self._race(accesses, together, trail, way)
+            self._check(shadow.histories[rival], rival, accesses)
+        history = shadow.histories[way]
+        history.note(accesses, self._agents, self._clocks)
+        if way == WRITE and (together := history.shared(accesses)).any():
+            self._race(accesses, together, history, way)
 
-    def _check(self, trail: Trail, did: str, accesses: Accesses) -> None:
+    def _check(self, history: AccessHistory, did: str, accesses: Accesses) -> None:
         """Raise Race where nothing orders an earlier access to the bytes with these."""
         agents, by = self._agents, accesses.by
-        earlier = trail.earlier_accesses(accesses.bytes_)
+        earlier = history.earlier_accesses(accesses.bytes_)
         there = earlier.last >= 0
         if not there.any():
             return
-        ordered = trail.ordered(earlier, accesses, agents, self._clocks)
+        ordered = history.ordered(earlier, accesses, agents, self._clocks)
         elsewhere = (agents.workgroup(earlier.last) != agents.workgroup(by)) | earlier.foreign
         wrong = there & (elsewhere | ~ordered)
         if wrong.any():
-            self._race(accesses, wrong, trail, did)
+            self._race(accesses, wrong, history, did)
 
-    def _race(self, accesses: Accesses, wrong: Array, trail: Trail, did: str) -> NoReturn:
-        """Accesses of which some bytes race with the last ones of a trail, which `did` something."""
+    def _race(self, accesses: Accesses, wrong: Array, history: AccessHistory, did: str) -> NoReturn:
+        """Raise Race for accesses with bytes that race with the last accesses of a history, which `did` something."""
         k = int(np.argmax(wrong))
         byte, by = int(accesses.bytes_[k]), int(accesses.by[k])
-        agent, at = trail.rival(byte, by, self._agents)
-        earlier = trail.earlier_accesses(accesses.bytes_[k : k + 1])
+        agent, at = history.rival(byte, by, self._agents)
+        earlier = history.earlier_accesses(accesses.bytes_[k : k + 1])
         missing = self._clocks.missing(int(earlier.agents[0]), int(earlier.times[0]), by, accesses.memory)
         lacking = missing if missing.barrier or missing.release or missing.acquire else None
         rival = Rival(agent, did, self._instructions.get(at), bool(earlier.private[0]), lacking)

@@ -29,7 +29,8 @@ from cts.layout_conversions.calls import Trial, Tried
 from cts.model import Case
 from cts.stages import Stage
 
-#: Parameter sets that share one submission, and the bytes of memory they may have together.
+#: Parameter sets that share one submission, and the bytes of memory they may have together: a submission costs as much
+#: as some dispatches, and a lost one runs all its sets again. Round numbers.
 MAX_SETS = 64
 MAX_BATCH_BYTES = 16 << 20
 
@@ -227,9 +228,10 @@ class VulkanDriver:
         return f"{layer} on {self.description.device.name}" if layer else ""
 
     def judge_module(self, words: npt.NDArray[np.uint32], job: ModuleJob) -> tuple[Status, str]:
-        """What the validation layer says of a pipeline of the words, with what the job's own module needs.
+        """The validation layer's messages on a pipeline of the words, with the features that the job's own module
+        needs.
 
-        Nothing is dispatched. What Vulkan itself refuses counts like a message of the layer.
+        Nothing is dispatched. A refusal by Vulkan itself counts like a message of the layer.
         """
         item = _Item(self.pool.number(), None, job)
         refused = self._examine(item)
@@ -245,7 +247,7 @@ class VulkanDriver:
         return Status.DONE, rejected or (result.what if isinstance(result, Loss) else "")
 
     def compiled(self, job: ModuleJob) -> dict[str, str]:
-        """What the compiler says of the module's pipeline (VK_KHR_pipeline_executable_properties); nothing is run."""
+        """The compiler's texts about the module's pipeline (VK_KHR_pipeline_executable_properties); nothing is run."""
         item = _Item(self.pool.number(), None, job)
         if not self.description.features.get("pipelineExecutableInfo") or job.staged or self._examine(item) is not None:
             return {}
@@ -344,7 +346,7 @@ class VulkanDriver:
         self.pool.submit(run)
 
     def _timeout(self, job: ModuleJob) -> float:
-        """Seconds that a dispatch may take: what the driver was told counts before what the job asks for."""
+        """Seconds that a dispatch may take: the driver's option overrides the job."""
         return self._options.timeout or job.timeout or DEFAULT_TIMEOUT
 
     def _collect(self) -> None:

@@ -15,7 +15,7 @@ from cts.job import ModuleJob
 if TYPE_CHECKING:
     from cts.model import Case
 
-#: The journal is started again when nothing is in flight and it is longer than this.
+#: If no job is in flight and the journal is longer than this, in bytes, it starts again: it is read as a whole.
 _LONG = 1 << 20
 
 #: Without it Windows writes two characters at the end of a line.
@@ -26,7 +26,7 @@ _CULPABLE = (Status.CRASH, Status.TIMEOUT, Status.DEVICE_LOST, Status.ERROR)
 
 
 class Journal:
-    """`DIR/journal-PID.jsonl` says what was begun and what ended; `DIR/culprits/` keeps what ended badly.
+    """`DIR/journal-PID.jsonl` lists jobs that began and ended; `DIR/culprits/` keeps the jobs that ended badly.
 
     A line is {"begin": id, "case": ...} before a job is sent and {"end": id, "status": ...} when its
     outcome is known. Created with the first job; deleted at the end if it has nothing to report.

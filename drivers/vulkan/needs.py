@@ -94,7 +94,7 @@ def _matrix(m: Matrix) -> MatrixNeed:
 
 
 def _mul_add(m: Multiplication) -> MulAddNeed:
-    """The mask says of each matrix whether its integers are signed; a type that is no integer has one code (VK-022)."""
+    """The mask has a bit for each matrix: its integers are signed. A type that is no integer has one code (VK-022)."""
     pairs = (("A", m.a), ("B", m.b), ("C", m.c), ("Result", m.result))
     codes = []
     for name, matrix in pairs:

@@ -12,7 +12,8 @@ from cts.driver import IN_PROCESSES
 from cts.driver_options import among, number, says, seconds
 from cts.stages import Stage
 
-#: Seconds that the dispatches of a run may take where nobody says otherwise.
+#: Seconds that the dispatches of a run may take by default: cases take milliseconds, and a driver's own watchdog often
+#: acts after some seconds.
 DEFAULT_TIMEOUT = 10.0
 
 

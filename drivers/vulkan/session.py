@@ -83,7 +83,7 @@ class _Ticket:
         return self.suspicion is not None or self.kills > 0
 
     def advance(self, phase: Phase) -> bool:
-        """Whether it had not come to this phase before, which it does now."""
+        """Advance to a phase; returns False if the job had reached it before."""
         if self.phase in (phase, "dispatch"):
             return False
         self.phase = phase

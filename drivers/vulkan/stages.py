@@ -114,7 +114,7 @@ def _at_most(what: str, number: int, description: Description, structure: str, l
 
 
 def request(staged: Staged | None) -> protocol.Staged | None:
-    """What the worker is told of the stage: compute shaders need none of it."""
+    """The description of the stage that the worker gets: None for compute shaders, which need no description."""
     if staged is None or staged.stage is Stage.COMPUTE:
         return None
     beside = {other.value: words for other, words in companions(staged.stage).items()}

@@ -116,7 +116,7 @@ def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess,
 
 
 def _limit(pid: int, size: int) -> None:
-    """Bytes of address space that a process may take, where the system can be told: on Linux."""
+    """Limit a process's address space in bytes. Only Linux can do that."""
     if sys.platform == "linux":
         import resource
 
@@ -246,7 +246,7 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
 
 
 def choose(devices: tuple[DeviceSummary, ...], wish: str) -> DeviceSummary:
-    """The device that was asked for. Raises BadInput where that is none, or more than one."""
+    """The device that was asked for. Raises BadInput if no device or several devices match."""
     usable = [d for d in devices if not d.unusable]
     listing = "; ".join(f"{d.index}: {d.name} {d.uuid}{f' ({d.unusable})' if d.unusable else ''}" for d in devices)
     if not devices:

@@ -80,11 +80,11 @@ _MATRIX2 = "VkPhysicalDeviceCooperativeMatrix2PropertiesNV"
 
 @dataclass(frozen=True)
 class Support:
-    """`missing` says in words what the device lacks, `stops` what of that cannot be asked for and why.
+    """`missing` says in words what the device lacks; `stops` lists the lacks that rule out even an attempt, and why.
 
-    `features` are to be enabled, but for the `absent` ones, which vkCreateDevice would refuse. `misuse` says why
-    the module is undefined here, whatever the device has; "" where it is not. `full_subgroups`: the pipeline must
-    ask for them (VK-042).
+    `features` are to be enabled, but for the `absent` ones, which vkCreateDevice would refuse. `misuse` says why the
+    module is undefined here, whatever the device has; "" if it is defined. `full_subgroups`: the pipeline must ask for
+    them (VK-042).
     """
 
     missing: tuple[str, ...]
@@ -218,7 +218,7 @@ class _Check:
         yield from self.float_modes(modes)
 
     def float_modes(self, properties: Mapping[str, Property]) -> Iterator[str]:
-        """Modes of which widths may not have different ones (NU-047)."""
+        """Float modes that differ between widths although the device allows no difference (NU-047)."""
         for kind, independence in (
             ("Denorm", "denormBehaviorIndependence"),
             ("RoundingMode", "roundingModeIndependence"),
@@ -376,7 +376,7 @@ class _Check:
 
 
 def _descriptors(facts: Facts, job: ModuleJob) -> Descriptors:
-    """The bindings of a job: what its module says of each; an array without a length is as long as it is bound."""
+    """The bindings of a job, as its module declares them. An array without a length gets the length that is bound."""
     said = {(d.set, d.binding): d for d in facts.descriptors}
     descriptors: Descriptors = {}
     for place in job.bindings:

@@ -156,10 +156,10 @@ class Access:
 
 @dataclass(frozen=True)
 class InstructionOperands:
-    """What the operands of a memory instruction come to, at the instances of the matrix's scope.
+    """The values of a memory instruction's operands, at the instances of the matrix's scope.
 
-    `offset` is the pointer's in elements of the buffer, (sets, instances); `layout` and `view`, or
-    `stride`, as the instruction has them.
+    `offset` is the pointer's offset in elements of the buffer, (sets, instances). The instruction has either `layout`
+    and `view`, or `stride`.
     """
 
     instruction: int

@@ -19,8 +19,8 @@ _T = TypeVar("_T", bound=np.generic)
 class Broken:
     """A rule (fact ID) that some sets break at a YAML path.
 
-    `sets` is (sets,), or (1,) where it is the same under every set. `words` gives what is wrong under a set that
-    breaks the rule, and what would be right; they are made only when somebody reads them.
+    `sets` is (sets,), or (1,) if it is the same under every set. `words` takes a set that breaks the rule and returns
+    two texts, the wrong value and the right one; it is called only when somebody reads the texts.
     """
 
     rule: str

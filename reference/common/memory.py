@@ -219,7 +219,7 @@ class _Layer:
         return touched
 
     def overwrite(self, byte: I64, size: int) -> None:
-        """Something else is stored there: what it covers is no longer free, what it covers in part may be anything."""
+        """Another store: elements that it covers are no longer free, elements covered in part may be anything."""
         own, flags = self.component.size, self.flags.reshape(-1)
         if own <= size:
             for later in range(0, size, own):
@@ -240,20 +240,20 @@ class _Layer:
             parts[:, :size] = some.reshape(sets, size)[:, : parts.shape[1]]
             has_some = parts.view(self.component.bits_dtype) != 0
             free = np.flatnonzero(has_some & (self.flags != 0))
-        of_free = self._of(self.reason, free)
+        of_free = self._picked(self.reason, free)
         # Most layers have one reason beside none, which needs no search.
         present = [1] if len(self.reasons) == 2 and free.size and of_free.all() else np.unique(of_free).tolist()
         for reason in present:
             indices = free if len(present) == 1 else free[of_free == reason]
-            flags = self._of(self.flags, indices)
-            lo, hi, step = (self._of(bounds, indices) for bounds in (self.lo, self.hi, self.step))
+            flags = self._picked(self.flags, indices)
+            lo, hi, step = (self._picked(bounds, indices) for bounds in (self.lo, self.hi, self.step))
             low, high = interval_bits(self.component, flags, lo, hi)
             offsets, freedoms = self._offsets(indices, size), flags & _FREEDOMS
             yield Intervals(
                 self.component, offsets, low, high, freedoms, self.reasons[reason], step if step.any() else None
             )
 
-    def _of(self, values: npt.NDArray[_T], indices: I64) -> npt.NDArray[_T]:
+    def _picked(self, values: npt.NDArray[_T], indices: I64) -> npt.NDArray[_T]:
         """Those of some components, by flat places, ascending; of all of them without a copy."""
         return values.reshape(-1) if indices.size == values.size else values.reshape(-1)[indices]
 

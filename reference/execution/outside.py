@@ -52,5 +52,5 @@ def _near(evaluation: Evaluation, access: Access) -> Mask:
     end = evaluation.case.buffers[access.buffer].size
     if evaluation.case.robustness is Robustness.ROBUST_BUFFER_ACCESS:
         return access.byte + access.size > end - WIDEST
-    # From where a block of 16 bytes begins that the range ends in; there is none where it ends between two.
+    # The first byte of the 16-byte block in which the range ends; the range's end if it ends between two blocks.
     return access.byte >= (access.extent // WIDEST * WIDEST - access.extent + end if access.extent % WIDEST else end)

@@ -84,12 +84,12 @@ _T = TypeVar("_T", bound=np.generic)
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction as it is taken once, and what its operands come to then.
+    """One execution of an instruction, with the values of its operands.
 
     `before` and `after` are the states of a layout instruction's operand and result, `view_before` and
-    `view_after` those of a view instruction's; `bias` is what a multiplication of vectors reads beside
-    its matrix. Of functions that are called, `tables` are the buffers they read, each as a whole, `outputs` their
-    stores in order, and `pointers` the buffers and offsets in elements, (sets, instances), of pointer operands.
+    `view_after` those of a view instruction's; `bias` is the bias that a multiplication of vectors reads beside its
+    matrix. For called functions, `tables` are the buffers that they read, each as a whole, `outputs` are their stores
+    in order, and `pointers` are the buffers and offsets in elements, (sets, instances), of pointer operands.
     """
 
     taken: Taken

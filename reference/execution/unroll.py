@@ -204,7 +204,7 @@ class _Unrolling:
 
 
 def _both(active: Mask | None, mask: Mask) -> Mask | None:
-    """Those of both masks; None where that is all of them."""
+    """The intersection of two masks; None if all instances are active."""
     now = mask if active is None else active & mask
     return None if now.all() else now
 

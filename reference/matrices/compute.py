@@ -175,7 +175,7 @@ def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
 
 
 def _laid(value: Value, *, transpose: bool) -> Value:
-    """A matrix with rows for columns, where that is asked for."""
+    """A matrix, transposed if `transpose` is set."""
     return value.map(lambda a: np.swapaxes(a, -1, -2)) if transpose else value
 
 

@@ -19,9 +19,9 @@ U8: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
-#: Integers of which float32 division gives the right quotients.
+#: The bound below which float32 division of integers returns the right quotients.
 _SMALL = 1 << 22
-#: So few quotients that it does not matter how they come about.
+#: The number of quotients below which the way to compute them does not matter.
 _FEW = 1 << 12
 
 _T = TypeVar("_T", bound=np.generic)

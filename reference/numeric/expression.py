@@ -18,14 +18,14 @@ from cts.reference.numeric.history import Deferred, joined
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value, anything, history_of, merged, step_of, where, with_freedom
 
-#: Reads a block's field: its name, and the elements' indices where it is an array; the watch is told of wrong ones.
+#: Reads a block's field: its name, and the elements' indices if it is an array; wrong indices go to the watch.
 ReadField = Callable[[str, I64 | None, Watch], Value]
 
 
-#: Reads a table: its name, and the indices of elements; the watch is told of wrong ones.
+#: Reads a table: its name, and the indices of elements; wrong indices go to the watch.
 ReadEntry = Callable[[str, Value, Watch], Value]
 
-#: Is told of what goes to an output, one store after the other.
+#: Gets the values that are stored to an output, one store after the other.
 StoreValue = Callable[[Value], None]
 
 

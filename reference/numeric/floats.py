@@ -73,10 +73,10 @@ _REARRANGED = "undecorated: roundings may be dropped and terms rearranged (NU-01
 class Floats:
     """Arithmetic of one program.
 
-    `loose` where it is undecorated; `ieee` where no fast math is allowed, so that conversions round as well
-    (NU-019), and infinities, NaNs and signs of zero are what IEEE 754 says (NU-020). `modes` are execution modes, which
-    programs that are not loose may have. `drops` is said of an operation that may drop the roundings of operands whose
-    own operations may not (NU-049).
+    `loose` if the program is undecorated. `ieee` if no fast math is allowed: then conversions round as well (NU-019),
+    and infinities, NaNs and signs of zero follow IEEE 754 (NU-020). `modes` are execution modes, which programs that
+    are not loose may have. `drops` if the operation may drop roundings that the operations of its operands may not drop
+    (NU-049).
     """
 
     def __init__(self, loose: bool, ieee: bool = False, modes: Modes | None = None, *, drops: bool = False) -> None:

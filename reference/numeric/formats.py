@@ -25,8 +25,8 @@ _MAGNITUDE, _INFINITY, _QUIET = np.uint32(0x7FFFFFFF), np.uint32(0x7F800000), np
 def real(component: ComponentType, bits: Bits) -> F64:
     """The numbers behind bit patterns, of integer types as well; infinities as such, and one quiet NaN for every NaN.
 
-    All float64 of the oracle come from here, so none of its operations gets a signalling NaN, of which
-    some processors' instructions warn and others do not.
+    All float64 of the oracle come from here. So no operation of the oracle gets a signalling NaN, about which NumPy
+    warns on some processors and not on others.
     """
     if component.is_float and component.size < 4:
         numbers: F64 = _table(component)[bits]

@@ -69,13 +69,15 @@ def binary(operation: str, a: Value, b: Value, watch: Watch) -> Value:
             result = _BINARY[operation](x, y)
     bits = truncated(component, result)
     return (
-        _masked(component, bits, a, b) if operation == "and" else _known(component, bits, _BOUNDED.get(operation), a, b)
+        _masked(component, bits, a, b)
+        if operation == "and"
+        else _with_freedom(component, bits, _BOUNDED.get(operation), a, b)
     )
 
 
 def _masked(component: ComponentType, bits: Bits, a: Value, b: Value) -> Value:
     """What OpBitwiseAnd gives: with a number that is known and not negative, from 0 to that, whatever the other is."""
-    result = _known(component, bits, None, a, b)
+    result = _with_freedom(component, bits, None, a, b)
     if result.free is None:
         return result
     a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
@@ -95,7 +97,7 @@ def signed_quotient(component: ComponentType, a: Value, b: Value, watch: Watch) 
     watch.report("NU-004", overflow, f"{least} divided by -1 overflows", "quotients that the type represents")
     magnitude = _divided(component, "div", np.abs(x), np.abs(y), watch)
     bits = truncated(component, np.where((x < 0) != (y < 0), -magnitude, magnitude))
-    return _known(_component(a), bits, None, a, b)
+    return _with_freedom(_component(a), bits, None, a, b)
 
 
 def reinterpreted(a: Value, component: ComponentType) -> Value:
@@ -110,20 +112,20 @@ def negated(a: Value) -> Value:
     """OpSNegate."""
     component = _component(a)
     bits = truncated(component, -whole(component, a.bits))
-    return _known(component, bits, lambda x, _: intervals.negate(x), a, a)
+    return _with_freedom(component, bits, lambda x, _: intervals.negate(x), a, a)
 
 
 def inverted(a: Value) -> Value:
     """OpNot."""
     component = _component(a)
-    return _known(component, ~a.bits, None, a, a)
+    return _with_freedom(component, ~a.bits, None, a, a)
 
 
 def absolute(a: Value) -> Value:
     """SAbs: that of the least integer wraps to itself."""
     component = _component(a)
     bits = truncated(component, np.abs(whole(component, a.bits)))
-    return _known(component, bits, lambda x, _: intervals.absolute(x), a, a)
+    return _with_freedom(component, bits, lambda x, _: intervals.absolute(x), a, a)
 
 
 def compare(operation: str, a: Value, b: Value) -> Value:
@@ -171,7 +173,7 @@ def _shifted(component: ComponentType, operation: str, a: Value, b: Value, watch
     return x << by if operation == "shl" else x >> by
 
 
-def _known(
+def _with_freedom(
     component: ComponentType,
     bits: Bits,
     bounded: Callable[[Interval, Interval], Interval] | None,

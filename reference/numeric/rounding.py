@@ -185,7 +185,7 @@ def _beyond(component: ComponentType, exact: Interval, rounded_to: Interval, mod
 
 
 def flushed(value: Value) -> Value:
-    """Results of which denormals become zeros of either sign (NU-043); what may be of either sign stays as it is."""
+    """Results with zeros of either sign for denormals (NU-043); zeros that already have either sign stay so."""
     component = component_of(value)
     least = component.format.least
     low, high = value.core
@@ -211,7 +211,7 @@ def flushed(value: Value) -> Value:
 
 
 def binding(value: Value, step: F64 | None = None) -> Value:
-    """Results that are sure to be rounded to their type (NU-019), and multiples of `step` where that is known.
+    """Results that are sure to be rounded to their type (NU-019), and multiples of `step` if a step is given.
 
     So they are multiples of the last place of the least of them; rounding keeps them multiples of `step`.
     """

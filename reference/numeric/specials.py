@@ -22,7 +22,7 @@ from cts.reference.numeric.modes import OPEN, Mode
 from cts.reference.numeric.rounding import component_of, flushable, rounded
 from cts.reference.numeric.value import FREE, Free, Value, anything, merged, where
 
-#: From numbers, perhaps infinite or NaN, to every result: bounds, NaN twice where that is the result.
+#: From numbers, perhaps infinite or NaN, to every result as bounds; the bounds of a NaN are NaN and NaN.
 Function: TypeAlias = Callable[..., Sequence[Interval]]
 
 _NAN = "NaN of any sign and payload (NU-020)"
@@ -39,10 +39,10 @@ def recomputed(
     mode: Mode = OPEN,
     seen: Mode | None = None,
 ) -> Value:
-    """A result whose elements with an infinite or NaN operand (and those of a mask) come from a function.
+    """A result whose elements with an infinite or NaN operand (and elements of a mask) come from a function.
 
-    `mode` binds the result, `seen` the operands (None: `mode`), whose type may be another one. If an operand may be
-    anything, the element keeps its result.
+    `mode` binds the result, `seen` the operands (None: `mode`), whose type may be another one. Elements with an operand
+    that may be anything stay the same.
     """
     seen = mode if seen is None else seen
     some = np.zeros(result.shape, bool) if mask is None else np.broadcast_to(mask, result.shape)
@@ -110,7 +110,7 @@ def enclosed(
 
 
 def _candidates(value: Value, mode: Mode) -> list[F64]:
-    """Numbers between which, and at which, all that an operand may be lies; where it is none of one kind, another."""
+    """Arrays of numbers that enclose every value of the operand: its bounds, and a zero or NaN if it may be one."""
     low, high = value.core
     candidates = [low]
     if value.free is not None and not np.array_equal(low, high, equal_nan=True):

@@ -104,7 +104,7 @@ def gathered(a: Kinds) -> Terms:
 def resolved(result: Value, certain: Terms, possible: Terms, overflows: Mask) -> Value:
     """A result whose elements with terms that are NaN or infinite are NaN or infinite, unless finite terms overflow.
 
-    Those of which that is uncertain stay as they are.
+    Elements that are only possibly NaN or infinite stay the same.
     """
     component: ComponentType = component_of(result)
     nan = certain.nan | (certain.plus & certain.minus)

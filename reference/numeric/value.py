@@ -22,7 +22,7 @@ from cts.reference.numeric.history import Deferred, History, combined, loaded
 #: Set in the flags of every element with more than one allowed value, beside the bits of `Freedom`.
 FREE = 8
 
-#: The most reasons that one value lists.
+#: The most reasons that one value lists: readers see them on one line, and the first ones explain the freedom.
 _MOST_REASONS = 4
 
 Apply = Callable[[Any], Any]
@@ -99,7 +99,7 @@ class Value:
 
     @property
     def unbounded(self) -> Mask:
-        """Elements of which nothing is known, and those that may be NaN or infinite."""
+        """Elements that may be anything, NaN or infinite."""
         lo, hi = self.core
         unknown = ~(np.isfinite(lo) & np.isfinite(hi))
         if self.free is not None:
@@ -151,7 +151,7 @@ def with_freedom(
 
 
 def anything(component: ComponentType, shape: tuple[int, ...], reasons: tuple[str, ...]) -> Value:
-    """Elements of which nothing is known."""
+    """Elements that may be anything."""
     bits: Bits = np.zeros(shape, component.bits_dtype)
     zero = np.zeros(shape)
     flags = np.full(shape, FREE | Freedom.ANY, np.uint8)
@@ -186,7 +186,7 @@ def loosened(value: Value, unknown: Mask, reasons: tuple[str, ...]) -> Value:
 
 
 def or_zero(value: Value, mask: Mask) -> Value:
-    """Floats of which those of a mask may also be a zero of either sign."""
+    """Floats; those of a mask may also be a zero of either sign."""
     low, high = value.core
     flags = np.where(mask, value.flags | np.uint8(FREE | Freedom.EITHER_ZERO), value.flags).astype(np.uint8)
     free = value.free or Free(flags, low, high)

@@ -58,7 +58,7 @@ def each_choice(
 def with_equal_zeros(
     bounds: Interval, first: tuple[Interval, Mask | None], second: tuple[Interval, Mask | None], least: float
 ) -> Interval:
-    """The bounds of a minimum or maximum, wider where operands that may be flushed may compare as equal.
+    """The bounds of a minimum or maximum, wider for operands that a flush may make equal.
 
     `least` is the least number that is no denormal.
     """

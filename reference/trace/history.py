@@ -37,7 +37,8 @@ from cts.reference.trace.address_steps import tensor_steps
 from cts.reference.trace.element import Element, element_of, matrix_place, shown, vector_place
 from cts.reference.trace.layout_steps import state_steps
 
-#: The most instructions that one history describes.
+#: The most instructions that one history describes: a reader follows no longer chain, and each level can double the
+#: steps.
 MOST_INSTRUCTIONS = 12
 
 
@@ -62,7 +63,7 @@ class History:
                 self.defines[name].add(i)
 
     def steps_behind(self, matrix: str, before: int, element: Element) -> Iterator[TraceStep]:
-        """The steps behind an element of a matrix, as it is before step number `before`."""
+        """The steps behind an element of a matrix, up to step number `before`."""
         number = self._definition(matrix, before, element)
         if number is None or self.left == 0:
             return
@@ -108,7 +109,7 @@ class History:
         return matrix_place(name, element) if matrix else vector_place(name, element)
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None:
-        """The element as it is before a step; None where it is too long ago to be recorded."""
+        """The element's value before a step; None if that is too long ago to be recorded."""
         number = self._definition(matrix, before, element)
         value = None if number is None else self.recording.values.get((number, matrix))
         if value is None:
@@ -141,8 +142,8 @@ class History:
         assert access.layout is not None
         if self.detail:
             yield from state_steps(self.evaluation, access, number, element)
-        layout = access.layout.map(lambda a: _one(a, element.instance))
-        view = access.view and access.view.map(lambda a: _one(a, element.instance))
+        layout = access.layout.map(lambda a: _row_of_instance(a, element.instance))
+        view = access.view and access.view.map(lambda a: _row_of_instance(a, element.instance))
         index = yield from tensor_steps(layout, view, element.row, element.col, access.shape.cols, access.store)
         if index is not None:
             rule = "TA-036" if access.blocks is None else "TA-037"
@@ -210,7 +211,7 @@ class History:
         return sources[results.index(matrix) * branches + branch]
 
 
-def _one(member: U32, instance: int) -> U32:
+def _row_of_instance(member: U32, instance: int) -> U32:
     """A member of a layout or view for one instance, (1, dim)."""
     row: U32 = member[0, min(instance, member.shape[1] - 1)]
     return row[None]

@@ -31,7 +31,7 @@ def state_steps(evaluation: Evaluation, access: Access, number: int, element: El
 
 
 def _chain(evaluation: Evaluation, name: str | None, before: int) -> list[Step]:
-    """The steps that made a layout or view as it is before a step, the first one first."""
+    """The steps before `before` that made a layout or view, the first one first."""
     steps: list[Step] = []
     while name is not None:
         number = next(n for n in range(before - 1, -1, -1) if _id(evaluation, n) == name)

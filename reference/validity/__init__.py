@@ -42,9 +42,9 @@ def violations(evaluation: Evaluation) -> list[Violation]:
 
 
 def rules_broken(evaluation: Evaluation, shared: bool) -> Iterator[Broken]:
-    """The same under every set, without races of several accesses where memory is `shared` by them.
+    """The broken rules under every set, without races between accesses if they `shared` memory.
 
-    What it says of a set after the first rule that the set breaks means nothing.
+    For each set only the first rule that it breaks counts: ignore the rules after it.
     """
     yield from _Rules(evaluation).before_races()
     for _, access in evaluation.accesses:

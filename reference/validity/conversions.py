@@ -17,7 +17,7 @@ _KNOWN = {i.component for i in Interpretation}
 def of_case(case: Case) -> Iterator[Violation]:
     """Every rule that conversions break but by values."""
     for name, matrix in case.opaque.items():
-        yield from _known(f"opaque.{name}.component", matrix.component)
+        yield from _component_allowed(f"opaque.{name}.component", matrix.component)
     for n, conversion in enumerate(case.conversions):
         path = f"conversions[{n}]"
         for field, place in (("source", conversion.source), ("destination", conversion.destination)):
@@ -26,7 +26,7 @@ def of_case(case: Case) -> Iterator[Violation]:
         yield from _overlap(case, conversion, path)
 
 
-def _known(path: str, component: ComponentType) -> Iterator[Violation]:
+def _component_allowed(path: str, component: ComponentType) -> Iterator[Violation]:
     if component not in _KNOWN:
         right = ", ".join(sorted(c.value for c in _KNOWN))
         yield Violation("CV-002", path, f"no matrix of {component.value}", f"one of {right}")
@@ -40,7 +40,7 @@ def _place(case: Case, conversion: MatrixConversion, place: ConversionSide, path
             yield Violation("VK-053", f"opaque.{place.of}.offset", what, f"a multiple of {ALIGNMENT}")
         return
     component, buffer = component_of(case.opaque, place), case.buffers[place.of]
-    yield from _known(f"{path}.component", component)
+    yield from _component_allowed(f"{path}.component", component)
     if buffer.storage is StorageClass.Workgroup:
         yield Violation("VK-053", f"{path}.of", "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer")
     row = (conversion.cols if place.layout is MatrixLayout.RowMajor else conversion.rows) * component.size

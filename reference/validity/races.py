@@ -156,7 +156,7 @@ def races(evaluation: Evaluation) -> Iterator[Violation]:
 def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """Two elements of one store at one location: in one matrix TA-067, in two instances TA-044.
 
-    What it says of a set under which the store is not within its buffer means nothing.
+    Ignore the result for sets under which the store is not within its buffer.
     """
     instances = instances_of(evaluation.case.dispatch, access.shape.scope)
     places, shape = _places(access, instances)

@@ -26,7 +26,7 @@ _LARGEST_DIMENSION = {
 
 
 def of_setter(case: Case, step: Step) -> Iterator[Broken]:
-    """Rules on the instructions that compute with state as it is then."""
+    """Rules on the instructions that compute with the current state."""
     instruction = case.program[step.index]
     if isinstance(instruction, (TensorLayoutSetDimension, TensorLayoutSetStride)):
         before, after = (_of_taking(state, step.taken.active) for state in (step.before, step.after))

@@ -53,7 +53,7 @@ def misaligned(rule: str, instruction: int, field: str, values: I64, alignment: 
 
 
 def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
-    """Rules on the operands of one instruction as it is taken, but those on memory."""
+    """Rules on the operands of one executed instruction, except rules on memory."""
     instruction = evaluation.case.program[step.index]
     match instruction:
         case VectorExtract() | VectorInsert():

@@ -16,7 +16,7 @@ from cts.reference.vectors.products import nearest_of
 from cts.reference.vectors.training import Accumulation
 
 #: Why bytes between the rows or columns of a converted matrix may hold anything.
-_BETWEEN_LINES = ("what a conversion leaves between lines is not said (VK-055)",)
+_BETWEEN_LINES = ("VK-055 does not say what a conversion leaves between lines",)
 _NOT_KEPT = "NaN, infinities, denormals and -0 of a converted matrix are not certain (AM-28)"
 
 Report = Callable[[Violation], None]
@@ -93,8 +93,8 @@ def place_bytes(place: ConversionSide, component: ComponentType, rows: int, cols
 def gap_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: int) -> I64:
     """The byte of every element between the lines of a matrix in a buffer, (1, 1, lines - 1, elements).
 
-    VK-055 says what lies on a line, and nothing of what a conversion leaves between lines: devices
-    write zeros there. Behind the last line nothing is written.
+    VK-055 says what lies on a line, and nothing about bytes between lines: devices write zeros there. Nothing is
+    written behind the last line.
     """
     lines, length = (rows, cols) if place.layout is MatrixLayout.RowMajor else (cols, rows)
     line = np.arange(lines - 1, dtype=np.int64)[:, None]
@@ -104,7 +104,7 @@ def gap_bytes(place: ConversionSide, component: ComponentType, rows: int, cols: 
 
 
 def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
-    """VK-054: as it is, or rounded to nearest even; and what is wrong with that."""
+    """VK-054: the value unchanged or rounded to nearest even; and the reason why it cannot be converted, or None."""
     source = value.component
     assert source is not None
     if source is target:

@@ -320,7 +320,7 @@ def demo(world: World) -> None:
     out = world.cts("demo", "--save-dir", "shown").out
     assert "yes: interpreter can be tested" in out
     assert re.search(r"FAIL emulator:mutant=\S+ generated\.tensor_addressing", out)
-    assert re.search(r"^all three as they should be, in \d+ s", out, re.MULTILINE)
+    assert re.search(r"^All three steps passed \(\d+ s\)", out, re.MULTILINE)
 
 
 @exercise

@@ -193,7 +193,7 @@ def test_triage_against_an_earlier_run(cts: Cts, fakes: ModuleType) -> None:
         (
             "fake:guard-before",
             "2 of 1024 guard bytes around dst differ; first guard byte at byte -2 of dst: expected 0x0b (11), actual "
-            "0xf4 (244); the 2 bytes before dst were overwritten",
+            "0xf4 (244); 2 bytes before dst were overwritten",
         ),
         (
             "fake:flaky",

@@ -81,7 +81,7 @@ def test_a_run_that_is_incomplete_makes_no_baseline(cts: Cts, fakes: ModuleType)
     assert "fake:does-not-start was never opened" in refused.err
     made = cts("baseline", "cts-run", "--incomplete")
     assert made.status == 0
-    assert made.out.startswith("# of a run that is incomplete: fake:does-not-start was never opened\nschema: 1\n")
+    assert made.out.startswith("# from an incomplete run: fake:does-not-start was never opened\nschema: 1\n")
     for verb in (("triage",), ("report", "--max-examples", "0"), ("report", "--junit", "out.xml"), ("compare",)):
         assert "is incomplete: fake:does-not-start was never opened" in cts(*verb).err
     assert 'name="incomplete"' in (cts.folder / "out.xml").read_text(encoding="utf-8")

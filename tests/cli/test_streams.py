@@ -96,6 +96,16 @@ def test_a_word_after_a_silence() -> None:
     now, beat.doing = 2 * SILENCE, "example 3 of 500"
     assert beat.word() == "still at work after 60 s: example 3 of 500"
     assert beat.word() == "", "that was one"
+    beat.started("vulkan", ["mul_add.largest_k", "mul_add.smallest_k", "clip.columns"])
+    beat.returned()
+    now = 3 * SILENCE
+    assert beat.word().endswith(": example 3 of 500; vulkan: running mul_add.smallest_k for 30 s (1 queued)")
+    beat.returned()
+    beat.doing, now = "", 4 * SILENCE
+    assert beat.word() == "still at work after 120 s: vulkan: running clip.columns for 30 s"
+    beat.returned()
+    now = 5 * SILENCE
+    assert beat.word() == "still at work after 150 s"
 
 
 def test_it_is_said_from_a_thread() -> None:

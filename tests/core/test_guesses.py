@@ -172,8 +172,11 @@ def test_elements_with_several_allowed_values_are_not_called_wrong() -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        (slice(GUARD_BYTES - 4, GUARD_BYTES), "the 4 bytes before dst were overwritten"),
-        (slice(-GUARD_BYTES, -GUARD_BYTES + 2), "the 2 bytes after dst were overwritten"),
+        (slice(GUARD_BYTES - 4, GUARD_BYTES), "4 bytes before dst were overwritten"),
+        (slice(-GUARD_BYTES, -GUARD_BYTES + 2), "2 bytes after dst were overwritten"),
+        (slice(-GUARD_BYTES, -GUARD_BYTES + 6, 5), "2 of the 6 bytes after dst were overwritten"),
+        (slice(-GUARD_BYTES + 3, -GUARD_BYTES + 4), "1 byte after dst, 3 bytes away from it, was overwritten"),
+        (slice(GUARD_BYTES - 8, GUARD_BYTES - 6), "2 bytes before dst, 6 bytes away from it, were overwritten"),
     ],
 )
 def test_overrun(place: slice, words: str) -> None:

@@ -93,8 +93,8 @@ GUESSES: dict[Guess, str] = {
         "matrix m is already wrong before it is stored: 4 of 16 elements, first at instance 3, row 1, column 2"
     ),
     RightBeforeStore("vector"): "every vector is right; the store is wrong",
-    BufferOverrun("d", 4, -4, -1, past_end=False): "the 4 bytes before d were overwritten",
-    BufferOverrun("d", 2, 0, 3, past_end=True): "2 of the 4 bytes after d were overwritten",
+    BufferOverrun("d", 4, -4, -1, past_end=False): "4 bytes before d were overwritten",
+    BufferOverrun("d", 2, 0, 1, past_end=True): "2 bytes after d were overwritten",
     ElementsNotWritten("d", "upper"): (
         "the differing elements of d were not written: they hold their old values, all in the upper half"
     ),

@@ -219,8 +219,13 @@ def test_modes_of_floats_and_bodies_of_callbacks(text: str, held: bool) -> None:
 def test_conditions_are_said_in_words() -> None:
     text = "some(MatrixReduce, mode in (Row, Column), cols > 8) and not given(robustness) or count(If) % 2 == 1"
     assert parse(text).words == (
-        "(some MatrixReduce with mode is one of Row or Column and cols is above 8 and not (robustness is given)) "
-        "or count(If) % 2 is 1"
+        "(there is a MatrixReduce whose mode is one of Row or Column and cols is above 8 "
+        "and not (robustness is given)) or count(If) % 2 is 1"
+    )
+    nested = "some(If, depth == 1, some(VectorMatrixMul, not (k > 8), given(bias)), no(inputs))"
+    assert parse(nested).words == (
+        "there is an If whose depth is 1 and that has a VectorMatrixMul for which not (k is above 8) and whose bias is "
+        "given and that has no inputs"
     )
 
 

@@ -184,7 +184,7 @@ def test_smaller_cases_that_are_flaky_are_not_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("driver", "what"), [("emulator", "gives pass"), ("fake:no-features", "does not run the case")]
+    ("driver", "what"), [("emulator", "the case passes on emulator"), ("fake:no-features", "does not run the case")]
 )
 def test_nothing_to_minimise(fakes: ModuleType, driver: str, what: str) -> None:
     with pytest.raises(BadInput, match=what):

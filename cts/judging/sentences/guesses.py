@@ -51,10 +51,8 @@ def guess_text(guess: Guess) -> str:
             )
         case RightBeforeStore():
             return f"every {guess.type} is right; the store is wrong"
-        case BufferOverrun(buffer, count, first, last, past_end=False):
-            return f"{_bytes(count, -first)} before {buffer} were overwritten"
-        case BufferOverrun(buffer, count, first, last):
-            return f"{_bytes(count, last + 1)} after {buffer} were overwritten"
+        case BufferOverrun():
+            return _overrun_text(guess)
         case NumbersOfAClass(buffer, kind, count, wrong):
             return class_text(kind, count, wrong, buffer)
         case ElementsNotWritten(buffer, half):
@@ -108,9 +106,15 @@ def class_text(kind: NumberClass, count: int, wrong: int, of: str) -> str:
     return f"{some} wrong elements of {of} {_CLASSES[kind]}"
 
 
-def _bytes(count: int, of: int) -> str:
-    """So many bytes, of those beside a buffer up to the farthest."""
-    return f"the {count} bytes" if count == of else f"{count} of the {of} bytes"
+def _overrun_text(guess: BufferOverrun) -> str:
+    """Overwritten bytes, among all bytes from the nearest to the farthest one."""
+    near, far = (guess.first, guess.last) if guess.past_end else (-1 - guess.last, -1 - guess.first)
+    span = far - near + 1
+    these = f"{span} byte{'s' if span > 1 else ''} {'after' if guess.past_end else 'before'} {guess.buffer}"
+    these += f", {near} bytes away from it," if near else ""
+    return (
+        f"{f'{guess.count} of the ' if guess.count < span else ''}{these} {'was' if span == 1 else 'were'} overwritten"
+    )
 
 
 def value_text(component: ComponentType, bits: int) -> str:

@@ -29,7 +29,7 @@ def check_words(document: object) -> None:
     """Raise ValueError if steps or guesses lack a value that their words name."""
     try:
         to_json(document)
-    except Exception as e:  # each kind of step has words of its own, and so errors of its own
+    except Exception as e:  # each kind of step has its own words, and so its own errors
         raise ValueError(f"a step or guess lacks a part: {type(e).__name__}: {e}") from e
 
 

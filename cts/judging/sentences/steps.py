@@ -155,7 +155,7 @@ def _strided(name: str) -> Callable[[TraceStep], str]:
 
 
 def _changes(step: TraceStep) -> str:
-    """The new and the old value of each member."""
+    """Each member with its new and its old value."""
     changes = []
     for member in step.numbers:
         values = _tuple(step, member)

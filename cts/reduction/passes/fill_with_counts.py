@@ -1,4 +1,4 @@
-"""A buffer that is read counts, so that each value tells which element it was."""
+"""Fill a buffer that is read with counts, so that each value identifies its element."""
 
 from __future__ import annotations
 

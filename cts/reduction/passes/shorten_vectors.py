@@ -45,22 +45,24 @@ class _Resized:
             case,
             program=tuple(self._instruction(i) for i in case.program),
             opaque={
-                n: structs.replace(o, rows=self._of(o.rows), cols=self._of(o.cols)) for n, o in case.opaque.items()
+                n: structs.replace(o, rows=self._new_length(o.rows), cols=self._new_length(o.cols))
+                for n, o in case.opaque.items()
             },
             conversions=tuple(
-                structs.replace(c, rows=self._of(c.rows), cols=self._of(c.cols)) for c in case.conversions
+                structs.replace(c, rows=self._new_length(c.rows), cols=self._new_length(c.cols))
+                for c in case.conversions
             ),
         )
 
-    def _of(self, value: Any) -> Any:
+    def _new_length(self, value: Any) -> Any:
         return self.shorter if constant_of(value) == self.length else value
 
     def _instruction(self, i: AnyInstruction) -> AnyInstruction:
         changes: dict[str, Any] = {}
         declared = getattr(i, "type", None)
         if isinstance(declared, VectorType):
-            changes["type"] = structs.replace(declared, length=self._of(declared.length))
-        changes.update({f: self._of(getattr(i, f)) for f in ("m", "k") if hasattr(i, f)})
+            changes["type"] = structs.replace(declared, length=self._new_length(declared.length))
+        changes.update({f: self._new_length(getattr(i, f)) for f in ("m", "k") if hasattr(i, f)})
         values = getattr(i, "values", None)
         if values is not None and len(values) == self.length:
             changes["values"] = values[: self.shorter]

@@ -1,4 +1,4 @@
-"""What is said of one failure, or of one case, as plain data for the templates: headline, picture, program, steps."""
+"""One failure, or one case, as plain data for the templates: headline, picture, program, steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pictures:
     left_out: int = 0
 
     def picture_of(self, finding: Finding, explanation: Explanation | None) -> dict[str, Any] | None:
-        """The picture of a finding; None where there is none, or no room for it."""
+        """The picture of a finding; None if it cannot be drawn, or if the page has no room for it."""
         if self.spent >= self.most:
             self.left_out += 1
             return None
@@ -60,7 +60,7 @@ class Cited:
     ids: dict[str, None] = field(default_factory=dict)
 
     def add(self, *facts: str) -> None:
-        """Note facts; those that are none of the table are left out."""
+        """Record facts; an ID that is not in the table is ignored."""
         self.ids |= dict.fromkeys(f for f in facts if text_of(f))
 
     def texts(self) -> list[tuple[str, str]]:

@@ -100,7 +100,7 @@ class _Cards:
         return {
             "id": f"cause-{number}",
             "cause": group.cause,
-            "in_common": in_common(group.cause) if len(group.failures) > 1 else "",
+            "in_common": in_common(group.cause, len(group.failures)) if len(group.failures) > 1 else "",
             "how": lead.how,
             "new": group.new,
             "count": len(group.failures),
@@ -142,7 +142,7 @@ class _Cards:
         }
 
     def _bundle(self, result: Result) -> str:
-        """Where the bundle of a finding is, from the page; empty where there is none."""
+        """The path of a finding's bundle, relative to the page; empty without a bundle."""
         if self.bundles is None or result.finding is None:
             return ""
         folder, page = self.bundles

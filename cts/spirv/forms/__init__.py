@@ -81,8 +81,8 @@ BY_NAME_ALONE = ("untyped", "lengths", "long-vectors", "indices-64")
 def formed(words: Words, names: Sequence[str], seed: int) -> Words:
     """The module in forms by their names, of which `DRAWN` stands for some, at least one.
 
-    Forms that need something of the dispatch leave it as it is. Raises DecodeError for words that are no module, and
-    Unreadable where the grammar does not know all of it.
+    Forms that change the dispatch too leave the module unchanged. Raises DecodeError for words that are no module, and
+    Unreadable if the grammar does not know all of the module.
     """
     return _formed(words, names, seed, Host()).words()
 

@@ -17,7 +17,7 @@ from cts.spirv.grammar import grammar
 #: The share of accesses that get each kind of operand, and that of modules with some of device scope.
 SHARE, WITH_DEVICE = 0.4, 0.3
 
-#: The largest alignment that is said of an access: all that the rules of any instruction ask for.
+#: The largest alignment that an access states: no instruction's rules need a larger one.
 LARGEST = 16
 
 #: Scopes by number, which accesses of several invocations may be made available to or visible in.
@@ -97,7 +97,7 @@ class _Accesses:
             self.scopes.append(_DEVICE)
 
     def written(self, op: Op) -> Op:
-        """An access with other memory operands; anything else as it is."""
+        """An access with other memory operands; other instructions unchanged."""
         access = ACCESSES.get(op.name)
         if access is None or len(op.values) < access.least:
             return op
@@ -150,10 +150,10 @@ class _Accesses:
         return self.layout.constant(drawn)
 
     def alignment(self, op: Op, access: _Access, given: Value | None) -> int | None:
-        """All that is known of where an access begins, if that is more than `given`; None otherwise.
+        """The known alignment of an access, if it is larger than `given`; None otherwise.
 
-        A matrix's rows must be as far apart as the alignment says, so that it is that of each row: whether it is the
-        pointer's alone is told nowhere.
+        The stride of a matrix must be a multiple of the alignment, so that every row has it: no specification says that
+        it is only the pointer's.
         """
         pointer = op.values[access.pointer]
         known = math.gcd(self.known(pointer), LARGEST)
@@ -211,7 +211,7 @@ class _Accesses:
         return self.offsets.get((block, member))
 
     def steps(self, type_: Value | None, indices: Sequence[Value]) -> int:
-        """What the bytes that indices into a type come to are a multiple of; 0 where they come to nothing."""
+        """A divisor of the byte offset that indices into a type lead to; 0 if the offset is 0."""
         bytes_, others = 0, 0
         for index in indices:
             op, number = self.defined.get(type_), self.number(index)

@@ -20,7 +20,7 @@ _FIRST = ("OpPhi", "OpVariable", "OpLine", "OpNoLine")
 
 @dataclass
 class Block:
-    """A label and what is behind it, up to what ends the block; the blocks before it."""
+    """A label and its instructions, up to the end of the block; and the blocks before it."""
 
     label: Op
     ops: list[Op] = field(default_factory=list)

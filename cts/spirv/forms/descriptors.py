@@ -221,7 +221,7 @@ class _Arrays:
         self.indices = self.variable(pointer, place, [("NonWritable",)])
 
     def remove(self, buffers: Sequence[_Buffer]) -> None:
-        """Take the variables away, with all that is said of them."""
+        """Remove the variables, with their names, decorations and places in entry points."""
         layout, gone = self.layout, {b.variable for b in buffers}
         layout.globals = [op for op in layout.globals if op.result not in gone]
         layout.names = [op for op in layout.names if op.values[0] not in gone]

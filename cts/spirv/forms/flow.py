@@ -23,7 +23,7 @@ def paths(layout: Layout, random: np.random.Generator) -> None:
 
 
 def selects(layout: Layout, random: np.random.Generator) -> None:
-    """Values are chosen by a condition, as it is, from nothing else that counts."""
+    """OpSelect chooses each value, by a condition and by its negation, and a dynamic index picks it again."""
     led(layout, random, [_selected])
 
 
@@ -50,7 +50,7 @@ def phis(layout: Layout, random: np.random.Generator) -> None:
 
 
 def lengths(layout: Layout, random: np.random.Generator) -> None:
-    """The length of a matrix is a constant, by OpSpecConstantOp, or 0 where that is not what the instruction gives."""
+    """The length of a matrix is a constant, by OpSpecConstantOp; or 0 if the instruction returns another length."""
     scope = Scope(layout, random)
     constants: dict[Id, Id] = {}
     for function in layout.functions:

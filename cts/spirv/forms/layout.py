@@ -85,7 +85,7 @@ class Layout:
 
     @classmethod
     def from_words(cls, words: Words) -> Layout:
-        """Take a module apart. Raises DecodeError for what is none, and Unreadable."""
+        """Take a module apart. Raises DecodeError for words that are no module, and Unreadable."""
         if newer := unknown(words):
             raise Unreadable(f"it declares {newer[0]}")
         header = decode_header(words)
@@ -144,7 +144,10 @@ class Layout:
         return op.result
 
     def type(self, name: str, *values: Value) -> Id:
-        """The type that is declared so; where there is none, it is declared before all others that it does not name."""
+        """The type with this declaration.
+
+        If it is missing, it is declared behind the types that it names, before all others.
+        """
         for op in self.globals:
             if op.name == name and op.values == values:
                 assert op.result is not None

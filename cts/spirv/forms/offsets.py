@@ -121,7 +121,7 @@ class _Blocks:
         return pointer, block
 
     def loaded(self, variable: Op, pushed: Op, pointer: Op) -> list[_Use] | None:
-        """The uses of all pointers of a type; None where some do not come from the push constants, or are not told."""
+        """The uses of all pointers of a type; None if some are unknown or do not come from the push constants."""
         assert pointer.result is not None
         naming = [op for op in self.layout.globals if pointer.result in op.ids]
         to_it = [op.result for op in naming if op.name == "OpTypePointer" and op.values[0] == "PushConstant"]
@@ -146,7 +146,7 @@ class _Blocks:
         return found
 
     def is_block(self, type_: Op) -> bool:
-        """Whether a type is a block of which everything is known that a copy needs."""
+        """Whether a type is a block that can be copied: all its decorations are known."""
         if type_.name != "OpTypeStruct" or type_.result is None or not type_.values:
             return False
         named = [op for op in self.layout.annotations if type_.result in op.ids]

@@ -1,4 +1,4 @@
-"""Forms of how a device makes and submits a pipeline, which leave the module as it is."""
+"""Forms of how a device makes and submits a pipeline, which leave the module unchanged."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ class _Pointers:
                 self.uses.setdefault(id_, []).append(op)
 
     def can_change(self, pointer: Id) -> bool:
-        """Whether all that is done with a pointer, and with those that are made of it, can be done untyped."""
+        """Whether all uses of a pointer, and of pointers made from it, can be untyped."""
         if pointer not in self.changeable:
-            self.changeable[pointer] = False  # what an invalid module makes of itself
+            self.changeable[pointer] = False  # in an invalid module a pointer can be made from itself
             uses = self.uses.get(pointer, [])
             self.changeable[pointer] = self.pointee(pointer) is not None and all(
                 self.can_use(pointer, op) for op in uses

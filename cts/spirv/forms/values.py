@@ -103,7 +103,10 @@ class Scope:
         return made
 
     def declared(self, name: str, *values: Id | int | str) -> Id:
-        """A type, as it is declared or declared now. Structures and arrays are new: others may be laid out."""
+        """A type, which is declared if it is missing.
+
+        Structures and arrays are always new: existing ones may have a layout.
+        """
         layout = self.layout
         made = layout.add(name, *values) if name in ("OpTypeStruct", "OpTypeArray") else layout.type(name, *values)
         self.types[made] = Op(name, made, values)
@@ -160,7 +163,7 @@ class Scope:
         return made
 
 
-#: Leads a value of a type another way: the instructions, of which the last gives the value that is used from then on.
+#: Computes a value of a type in a roundabout way: instructions whose last one defines the value to use from then on.
 _Way = Callable[[Scope, Id, Id], list[Op]]
 
 

@@ -193,7 +193,7 @@ class Lowering:
         *path: int | str,
         component: ComponentType | None = None,
     ) -> Id:
-        """A spec constant of its own SpecId for the operand at `path` of the current instruction."""
+        """A spec constant with a new SpecId for the operand at `path` of the current instruction."""
         result = self.module.op(opcode, type_, *default)
         slot = SpecSlot(len(self.sizes) + len(self.spec_slots), (self.instruction_index, *path), component)
         self.spec_slots.append(slot)

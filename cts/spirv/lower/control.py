@@ -291,7 +291,7 @@ def end_switch(instruction: EndSwitch, lowering: Lowering) -> None:
     lowering.label(opened.merge)
     for merge in instruction.merge:
         given = [lowering.results[name] for name in references(merge)]
-        # The last of them is that of the Default, or comes from before where there is none.
+        # The last value is the Default's; without a Default it comes from the block before the switch.
         blocks = (*opened.ends, opened.before)[: len(given)]
         incoming = (operand for value, block in zip(given, blocks, strict=True) for operand in (value.id, block))
         lowering.define(merge.id, "OpPhi", given[0].type, *incoming)

@@ -91,7 +91,7 @@ def vector_construct(instruction: VectorConstruct, lowering: Lowering) -> None:
 
 
 def _constituents(lowering: Lowering, name: str) -> tuple[Id, ...]:
-    """A scalar itself; a vector as an ordinary one where there are such, or else as its components."""
+    """A scalar itself; a vector as one ordinary vector if its length allows that, or else as its components."""
     op, part = lowering.module.op, lowering.results[name]
     if part.type not in lowering.vector_of_type:
         return (part.id,)

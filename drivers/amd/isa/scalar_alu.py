@@ -208,7 +208,7 @@ def _binary(i: Instruction, function: Callable[[int, int], Result], bits: int, s
 
 
 @instruction(*_ONE)
-def _one(i: Instruction, _: Context) -> Run:
+def _unary(i: Instruction, _: Context) -> Run:
     read_bits, write_bits, function = _ONE[i.mnemonic]
     target, source = i.operands
     write, read = to_scalar(target, write_bits), scalar(source, read_bits)

@@ -324,7 +324,7 @@ def _fmac(i: Instruction, context: Context) -> Run:
 
 @instruction("v_fmaak_f32", "v_fmamk_f32", "v_fmaak_f16", "v_fmamk_f16")
 def _with_literal(i: Instruction, context: Context) -> Run:
-    """The sum a * b + c, of which the literal is c or b: as it is written, the operands are in this order."""
+    """The sum a * b + c with a literal as b or c. The listing has the operands in the order a, b, c."""
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
     count, compute = arithmetic(kind, context.modes)["fma"]
     return _made(i, context, Op(kind, (kind,) * count, compute))

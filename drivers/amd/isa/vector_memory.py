@@ -147,9 +147,10 @@ _SOURCES = {
 def _transposed_load(i: Instruction, context: Context) -> Run:
     """A 16x16 matrix of halves or bytes, transposed (RDNA 4 ISA, "Matrix load with transpose").
 
-    Each of the first 32 lanes has the address of 8 elements of a row; `_SOURCES` says of which. A lane gets 8 elements
-    of a column; in a wave of 64 lanes the first 32 get the first half of such a column, the others the second. Where
-    the rows are no document says: it is as RADV asks for them (radv_nir_opt_cooperative_matrix.c).
+    Each of the first 32 lanes has the address of 8 elements of a row; `_SOURCES` lists the row of each lane. A lane
+    gets 8 elements of a column. In a wave of 64 lanes the first 32 lanes get the first half of their column, the other
+    lanes the second half. No document says which lane has which row: the order is the one that RADV uses
+    (radv_nir_opt_cooperative_matrix.c).
     """
     target, address, base = i.operands
     bytes_each = 16 if i.mnemonic.endswith("b128") else 8

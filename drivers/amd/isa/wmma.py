@@ -1,8 +1,8 @@
 """Products of matrices: WMMA (RDNA 4 ISA and RDNA 3 ISA, "Wave Matrix Multiply Accumulate").
 
-Where a lane's elements are in their matrix the ISA's tables say; the order of an inner dimension is the same for A and
-B, and does not matter to the sum. Of a wave of 64 lanes each has half of what a lane of 32 has. Neither the order nor
-the rounding of the additions is said: here the sum is that of doubles, rounded once.
+The ISA's tables say which elements a lane has. The order of the inner dimension is the same for A and B, and does not
+matter to the sum. A lane of a wave of 64 has half of the elements that a lane of a wave of 32 has. The ISA specifies
+neither the order nor the rounding of the additions: this module adds doubles and rounds once.
 
 On RDNA 3 each lane has a whole row of A or column of B, and lanes whose numbers differ by 16 have the same one. An
 accumulator of 16 bits has one element in each register, in the half that op_sel says.

@@ -78,7 +78,7 @@ class Decoder:
 
     @staticmethod
     def _hoisted(addresses: Addresses, work: Work) -> Ints:
-        """The bytes with that of a row's first element in place of the others, where that is accessed."""
+        """The address of a row's first element for all elements of the row, if that first element is accessed."""
         first = {int(row): k for k, (_, _, row, col) in enumerate(work) if col == 0}
         source = np.array([first[int(row)] for row in work[:, 2]])
         return np.where(addresses.action[:, source] == ACCESS, addresses.byte[:, source], addresses.byte)

@@ -47,7 +47,7 @@ def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: in
             return [*right[:2], matrices[first.id].dense()]
     makers = _makers(case)
     return [
-        _of(makers.get(name), matrix, case, matrices, makers, bug)
+        _operand_from(makers.get(name), matrix, case, matrices, makers, bug)
         for name, matrix in zip((i.a, i.b), right[:2], strict=True)
     ] + right[2:]
 
@@ -55,7 +55,7 @@ def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: in
 _BUGS = frozenset(value for name, value in vars(bugs).items() if name.startswith("PRODUCT_"))
 
 
-def _of(
+def _operand_from(
     maker: Instruction | None,
     right: Registers,
     case: Case,

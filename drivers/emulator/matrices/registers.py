@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float64]
 class Matrix:
     """A matrix in registers (instances, invocations, slots), dtype uint32: bit patterns, zero-extended.
 
-    `wide`, of the same shape, holds the values before a rounding that may be elided (NU-017), NaN where there is none.
+    `wide`, of the same shape, holds the values before a rounding that may be elided (NU-017), NaN for elements without
+    such a value.
     """
 
     component: ComponentType

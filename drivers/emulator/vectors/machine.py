@@ -165,7 +165,7 @@ class VectorMachine:
         component = self.matrices[i.vector].component
         return floats_of(self._operands.bits([i.value], component), component)
 
-    def _at(self, i: VectorLoad | VectorStore, size: int, length: int) -> Ints:
+    def _component_addresses(self, i: VectorLoad | VectorStore, size: int, length: int) -> Ints:
         """Byte addresses of components: (invocations, length) (CV-013)."""
         offset = self._value(i.offset)
         if self._bug == v.VECTOR_OFFSET_IN_COMPONENTS:
@@ -187,7 +187,7 @@ class VectorMachine:
         registers = np.zeros((self._lanes.count, length), np.uint32)
         if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
             length = length * component.size // CHUNK * CHUNK // component.size
-        addresses = self._at(i, component.size, length)[active]
+        addresses = self._component_addresses(i, component.size, length)[active]
         registers[active, :length] = self._memory.gather(i.buffer, addresses, component.size)
         return Vector(component, registers)
 
@@ -196,7 +196,7 @@ class VectorMachine:
         if self._bug == v.VECTOR_STORE_UNPREDICATED:
             active = self._instances.running
         size = vector.component.size
-        addresses = self._at(i, size, vector.length)[active]
+        addresses = self._component_addresses(i, size, vector.length)[active]
         self._memory.scatter(i.buffer, addresses, size, vector.registers[active])
         missing = -vector.length * size % WORD
         if self._bug == v.VECTOR_STORE_WHOLE_WORDS and missing:

@@ -243,7 +243,7 @@ class Multiplier:
         return np.asarray(terms.sum(axis=1))
 
     def _bias(self, i: VectorMatrixMul, m: int, addresses: Ints) -> Floats | Ints:
-        """Biases (invocations, M) at byte addresses (invocations,); zeros where there is none (CV-018)."""
+        """Biases (invocations, M) at byte addresses (invocations,); zeros without a bias (CV-018)."""
         if i.bias is None or self._bug == v.VECTOR_BIAS_IGNORED:
             return np.zeros((len(addresses), m), np.int64)
         assert i.bias_interpretation is not None

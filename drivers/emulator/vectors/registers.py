@@ -58,7 +58,7 @@ class Vector:
         return replace(self, registers=np.where(mask, self.registers, other.registers), wide=wide)
 
     def floats(self) -> Floats:
-        """The values of floats, not yet rounded where that is elided."""
+        """The values of floats; unrounded if the emulator elides the rounding."""
         return floats_of(self.registers, self.component) if self.wide is None else self.wide
 
     def ints(self, signed: bool) -> Ints:

@@ -82,10 +82,10 @@ def replicate(c: Compiler, i: Instruction) -> Step:
 @typed("OpCompositeExtract")
 def extract(d: Declarations, i: Instruction) -> Pure:
     path = tuple(i.number(k) for k in range(1, len(i.operands)))
-    return lambda value: _at(value, path)
+    return lambda value: _part_at(value, path)
 
 
-def _at(value: Value, path: tuple[int, ...]) -> Value:
+def _part_at(value: Value, path: tuple[int, ...]) -> Value:
     for index in path:
         if isinstance(value, Matrix):
             raise Malformed("OpCompositeExtract of a cooperative matrix")
@@ -105,7 +105,7 @@ def insert(d: Declarations, i: Instruction) -> Pure:
 def _replaced(whole: Value, path: tuple[int, ...], part: Value) -> Value:
     if not path:
         return part
-    _at(whole, path)  # refuses wrong indices
+    _part_at(whole, path)  # refuses wrong indices
     if isinstance(whole, tuple):
         parts = list(whole)
         parts[path[0]] = _replaced(parts[path[0]], path[1:], part)

@@ -32,7 +32,7 @@ def variable(c: Compiler, i: Instruction) -> Step:
 
 
 def reader(c: Compiler, pointer: int, t: ty.Type) -> Reader:
-    """How to load what a pointer points to, or a `t` where it does not say what it points to."""
+    """A function that loads the pointee of a pointer; the pointee is a `t` if the pointer is untyped."""
     if c.declared.storage(pointer) in ty.NAMED:
         if (pointer in c.declared.variables or pointer in c.variables) and UNINITIALISED not in c.target.check:
             return lambda m: m.variables.get(pointer)
@@ -53,7 +53,7 @@ def _scalar_reader(pointer: int, dtype: ty.DType) -> Reader:
 
 
 def writer(c: Compiler, pointer: int, t: ty.Type) -> Writer:
-    """How to store to what a pointer points to, or a `t` where it does not say what it points to."""
+    """A function that stores to the pointee of a pointer; the pointee is a `t` if the pointer is untyped."""
     if c.declared.storage(pointer) in ty.NAMED:
         return lambda m, value: m.variables.store(m.registers[pointer], value, m.mask)
     plan = layout.plan(c.declared.accessed(pointer, t))

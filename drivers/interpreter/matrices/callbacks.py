@@ -80,7 +80,7 @@ class Callback:
 
 
 def signature(c: Compiler, function: int) -> ty.Function:
-    """The type of a function. Raises Malformed where there is none with a body."""
+    """The type of a function. Raises Malformed if no function of that id has a body."""
     definition = c.module.functions.get(function)
     if definition is None:
         raise Malformed(f"{c.module.label(function)} is not a function with a body")

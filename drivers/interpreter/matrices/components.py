@@ -49,7 +49,7 @@ def set_component(m: Matrix, instances: Instances, index: Index, value: Array, m
 
 
 def _element(m: Matrix, instances: Instances, index: Index) -> tuple[Array, Array]:
-    """The number of each lane's element, and whether there is such an element: both (lanes,)."""
+    """The number of each lane's element, and whether the matrix has that element: both (lanes,)."""
     of_lane = instances.of_lane
     position = np.arange(len(of_lane)) - instances.first[of_lane]
     element = index * instances.invocations + position

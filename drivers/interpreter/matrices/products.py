@@ -56,7 +56,10 @@ def _read(bits: Array, is_signed: bool) -> Array:
 
 
 def _product(a: Array, b: Array) -> Array:
-    """The product mod 2^64, in floating point where that is exact: those products are far faster."""
+    """The product mod 2^64.
+
+    If floating point is exact, the product is computed in floating point, which is far faster.
+    """
     bound = a.shape[-1] * _magnitude(a) * _magnitude(b)
     if bound > 1 << 53:
         wrapped: Array = a.astype(np.uint64) @ b.astype(np.uint64)

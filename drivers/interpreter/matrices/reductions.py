@@ -1,7 +1,7 @@
 """Reductions of whole matrices (instances or 1, rows, cols) by a function of two arrays of elements (CM-021, CM-022).
 
 Pairs are combined by halving: the first half with the second, and again, until one element is left.
-An element that is alone stays as it is (AM-18).
+An element without a partner stays the same (AM-18).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _ON_INTEGERS = _SHIFTS | {
 
 
 def check_on_vectors(d: Declarations, i: Instruction) -> None:
-    """Refuse what is not defined on cooperative vectors; instructions of GLSL.std.450 come by their own names.
+    """Refuse instructions that are undefined on cooperative vectors; those of GLSL.std.450 have names of their own.
 
     With LongVectorEXT the type is that of vectors for all instructions. Raises Malformed.
     """

@@ -1,8 +1,8 @@
 """The raw answers of a device to every query: numbers as Vulkan returned them, none of them judged.
 
-Lists are asked for with arrays of several lengths, structures and lists twice. Everything that a query may fill is set
-to a pattern first, so that whoever reads the answers sees what was written, and what was written behind the end.
-The format is described in docs/device-queries.md.
+Lists are asked for with arrays of several lengths, structures and lists twice. All memory that a query may fill is set
+to a pattern first, so that a reader of the answers sees which bytes were written, and whether bytes behind the end were
+written. The format is described in docs/device-queries.md.
 """
 
 from __future__ import annotations

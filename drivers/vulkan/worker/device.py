@@ -18,7 +18,7 @@ from .queue_families import families
 from .queues import Channel
 from .tables import DEPENDENCIES, FEATURES
 
-#: More are closed, the longest unused first: a device can take hundreds of megabytes in a driver.
+#: The most open devices; further ones close the longest unused: a device can take hundreds of megabytes in a driver.
 MAX_DEVICES = 8
 
 

@@ -1,4 +1,4 @@
-"""What a driver says of the executables behind a pipeline."""
+"""A driver's statistics and texts about the executables of a pipeline."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _record(
 
     for step in steps:
         following = pipeline.shader.synchronised if step is None else CONVERT
-        # What the host has written is visible to a submission as it is.
+        # Host writes are visible to a submission without a barrier.
         if stage != vk.VK_PIPELINE_STAGE_HOST_BIT:
             between(stage, following)
         if step is None:

@@ -50,7 +50,7 @@ class NoDevice(Exception):
 class Instance:
     """One VkInstance with its devices. `messages` collects what the validation layer says.
 
-    `announce` is told of each call that a driver may not survive, before it is made.
+    `announce` gets the name of each call that a driver may not survive, before the call is made.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ def _subgroup_sizes(features: dict[str, bool], properties: dict[str, dict[str, P
 
 
 def _largest_workgroup(features: dict[str, bool], properties: dict[str, dict[str, Property]]) -> int:
-    """The largest workgroup with a matrix of its own; 0: there is none."""
+    """The largest workgroup that can have a matrix of workgroup scope; 0 if no workgroup can."""
     matrix2 = properties.get("VkPhysicalDeviceCooperativeMatrix2PropertiesNV", {})
     largest = matrix2.get("cooperativeMatrixWorkgroupScopeMaxWorkgroupSize", 0)
     assert isinstance(largest, int)

@@ -11,6 +11,7 @@ from .protocol import Memory
 
 #: Windows of buffers start at multiples of this, the largest offset alignment a device may ask for.
 ALIGNMENT = 256
+#: The smallest arena, in bytes: most cases need less, so that an arena rarely grows.
 _SMALLEST = 1 << 20
 
 #: From here on, in bytes, an arena grows by as much.
@@ -145,7 +146,7 @@ class Arena:
 
 
 def _capacity(size: int) -> int:
-    """How large an arena that needs so much becomes: not twice as large as needed where that is gigabytes."""
+    """The size of an arena for `size` bytes: a power of two; above _LARGE a multiple of _LARGE, to waste less."""
     if size > _LARGE:
         return -(-size // _LARGE) * _LARGE
     return max(_SMALLEST, 1 << (size - 1).bit_length())

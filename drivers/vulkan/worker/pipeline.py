@@ -19,7 +19,8 @@ from .protocol import Making, Queues, Run
 from .shader_objects import ShaderObject
 from .stages import shader_module, stage
 
-#: More are destroyed, the longest unused first.
+#: The most pipelines that are kept; further ones destroy the longest unused. Reruns and parameter sets use recent
+#: pipelines again. Round number.
 MAX_PIPELINES = 256
 
 #: Vulkan's names of the kinds of descriptors.
@@ -104,7 +105,7 @@ class Pipeline:
         self.handle: Any = None
         self.shader = key.shader
         self.launch: Launch | None = None
-        #: What the driver says of its executables, where that was asked for.
+        #: The driver's statistics of its executables, if the request asks for them.
         self.statistics: dict[str, float] = {}
         self.listing: dict[str, str] = {}
         self._shader: ShaderObject | None = None

@@ -228,8 +228,9 @@ class Run(_Message, frozen=True, tag="run"):
     numbered after its buffers and never handed back, and all conversions are done for each, in order. The dispatches
     are repeated `times` times, with a barrier between.
     `only_pipeline`: make the pipeline and run nothing; `Done` has no memory then. Calls that the validation layer
-    objects to do not reach the driver. No other run may be in flight. `statistics`: `Done` has what the driver says of
-    the pipeline's executables, which needs the feature pipelineExecutableInfo; `listing`: what it was compiled to.
+    objects to do not reach the driver. No other run may be in flight. `statistics`: `Done` has the driver's statistics
+    of the pipeline's executables, which need the feature pipelineExecutableInfo; `listing`: the code that the pipeline
+    was compiled to.
     """
 
     id: int

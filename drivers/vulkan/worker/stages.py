@@ -17,7 +17,7 @@ _ALLOW_VARYING_SUBGROUP_SIZE, _REQUIRE_FULL_SUBGROUPS = 1, 2
 
 @contextmanager
 def shader_module(device: Any, words: bytes) -> Iterator[Any]:
-    """A VkShaderModule, for as long as pipelines are made of it."""
+    """A VkShaderModule, which lives while pipelines are made from it."""
     module = vk.vkCreateShaderModule(device, module_info(words), None)
     try:
         yield module

@@ -42,7 +42,7 @@ def f_abs(x: Array) -> Array:
 
 @glsl("SAbs")
 def s_abs(x: Array) -> Array:
-    """The least integer stays as it is."""
+    """The least integer stays the same."""
     return unsigned(np.abs(signed(x)))
 
 

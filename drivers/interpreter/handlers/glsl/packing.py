@@ -110,7 +110,7 @@ def find_i_lsb(d: Declarations, i: Instruction) -> Pure:
 
 
 def _highest(v: Array) -> Array:
-    """The number of the highest bit set, -1 where there is none: uint8 counts less one, as int16."""
+    """The number of the highest bit set, -1 if no bit is set: a count of bits (uint8) less one, as int16."""
     shift = 1
     while shift < v.dtype.itemsize * 8:
         v = v | v >> v.dtype.type(shift)

@@ -27,7 +27,7 @@ _UNUSED = 0xFFFFFFFF
 #: The address of the acceleration structure, which the record of a ray generation shader ends with.
 _RECORD_BYTES = 8
 
-#: Stages with a group of their own, and the members of the one group that the others share.
+#: Stages that have one group each; and the members of the group that the other stages share.
 _GENERAL_STAGES = ("ray_generation", "miss", "callable")
 _HITS = {"closest_hit": "closestHitShader", "any_hit": "anyHitShader", "intersection": "intersectionShader"}
 

@@ -11,7 +11,7 @@ from cts.drivers.interpreter.clocks import Agents, Clocks
 from cts.drivers.interpreter.memory import Segment
 from cts.drivers.interpreter.values import Array
 
-#: Ways to access memory in words, with those that must be ordered with them. What a trail of each records of others.
+#: Ways to access memory in words, with those that must be ordered with them. What a history of each records of others.
 READ, WRITE, ATOMIC_READ, ATOMIC_WRITE = "read", "wrote", "read atomically", "changed atomically"
 NOW = {READ: "reads", WRITE: "writes", ATOMIC_READ: "reads atomically", ATOMIC_WRITE: "changes atomically"}
 RIVALS = {
@@ -52,7 +52,7 @@ class Earlier(NamedTuple):
     foreign: Array
 
 
-class Trail:
+class AccessHistory:
     """Of each byte of a segment: who accessed it in one way since the last barrier that orders the accesses."""
 
     def __init__(self, size: int) -> None:
@@ -125,7 +125,7 @@ class Trail:
 
 
 class Shadow:
-    """What is known of a segment: the bytes that were written, and a trail for each way to access them."""
+    """What is known of a segment: the bytes that were written, and a history for each way to access them."""
 
     def __init__(self, size: int) -> None:
         self.written = np.zeros(size, np.bool_)
@@ -133,4 +133,4 @@ class Shadow:
 
     def forget(self) -> None:
         """What has been written stays so, but nothing races with it."""
-        self.trails = {way: Trail(self.written.size) for way in RIVALS}
+        self.histories = {way: AccessHistory(self.written.size) for way in RIVALS}
