@@ -120,7 +120,7 @@ def _identity(finding: Finding | None) -> object:
 
 
 def load(path: Path) -> Run:
-    """The run of a folder, or the latest of a folder of runs. Raises BadInput if the folder has no run, or one of before 1.0."""
+    """The run of a folder, or the latest of a folder of runs. Raises BadInput without a run, or for one before 1.0."""
     folder = locate(path)
     manifest = _manifest(folder)
     return of_events(folder, manifest, journal.read(folder / journal.NAME))

@@ -29,6 +29,7 @@ from cts.generators.parts.products import (
     draw_sizes,
     usable_products,
 )
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import Case, Use
 
 
@@ -44,7 +45,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
     def matrix_arithmetic(choices: Choices) -> Case:
-        if products and (choices.chance(5) or not rows):
+        if products and (choices.chance(ProductDraws.PRODUCTS) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)
 
@@ -57,8 +58,8 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     sizes = draw_sizes(choices, row, supports.capabilities)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
-    times = choices.pick((1, 1, 1, 2, 3))
-    following = choices.pick((0, 0, 0, 1, 2))
+    times = choices.pick(ProductDraws.TIMES)
+    following = choices.pick(ProductDraws.FOLLOWING)
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
@@ -67,16 +68,17 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     factors = Factors(choices, kernel, row, sizes, (of_a, of_b))
     a, b = factors.draw(choices, Use.A), factors.draw(choices, Use.B)
     for n in range(times):
-        # Of several, each has operands of its own, one of them, or none.
-        if n and (new := choices.between(0, 3)):
-            a = factors.draw(choices, Use.A) if new in (1, 3) else a
-            b = factors.draw(choices, Use.B) if new in (2, 3) else b
-        if n and choices.rarely(4):
+        # A further product has two new factors, one, or none.
+        if n:
+            new = choices.pick(ProductDraws.NEW_FACTORS)
+            a = factors.draw(choices, Use.A) if new in ("a", "both") else a
+            b = factors.draw(choices, Use.B) if new in ("b", "both") else b
+        if n and choices.chance(ProductDraws.FIRST_ADDEND_AGAIN):
             # What one product added to, another one needs as well.
             kernel.store(choices, c)
             c = first
         c = draw_mul_add(choices, kernel, row, a, b, c)
-    kept = choices.rarely(6)
+    kept = choices.chance(ProductDraws.FACTOR_KEPT)
     exact = c.known.grain is not None
     for _ in range(following):
         if c.component in ARITHMETIC:
@@ -92,7 +94,7 @@ def _draw_addend_matrix(
     choices: Choices, kernel: Kernel, row: MulAddSupport, shape: tuple[int, int], contents: Contents
 ) -> Matrix:
     declared = declared_type(choices, kernel, row, Use.Accumulator, shape)
-    if choices.rarely(8):
+    if choices.chance(ProductDraws.NO_ADDEND):
         return kernel.null(declared, *shape, Use.Accumulator)
     source = kernel.source(choices, row.c, contents)
     return kernel.load_from(choices, source, *shape, Use.Accumulator, declared)
@@ -104,27 +106,27 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((1, 1, 1, 2, 2, 3, 4))
+    count = choices.pick(ProductDraws.ELEMENTWISE)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.ieee = draw_ieee(choices, controls, support.component)
-    exact = not choices.chance(3)
+    exact = not choices.chance(ProductDraws.INEXACT)
     contents = draw_numbers(choices, support.component, Wanted(exact=exact), ieee=kernel.ieee)
     first = m = kernel.load(choices, support.component, *shape, support.use, contents)
     for _ in range(count):
         m = choices.group(partial(_draw_more, kernel=kernel, m=m, exact=exact))
     kernel.store(choices, m)
-    if choices.rarely(6):
+    if choices.chance(ProductDraws.SOURCE_KEPT):
         kernel.store(choices, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
 def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:
     """One operation on a matrix."""
-    kind = choices.between(0, 12)
-    if kind >= 10:
+    kind = choices.pick(ProductDraws.OPERATIONS)
+    if kind == "there and back":
         return draw_there_and_back(choices, kernel, m)
-    if kind >= 8:
+    if kind == "components":
         return draw_components(choices, kernel, m)
-    if kind >= 6:
+    if kind == "times scalar":
         return draw_times_scalar(choices, kernel, m)
     return draw_arithmetic(choices, kernel, m, exact=exact)

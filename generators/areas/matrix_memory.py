@@ -14,13 +14,12 @@ from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.computations import draw_copy
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
+from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
-
-#: How many steps a program has between its first load and its stores.
-STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -42,8 +41,10 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     support = choices.pick(supports.rows)
     rows, cols = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, rows * cols, 5)
-    steps = choices.pick(STEPS)
+    dispatch = draw_dispatch(
+        choices, support.scope, support.subgroups, supports.capabilities, rows * cols, CaseDraws.SEVERAL_MOSTLY
+    )
+    steps = choices.pick(MoveDraws.STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
     declared = kernel.type(support.component, rows, cols, support.use)
@@ -53,7 +54,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
         drawn = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
         if drawn is not None:
             pool.append(drawn)
-    stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
+    stores = 1 if len(pool) == 1 else choices.pick(MoveDraws.STORES)
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
     kernel.fill_workgroup_memory(choices)
@@ -64,16 +65,16 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
 
 def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
     """A matrix from memory, a null matrix, or a constant, composed of one value or replicated (KM-016, KM-021)."""
-    kind = choices.between(0, 9)
-    if kind < 7:
+    kind = choices.pick(MoveDraws.ORIGINS)
+    if kind == "load":
         return places.load(choices)
     matrix, kernel = places.matrix("c"), places.kernel
-    if kind == 7:
+    if kind == "null":
         kernel.program.emit(MatrixNull(id=matrix.id, type=matrix.type))
         return matrix
     component = matrix.component
-    value = pattern(component) if choices.chance(4) else OBJECT[component]
-    replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
+    value = pattern(component) if choices.chance(MoveDraws.VARIED_CONSTANT) else OBJECT[component]
+    replicated = kind == "replicated" and Feature.REPLICATED_COMPOSITES in kernel.features
     written = kernel.constness.component(value)
     if replicated:
         kernel.program.emit(MatrixConstant(id=matrix.id, type=matrix.type, value=written, replicated=True))
@@ -86,7 +87,7 @@ def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *
     """A matrix that goes to the other scope, where it may be copied, and back; else tiles change places."""
 
     def between(c: Choices, regrouped: Matrix) -> Matrix:
-        return draw_copy(c, places.kernel, regrouped) if c.chance(4) else regrouped
+        return draw_copy(c, places.kernel, regrouped) if c.chance(MoveDraws.COPIED_INSIDE) else regrouped
 
     back = draw_regrouped(choices, places, matrix, between, again=again)
     return back or places.exchange(choices, matrix, again=again)
@@ -94,21 +95,21 @@ def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *
 
 def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A matrix more, or a store; `depth` loops and conditions are around it."""
-    kind = choices.between(0, 14)
+    kind = choices.pick(MoveDraws.STEP)
     matrix = pool[-1 - choices.between(0, len(pool) - 1)]
-    if kind > 12 and depth == 0:
+    if kind == "regroup" and depth == 0:
         return _draw_regrouped(choices, places, matrix)
-    if kind < 4 or kind > 12 or (depth > 1 and kind > 5):
+    if kind in ("copy", "regroup") or (depth > 1 and kind != "origin"):
         return _draw_copies(choices, places, matrix)
-    if kind < 6:
+    if kind == "origin":
         return _draw_origin(choices, places)
-    if kind == 6 and depth == 0:
+    if kind == "exchange" and depth == 0:
         return places.exchange(choices, matrix, again=False)
-    if kind < 9:
+    if kind in ("exchange", "loop"):
         return _draw_loop(choices, places, pool, depth)
-    if kind < 11:
+    if kind == "condition":
         return _draw_if(choices, places, pool, depth)
-    if kind == 12:
+    if kind == "switch":
         return _draw_switch(choices, places, pool, depth)
     places.store(choices, matrix)
     return None
@@ -120,40 +121,43 @@ def _draw_copies(choices: Choices, places: RegionAllocator, matrix: Matrix) -> M
     What a device leaves of the first shows in the second.
     """
     through = choices.pick(tuple(CopyPath))
-    if choices.chance(4):
+    if choices.chance(MoveDraws.COPIED_BEFORE):
         places.store(choices, draw_copy(choices, places.kernel, places.load(choices), through))
     return draw_copy(choices, places.kernel, matrix, through)
 
 
 def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix:
     """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
-    count = choices.pick(CARRIED)
+    count = choices.pick(CallbackDraws.CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
-    kind = choices.between(0, 10)
+    kind = choices.pick(MoveDraws.ITERATION)
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         inner = (*pool, *carried)
-        if kind == 9 and depth == 0:
+        if kind == "exchange" and depth == 0:
             step: Matrix | None = places.exchange(c, carried[0], again=True)
-        elif kind == 10 and depth == 0:
+        elif kind == "regroup" and depth == 0:
             step = _draw_regrouped(c, places, carried[0], again=True)
         else:
             step = c.group(partial(_draw_step, places=places, pool=inner, depth=depth + 1))
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind >= 9)[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step")[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A condition whose branches give a matrix each, or store."""
-    branch, two = _branch(choices.chance(3), places, pool, depth), choices.chance(8)
+    branch = _branch(choices.chance(MoveDraws.IF_STORES), places, pool, depth)
+    two = choices.chance(MoveDraws.IF_HAS_ELSE)
     return draw_if(choices, places.kernel, branch, branch if two else None)
 
 
 def _draw_switch(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A switch whose branches give a matrix each, or store."""
-    return draw_switch(choices, places.kernel, _branch(choices.chance(3), places, pool, depth), pool[-1])
+    return draw_switch(
+        choices, places.kernel, _branch(choices.chance(MoveDraws.SWITCH_STORES), places, pool, depth), pool[-1]
+    )
 
 
 def _branch(

@@ -23,7 +23,7 @@ from cts.generators.parts.computations import (
     emit_arithmetic,
 )
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
+from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
@@ -33,10 +33,9 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
+from cts.generators.policy.programs import ProgramDraws
 from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
-
-#: How many a loop carries that all begin as one constant.
-ALIKE = (2, 2, 3, 3, 4, 5)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -52,7 +51,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     pointees = pointees_of(capabilities)
 
     def matrix_programs(choices: Choices) -> Case:
-        if rows and (choices.chance(5) or not products):
+        if rows and (choices.chance(ProgramDraws.FLOW) or not products):
             return _draw_flow(choices, supports, rows, pointees)
         return _draw_chain(choices, supports, products, pointees)
 
@@ -69,12 +68,12 @@ def _draw_chain(
     sizes = Sizes(sizes.m, sizes.n, k)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((0, 1, 1, 2, 2, 3, 4, 5))
+    count = choices.pick(ProgramDraws.CHAIN)
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
     formats = formats_for(row.b, pointees)[:7]
-    if choices.rarely(6) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
+    if choices.chance(ProgramDraws.TENSOR_FIRST) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
         before = m = _draw_loaded(choices, kernel, row.result, (sizes.m, sizes.n))
     else:
         before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
@@ -83,7 +82,7 @@ def _draw_chain(
         following = partial(_draw_next, kernel=kernel, row=row, products=products, pointees=pointees)
         m = choices.group(partial(_draw_within, kernel=kernel, matrix=m, following=following))
     _store(choices, kernel, m)
-    if m is not before and choices.chance(4):
+    if m is not before and choices.chance(ProgramDraws.PRODUCT_KEPT):
         # An implementation may overwrite what is still needed.
         _store(choices, kernel, before)
     return kernel.case(
@@ -104,7 +103,7 @@ def _draw_loaded(choices: Choices, kernel: Kernel, component: ComponentType, sha
 
 def _store(choices: Choices, kernel: Kernel, matrix: Matrix) -> None:
     """A store, now and then by a tensor layout."""
-    if choices.rarely(4) and Feature.TENSOR_ADDRESSING in kernel.features:
+    if choices.chance(ProgramDraws.TENSOR_STORE) and Feature.TENSOR_ADDRESSING in kernel.features:
         tile = Tile(matrix.type, matrix.component, matrix.rows, matrix.cols)
         draw_tensor_store(choices, kernel, tile, kernel.destination(choices, matrix.component), matrix.id)
     else:
@@ -113,8 +112,8 @@ def _store(choices: Choices, kernel: Kernel, matrix: Matrix) -> None:
 
 def _draw_within(choices: Choices, kernel: Kernel, matrix: Matrix, following: Callable[..., Matrix]) -> Matrix:
     """What follows a matrix; in one of five cases under a condition or in a loop, as parts of attention are."""
-    around = choices.between(0, 9)
-    if around < 8 or kernel.program.in_block:
+    around = choices.pick(ProgramDraws.AROUND)
+    if around == "nothing" or kernel.program.in_block:
         return following(choices, matrix=matrix)
 
     def stored(c: Choices, of: Matrix) -> Matrix | None:
@@ -124,7 +123,7 @@ def _draw_within(choices: Choices, kernel: Kernel, matrix: Matrix, following: Ca
         _store(c, kernel, computed)
         return None
 
-    if around == 8:
+    if around == "condition":
         return draw_if(choices, kernel, lambda c: stored(c, matrix), lambda c: matrix) or matrix
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -145,7 +144,7 @@ def _draw_next(
     pointees: Sequence[ComponentType],
 ) -> Matrix:
     """What follows a product, in two of ten cases on a matrix of the other scope."""
-    if choices.between(0, 9) < 8 or kernel.program.in_block:
+    if not choices.chance(ProgramDraws.OTHER_SCOPE) or kernel.program.in_block:
         return _draw_following(choices, kernel, row, matrix, pointees)
     same = [r for r in products if r.scope is other_scope(kernel) and _types(r) == _types(row)]
     fitting = [r for r in same if r.subgroups in (None, kernel.dispatch.subgroups)]
@@ -192,7 +191,11 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     reduced = draw_computed_reduction(choices, kernel, matrix, mode, Choices.pick)
     if reduced is None:
         return matrix
-    if not choices.chance(5) or reduced.type != matrix.type or matrix.component not in ARITHMETIC:
+    if (
+        not choices.chance(ProgramDraws.REDUCED_DIFFERENCE)
+        or reduced.type != matrix.type
+        or matrix.component not in ARITHMETIC
+    ):
         return reduced
     size = matrix.known.size + reduced.known.size
     known = Known(-size, size, None) if matrix.component.is_float else anything(matrix.component)
@@ -217,7 +220,9 @@ def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
 
 def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix) -> Matrix:
     """The matrix as A of another product of the same row, where its shape and values admit that."""
-    sizes = Sizes(matrix.rows, matrix.cols if row.exact else row.n * choices.between(1, 2), matrix.cols)
+    sizes = Sizes(
+        matrix.rows, matrix.cols if row.exact else row.n * choices.pick(ProgramDraws.SECOND_TILES), matrix.cols
+    )
     fits = (
         (sizes.m, sizes.n, sizes.k) == (row.m, row.n, row.k)
         if row.exact
@@ -244,8 +249,10 @@ def _draw_flow(
     """Sums that loops and conditions make, tiles that subgroups exchange."""
     support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], 5)
-    count = choices.pick((1, 1, 1, 2, 2, 3))
+    dispatch = draw_dispatch(
+        choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], CaseDraws.SEVERAL_MOSTLY
+    )
+    count = choices.pick(ProgramDraws.FLOW_STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
     flow = _Flow(kernel, support, shape, pointees)
@@ -253,7 +260,7 @@ def _draw_flow(
     for _ in range(count):
         m = choices.group(partial(flow.step, matrix=m, depth=0))
     kernel.store(choices, m)
-    if choices.rarely(4):
+    if choices.chance(ProgramDraws.FIRST_KEPT):
         kernel.store(choices, first)
     return kernel.case()
 
@@ -283,7 +290,11 @@ class _Flow:
     def _constant(self, choices: Choices) -> Matrix:
         """A null, or a matrix of one small number."""
         kind = self.support.component, *self.shape, self.support.use
-        return self.kernel.constant(*kind, choices.between(1, 7)) if choices.chance(5) else self.kernel.null(*kind)
+        return (
+            self.kernel.constant(*kind, choices.pick(ProgramDraws.CONSTANTS))
+            if choices.chance(ProgramDraws.CONSTANT_CARRIED)
+            else self.kernel.null(*kind)
+        )
 
     def _on(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A matrix of another shape with more of the same numbers added."""
@@ -298,19 +309,19 @@ class _Flow:
         return emit_arithmetic(self.kernel, operation, a, b, self.known)
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        kind = choices.between(0, 11)
-        if kind == 10 and depth < 2:
+        kind = choices.pick(ProgramDraws.STEP)
+        if kind == "switch" and depth < 2:
             return self._switch(choices, matrix, depth)
-        if depth == 0 and kind == 11:
+        if depth == 0 and kind == "regroup":
             regrouped = draw_regrouped(choices, self.places, matrix, self._on)
             return self.add(matrix, self.load(choices)) if regrouped is None else replace(regrouped, known=self.known)
-        if depth == 0 and kind >= 8:
+        if depth == 0 and kind == "exchange":
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
-        if kind <= 2 and depth < 2:
+        if kind == "loop" and depth < 2:
             return self._loop(choices, matrix, depth)
-        if 3 <= kind <= 5 and depth < 2:
+        if kind == "condition" and depth < 2:
             return self._if(choices, matrix, depth)
-        if kind == 6:
+        if kind == "store":
             self.kernel.store(choices, matrix)
             return matrix
         return self.add(matrix, self.load(choices))
@@ -318,16 +329,16 @@ class _Flow:
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
 
-        Only what the next iteration gets as it is shows an update of one after the other. Several may begin as one
-        constant: compilers represent what they know in another way.
+        A driver that updates one matrix after another is found by matrices that the next iteration gets unchanged.
+        Several may begin as one constant: compilers represent constants in another way.
         """
-        alike = choices.rarely(8)
-        count = choices.pick(ALIKE if alike else CARRIED)
+        alike = choices.chance(ProgramDraws.ALIKE_CARRIED)
+        count = choices.pick(ProgramDraws.ALIKE if alike else CallbackDraws.CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
-        if alike and choices.chance(2):
+        if alike and choices.chance(ProgramDraws.NOTHING_GROWS):
             grown = count
-        inner = choices.between(0, 11)
+        inner = choices.pick(ProgramDraws.ITERATION)
         begin = (
             [self._constant(choices)] * count if alike else [matrix, *(self.load(choices) for _ in range(count - 1))]
         )
@@ -341,26 +352,27 @@ class _Flow:
 
         return draw_loop(choices, self.kernel, inits, iteration)[result]
 
-    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
+    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: str) -> Matrix:
         """What an iteration makes of a matrix: a sum, perhaps under a condition, in a switch or a loop of its own."""
-        if inner >= 10:
+        if inner == "switch":
             merged = draw_switch(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), matrix)
             return merged or matrix
-        if inner >= 7 and depth == 0:
+        if inner == "loop" and depth == 0:
             return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
-        if inner >= 4:
+        if inner in ("condition", "loop"):
             merged = draw_if(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), lambda c: matrix)
             return merged or matrix
         return self.add(matrix, self.load(choices))
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either branch computes or stores."""
-        branch, two = self._branch(choices.chance(3), matrix, depth), choices.chance(8)
+        branch = self._branch(choices.chance(ProgramDraws.IF_STORES), matrix, depth)
+        two = choices.chance(ProgramDraws.IF_HAS_ELSE)
         return draw_if(choices, self.kernel, branch, branch if two else None) or matrix
 
     def _switch(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Every branch computes or stores."""
-        branch = self._branch(choices.chance(3), matrix, depth)
+        branch = self._branch(choices.chance(ProgramDraws.SWITCH_STORES), matrix, depth)
         return draw_switch(choices, self.kernel, branch, matrix) or matrix
 
     def _branch(self, stores: bool, matrix: Matrix, depth: int) -> Callable[[Choices], Matrix | None]:

@@ -14,6 +14,7 @@ from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts.per_element import draw_per_element
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import Case, ComponentType
 
 
@@ -47,7 +48,7 @@ def _draw_case(
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((1, 1, 1, 1, 2, 3))
+    count = choices.pick(ComputationDraws.FUNCTIONS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.ieee = draw_ieee(choices, controls, support.component)
     contents = draw_numbers(choices, support.component, Wanted(exact=True), ieee=kernel.ieee)
@@ -55,7 +56,7 @@ def _draw_case(
     for _ in range(count):
         m = choices.group(partial(draw_per_element, kernel=kernel, matrix=m, scalars=scalars))
     kernel.store(choices, m)
-    if choices.rarely(6):
+    if choices.chance(ComputationDraws.PER_ELEMENT_SOURCE_KEPT):
         # An implementation may overwrite what is still needed.
         kernel.store(choices, source)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))

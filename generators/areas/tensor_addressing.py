@@ -15,12 +15,8 @@ from cts.generators.build.supports import MAX_ELEMENTS, Supports, draw_dispatch,
 from cts.generators.parts.tensor_loads import draw_tensor_load
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.transfers import Transfers
+from cts.generators.policy.tensors import TransferDraws
 from cts.model import Case, ComponentType, MatrixType
-
-#: How many matrices a case transfers. Counts come before what they count, and what they
-#: count is a group: so the shrinker can drop any of it.
-TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
-SINKS = (1,) * 11 + (2,)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -50,7 +46,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel = Kernel(choices, supports, support.scope, dispatch, only=plain)
     declared = kernel.type(support.component, rows, cols, support.use)
     transfers = Transfers(choices, kernel, Tile(declared, support.component, rows, cols), pointees)
-    count, all_run = choices.pick(TRANSFERS), choices.chance(9)
+    count, all_run = choices.pick(TransferDraws.TRANSFERS), choices.chance(TransferDraws.ALL_RUN)
     for _ in range(count - 1):
         # Of a transfer that is not carried out, only layouts remain that the last one starts from.
         used = transfers if all_run else transfers.copy()
@@ -68,7 +64,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
 
 def _draw_transfer(choices: Choices, transfers: Transfers) -> None:
     """One matrix from somewhere to one or two destinations."""
-    sinks = choices.pick(SINKS)
+    sinks = choices.pick(TransferDraws.SINKS)
     matrix, by_tensor = choices.group(partial(_draw_source, transfers=transfers))
     for _ in range(sinks):
         choices.group(partial(_draw_sink, transfers=transfers, matrix=matrix, by_tensor=by_tensor))
@@ -76,10 +72,10 @@ def _draw_transfer(choices: Choices, transfers: Transfers) -> None:
 
 def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
     """A matrix from a constant, a load or a tensor load, and whether it is from a tensor load."""
-    kind, kernel = choices.between(0, 9), transfers.kernel
-    if kind == 0:
+    kind, kernel = choices.pick(TransferDraws.SOURCES), transfers.kernel
+    if kind == "constant":
         return transfers.constant(choices), False
-    if kind < 4 or Feature.TENSOR_ADDRESSING not in kernel.features:
+    if kind == "load" or Feature.TENSOR_ADDRESSING not in kernel.features:
         return transfers.load(choices), False
     spare = partial(_draw_object, transfers=transfers)
     return draw_tensor_load(choices, kernel, transfers.tile, transfers.source, spare), True
@@ -87,17 +83,18 @@ def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
 
 def _draw_object(choices: Choices, transfers: Transfers) -> str:
     """The matrix whose elements a load keeps where it clips: mostly a constant, else what was loaded before."""
-    kind = choices.between(0, 9)
-    if kind < 8:
+    kind = choices.pick(TransferDraws.OBJECTS)
+    if kind == "constant":
         return transfers.constant(choices)
-    if kind == 8:
+    if kind == "load":
         return transfers.load(choices)
     return draw_tensor_load(choices, transfers.kernel, transfers.tile, transfers.source, transfers.constant)
 
 
 def _draw_sink(choices: Choices, transfers: Transfers, matrix: str, by_tensor: bool) -> None:
     """A store or a tensor store: what comes from a tensor load mostly goes to a plain store."""
-    tensor, kernel = choices.chance(3 if by_tensor else 8), transfers.kernel
+    tensor = choices.chance(TransferDraws.BOTH_BY_TENSOR if by_tensor else TransferDraws.STORED_BY_TENSOR)
+    kernel = transfers.kernel
     region = transfers.draw_destination(choices)
     if tensor and Feature.TENSOR_ADDRESSING in kernel.features:
         draw_tensor_store(choices, kernel, transfers.tile, region, matrix)

@@ -20,6 +20,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch, written
 from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
+from cts.generators.policy.vectors import TrainingDraws
 from cts.model import (
     Case,
     ComponentType,
@@ -41,38 +42,38 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
-    outer = choices.chance(5) and _C.float16 in capabilities.vector_components
+    outer = choices.chance(TrainingDraws.OUTER) and _C.float16 in capabilities.vector_components
     m, n = draw_length(choices, capabilities), draw_length(choices, capabilities)
     if m * n > MAX_COMPONENTS:
         n = max(MAX_COMPONENTS // m, 1)
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, n, m * n // 16))
-    dispatch = structs.replace(dispatch, times=choices.pick((1, 1, 1, 2, 3)))
+    dispatch = structs.replace(dispatch, times=choices.pick(TrainingDraws.DISPATCHES))
     controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
-    times = choices.pick((1, 1, 2, 3))
-    exact = not choices.rarely(6)
+    times = choices.pick(TrainingDraws.TIMES)
+    exact = not choices.chance(TrainingDraws.INEXACT)
     training = Training(kernel, accumulators, exact)
-    around = choices.between(0, 9)
+    around = choices.pick(TrainingDraws.AROUND)
     for _ in range(times):
-        body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
+        body = training.draw_outer if outer else partial(training.draw_sum, how=choices.pick(TrainingDraws.SUMS))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
-        outer = outer != choices.rarely(3) and _C.float16 in capabilities.vector_components
+        outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and _C.float16 in capabilities.vector_components
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
-def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: partial[None]) -> None:
+def _draw_around(choices: Choices, kernel: VectorKernel, around: str, body: partial[None]) -> None:
     """An accumulation, alone, or in a loop, or where a condition holds, or in both branches of one."""
-    if around in (6, 7):
+    if around == "loop":
 
         def iteration(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
             body(c, iterations=MAX_ITERATIONS)
             return carried
 
         draw_loop(choices, kernel, [], iteration)
-    elif around >= 8:
+    elif around != "nothing":
         kernel.program.begin_if(written(kernel.constness, draw_condition(choices, kernel)))
         body(choices, iterations=1)
-        if around == 9:
+        if around == "both branches":
             kernel.program.begin_else()
             body(choices, iterations=1)
         kernel.program.end_if()

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from cts.choices import Choices
+from cts.generators.policy.cases import FloatDraws
 from cts.model import (
     AnyInstruction,
     FastMath,
@@ -26,7 +27,7 @@ from cts.model.vector_arithmetic import FLOATING as FLOATING_OF_VECTORS
 _REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
 _NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)
 
-#: What an instruction or type allows.
+#: Flags of an instruction or a type: rearranging in any combination, then NaNs and infinities, which need care.
 _BITS: tuple[FastMathBits, ...] = (
     _REARRANGED,
     (FastMath.NSZ,),
@@ -37,10 +38,7 @@ _BITS: tuple[FastMathBits, ...] = (
     (),
 )
 
-#: How one of so many cases in which it is judged has some, and one of so many of these a default of a type.
-_SOME, _DEFAULT = 2, 4
-
-#: What picks the instructions that have some: every one whose number this divides.
+#: Which instructions have flags: every second, each, or every third; first the simplest mixture.
 _EVERY = (2, 1, 3)
 
 
@@ -57,10 +55,10 @@ def with_fast_math(
     With `functions` no type has one: they may meet infinities, of which nothing would be known any more. So it is with
     `specials`, where the program has special numbers, and conversions to integers, which would be undefined.
     """
-    if controls is not FloatControls.FastMathNone or not choices.rarely(_SOME):
+    if controls is not FloatControls.FastMathNone or not choices.chance(FloatDraws.SOME):
         return list(program), {}
     first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
-    defaulted, (width, of_type) = choices.rarely(_DEFAULT), choices.record(1, 3)
+    defaulted, (width, of_type) = choices.chance(FloatDraws.DEFAULT), choices.record(1, 3)
     floating = [n for n, i in enumerate(program) if _is_floating(i)]
     chosen = set(floating[first :: _EVERY[every]])
     changed: list[Any] = [

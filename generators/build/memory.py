@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cts.choices import Choices
-from cts.generators.build.layout_sketches import VARIATIONS
+from cts.choices import Chance, Choices
 from cts.generators.build.operands import Grid, Varying, varied
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
 from cts.model.component import Number
 
@@ -133,7 +134,7 @@ def tile_elements(region: Region, alignment: int, extent: int) -> int:
 
 @dataclass(frozen=True)
 class Lines:
-    """The rows of a matrix in a region, or its columns: so many, of so many bytes each."""
+    """The rows or columns of a matrix in a region: their number, and the bytes of each."""
 
     region: Region
     count: int
@@ -169,19 +170,20 @@ class Lines:
 FAR, FAR_BYTES = (4096, 5000, 8192, 65536, 66000), 1 << 22
 
 
-def draw_far_stride(choices: Choices, lines: Lines, one_in: int) -> int | None:
-    """A large stride, in elements, in about one of so many cases, and where lines so far apart do not take too much."""
-    number = choices.below(one_in * len(FAR)) - (one_in - 1) * len(FAR)
+def draw_far_stride(choices: Choices, lines: Lines, chance: Chance) -> int | None:
+    """A large stride, in elements, as often as a chance says, unless lines so far apart take too much."""
+    times, of = choices.odds(chance)
+    number = choices.below(of * len(FAR)) - (of - times) * len(FAR)
     if number < 0:
         return None
-    stride = -(-FAR[number] // lines.unit) * lines.unit
+    stride = -(-FAR[number % len(FAR)] // lines.unit) * lines.unit
     return stride if lines.count > 1 and lines.extent(stride) <= FAR_BYTES else None
 
 
 def draw_read(choices: Choices, region: Region, grid: Grid, alignment: int, extent: int) -> Varying:
     """Where reads of `extent` bytes start, in elements, and make room for them."""
     unit = aligned_elements(region, alignment)
-    offset = Varying(draw_base(choices) * unit, varied(grid, unit * abs(choices.pick(VARIATIONS))))
+    offset = Varying(draw_base(choices) * unit, varied(grid, unit * abs(choices.pick(CaseDraws.VARIATIONS))))
     region.size = max(region.size, offset.range(grid)[1] * region.element_size + extent)
     return offset
 
@@ -202,6 +204,6 @@ def draw_write(
 
 def draw_base(choices: Choices) -> int:
     """A base offset in alignment units: mostly none, sometimes some, rarely past 16 bits."""
-    if not choices.chance(3):
+    if not choices.chance(MoveDraws.BASE_OFFSET):
         return 0
-    return choices.pick((1, 2, 3, 5, 9, 1, 2, 3, 5, 9, 2, 4099))
+    return choices.pick(MoveDraws.BASES)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     Buffer,
     Case,
@@ -23,11 +24,11 @@ from cts.model import (
     tables_of,
 )
 
-#: Bytes of which a buffer has a multiple: where it is stored to, and else where nothing may read as one of two values;
-#: and the least (VK-064, VK-065).
+#: Units of a shortened buffer's size. Blocks: where bytes of one access may have two values otherwise. Words: the least
+#: that Vulkan bounds accesses by (VK-064, VK-065).
 _BLOCK, _WORD = 16, 4
 
-#: In how many steps the end of a buffer may move.
+#: Places where a buffer may end: sixteen, so that most rows of a small matrix are one.
 _STEPS = 15
 
 
@@ -37,7 +38,7 @@ def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) ->
     With robustBufferAccess2 also those that only plain stores write. What a case computes with must not come from
     them: a zero may be what an operation does not allow.
     """
-    drawn, (kind, whole, which, end, unit) = choices.chance(1), choices.record(2, 2, 15, _STEPS, 2)
+    drawn, (kind, whole, which, end, unit) = choices.chance(CaseDraws.ROBUST), choices.record(2, 2, 15, _STEPS, 2)
     features = capabilities.features
     if not drawn or not {Feature.ROBUST_BUFFER_ACCESS, Feature.ROBUST_MATRIX_ACCESS} <= features:
         return case

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import AnyInstruction, Dispatch, Scalar, Store, WorkgroupShape, WorkgroupSizeMode
 
 #: The extents in y and z that every Vulkan device has.
@@ -21,9 +22,9 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
     In three of ten cases the size of its workgroups is not given by LocalSize. One in twelve of programs that leave the
     same memory when they are done `again` is dispatched twice.
     """
-    if choices.rarely(12) and again:
+    if choices.chance(CaseDraws.TWICE) and again:
         dispatch = structs.replace(dispatch, times=2)
-    shaped, (which, by) = choices.chance(5), choices.record(119, 9)
+    shaped, (which, by) = choices.chance(CaseDraws.SHAPED), choices.record(119, 9)
     shapes = list(_shapes(dispatch.subgroups if dispatch.invocations is None else dispatch.invocations))
     if shaped and shapes:
         dispatch = structs.replace(dispatch, shape=shapes[which % len(shapes)])
@@ -42,14 +43,15 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
 def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
     """The program, in which some operands of most shaped workgroups find invocations by x, y and z, not by index.
 
-    What writes memory does, or all else: then what one of the two counts wrongly does not meet what the other one
-    counts. Or stores do, with z in the least steps and x in the largest ones: each has a place of another's own.
+    Either all instructions that write memory, or all others: so a wrong count of one half does not meet the same wrong
+    count of the other. Or only stores, with the smallest steps along z and the largest along x: then each invocation
+    stores to another one's place.
     """
-    kind = choices.between(0, 5)
-    if kind < 2 or dispatch.shape == WorkgroupShape():
+    kind = choices.pick(CaseDraws.BY_COORDINATES)
+    if kind == "none" or dispatch.shape == WorkgroupShape():
         return list(program)
-    axes = (2, 1, 0) if kind > 3 else (0, 1, 2)
-    chosen = {2: _writes, 3: _writes_nothing}.get(kind, _stores)
+    axes = (2, 1, 0) if kind == "stores" else (0, 1, 2)
+    chosen = {"writes": _writes, "others": _writes_nothing}.get(kind, _stores)
     return [_by_coordinates(i, dispatch, axes) if chosen(i) else i for i in program]
 
 

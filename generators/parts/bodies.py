@@ -6,33 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.choices import Choices
-from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
+from cts.generators.build.value_ranges import CONVERTED, UNBOUNDED, Known, settled
 from cts.generators.parts.body_flow import draw_flow
 from cts.generators.parts.expressions import Term, Trees, bare, converted
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 _C = ComponentType
-
-#: Magnitudes of results that the float8 types hold, away from where AM-29 leaves the result open.
-_CONVERTED = {_C.float8_e4m3fn: 240, _C.float8_e5m2: 30000, _C.bfloat16: 1 << 20}
 
 
 def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *, inexact: bool = True) -> Term:
     """A body with a result of type `returns` over `terms`, parameters and fields; some lines at most."""
     lines = []
     known = list(terms)
-    depth = choices.pick((1, 1, 2, 2, 3, 0))
+    depth = choices.pick(CallbackDraws.DEPTHS)
     working = _C.float32 if returns.storage_only else returns
-    if choices.rarely(6):
+    if choices.chance(CallbackDraws.NAMED_LINE):
         line = choices.group(lambda c: Trees(c, known).draw(working, 1))
         if not line.number:
             lines.append(f"t = {bare(line.text)}")
             known.append(Term("t", line.type, line.known))
     result = choices.group(lambda c: Trees(c, known).draw(working, depth))
     special = [wide for t in terms if not t.known.bounded and (wide := converted(t, working)) is not None]
-    if special and not result.number and choices.chance(4):
+    if special and not result.number and choices.chance(CallbackDraws.COMPARED):
         result = _draw_compared(choices, result, special)
-    if not result.number and choices.chance(2):
+    if not result.number and choices.chance(CallbackDraws.FLOW):
         more, result = choices.group(lambda c: draw_flow(c, result, known))
         lines += more
     if inexact and working.is_float:
@@ -55,28 +53,28 @@ def _draw_compared(choices: Choices, a: Term, special: Sequence[Term]) -> Term:
 
 def _draw_last(choices: Choices, a: Term) -> Term:
     """Mostly `a` itself; sometimes an operation whose result is rounded."""
-    kind = choices.between(0, 15)
-    if a.number or kind < 11 or (kind in (13, 15) and not a.known.bounded):
+    kind = choices.pick(CallbackDraws.LAST)
+    if a.number or kind == "itself" or (kind in ("exponential", "sigmoid") and not a.known.bounded):
         # No clamp has a result of NaN.
         return a
-    if kind == 11:
+    if kind == "there and back":
         # The type has no odd numbers next to this one: there a strict program must round (NU-019).
         coarse = 1 << a.type.format.precision if a.type.is_ieee else 0
         if a.known.size > coarse:
             return a
         return Term(f"(({a.text} + {coarse}) - {coarse})", a.type, Known(-a.known.size - 2, a.known.size + 2, None))
-    if kind == 12:
+    if kind == "third":
         return Term(f"({a.text} / 3)", a.type, Known(a.known.low, a.known.high, None))
-    if kind == 13:
+    if kind == "exponential":
         return Term(f"exp(clamp({a.text}, -3, 4))", a.type, Known(0, 60, None))
-    if kind == 14:
+    if kind == "reciprocal":
         return Term(f"(1 / (abs({a.text}) + 3))", a.type, Known(0, 1, None) if a.known.bounded else UNBOUNDED)
     return Term(f"({a.text} * exp(clamp({a.text}, -2, 1)))", a.type, Known(-3 * a.known.size, 3 * a.known.size, None))
 
 
 def narrowed(target: ComponentType, a: Term) -> Term:
     """A float32 result as one of a type without arithmetic."""
-    most = _CONVERTED[target]
+    most = CONVERTED[target]
     if a.number:
         a = replace(a, text=f"float32({a.text})", number=False)
     if not a.known.bounded:

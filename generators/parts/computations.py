@@ -20,6 +20,7 @@ from cts.generators.build.value_ranges import (
     subtracted,
     within,
 )
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import (
     AnyFunction,
     Arithmetic,
@@ -64,7 +65,7 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
     if operation in (Arithmetic.SDiv, Arithmetic.UDiv, Arithmetic.FDiv):
         return _draw_division(choices, kernel, operation, a)
     b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
-    if choices.rarely(5):
+    if choices.chance(ComputationDraws.SWAPPED):
         a, b = b, a
     known = {
         "Add": added,
@@ -98,10 +99,10 @@ def _operations(component: ComponentType) -> Sequence[Arithmetic]:
 
 def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted) -> Matrix:
     """A matrix of the type of `like`: loaded, a constant, or that matrix itself."""
-    kind = choices.between(0, 9)
-    if kind == 9:
+    kind = choices.pick(ComputationDraws.SECOND_OPERANDS)
+    if kind == "same":
         return like
-    if kind == 8:
+    if kind == "constant":
         value = _scalar(choices, kernel, like.component)
         return kernel.constant(like.component, like.rows, like.cols, like.use, value)
     contents = draw_numbers(choices, like.component, wanted, ieee=kernel.ieee)
@@ -115,7 +116,7 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
     full = operation is Arithmetic.UDiv
     if operation is Arithmetic.SDiv and sign == "negative" and component.is_signed:
         # From -2 down: the least number of a type by -1 is undefined.
-        period = choices.pick((5, 3, 61, 7, 31))
+        period = choices.pick(ComputationDraws.NEGATIVE_PERIODS)
         contents = consecutive(-1 - period, period)
     else:
         negative = sign == "negative" and (component.is_float or component.is_signed)
@@ -133,7 +134,7 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
 
 def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
     """A value of a component type; a special one in half of the cases with such numbers."""
-    if kernel.ieee and component.is_float and choices.chance(5):
+    if kernel.ieee and component.is_float and choices.chance(ComputationDraws.SPECIAL_SCALAR):
         return draw_special_number(choices, component)
     return choices.pick([s for s in _SCALARS if _holds(component, s)])
 
@@ -160,14 +161,18 @@ def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 
 def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     """A function of every component, through the per-invocation view; half of them of its coordinates, too."""
-    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(2)
+    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(ComputationDraws.COORDINATES)
     bodies = _coordinate_bodies(a) if coordinates else []
     body, known = choices.pick(bodies or _component_bodies(a.component, a.known))
     made: AnyFunction = Component(type=a.component, body=body)
     if bodies:
-        made = PerElement(type=a.component, body=body, coords="int32" if choices.rarely(4) else "uint32")
+        made = PerElement(
+            type=a.component,
+            body=body,
+            coords="int32" if choices.chance(ComputationDraws.SIGNED_COORDINATES) else "uint32",
+        )
     name = kernel.name("m")
-    walk = Walk.ByInvocation if choices.chance(5) else Walk.Ascending
+    walk = Walk.ByInvocation if choices.chance(ComputationDraws.BY_INVOCATION) else Walk.Ascending
     function = kernel.function("f", made)
     kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk, coordinates=bool(bodies)))
     return as_matrix(a, name, known)
@@ -192,7 +197,7 @@ def _coordinate_bodies(a: Matrix) -> list[tuple[str, Known]]:
 
 def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: CopyPath | None = None) -> Matrix:
     """A matrix that is the same after a way, this one or any, through what holds or passes matrices (KM-011)."""
-    through, which = through or choices.pick(tuple(CopyPath)), choices.between(0, 7)
+    through, which = through or choices.pick(tuple(CopyPath)), choices.pick(ComputationDraws.COMPONENTS)
     name = kernel.name("m")
     if through is CopyPath.Component and which and kernel.scope is Scope.Subgroup:
         last = sure_components(a.rows * a.cols) - 1

@@ -11,9 +11,11 @@ from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import ZEROS
-from cts.generators.parts.flow import BUSY, draw_loop
+from cts.generators.parts.flow import draw_loop
 from cts.generators.parts.products import Sizes, draw_factors
 from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw_grid, draw_start, draw_tiles
+from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.programs import KernelDraws
 from cts.model import (
     ClampMode,
     MatrixLoadTensor,
@@ -27,7 +29,7 @@ def draw_convolution(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes
 
     An iteration adds the product of the pixels that the tap sees, M of them with K channels, and K x N weights.
     """
-    nested = choices.chance(5)
+    nested = choices.chance(KernelDraws.NESTED)
     contents = draw_factors(choices, row, sizes.k, MOST * MOST if nested else MOST)
     weights = Operand(row.b, sizes.k, sizes.n, Use.B, contents[1])
     start = draw_start(choices, kernel, row, sizes, contents[2])
@@ -47,7 +49,7 @@ def draw_convolution(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes
     def rows(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         return [replace(m, known=k) for m, k in zip(taps(c, carried), known, strict=True)]
 
-    return draw_loop(choices, kernel, begun, rows, uniform=bool(grid.staged), counts=BUSY)
+    return draw_loop(choices, kernel, begun, rows, uniform=bool(grid.staged), counts=CallbackDraws.BUSY)
 
 
 def _draw_windows(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Tiles:

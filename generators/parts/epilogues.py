@@ -15,6 +15,7 @@ from cts.generators.build.operands import NOWHERE, Varying
 from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
 from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.generators.policy.programs import KernelDraws
 from cts.model import (
     Arithmetic,
     ClampMode,
@@ -48,18 +49,18 @@ def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[i
     options = [partial(_draw_scale, kernel=kernel), partial(_draw_residual, kernel=kernel, tiles=tiles)]
     if Feature.PER_ELEMENT in kernel.features:
         options += [partial(_draw_bias, kernel=kernel, tiles=tiles), partial(_draw_activation, kernel=kernel)]
-    count = choices.pick((0, 1, 1, 2, 2, 3))
+    count = choices.pick(KernelDraws.EPILOGUE_STEPS)
     return [choices.group(partial(choices.pick(options), tile=tile)) for _ in range(count)]
 
 
 def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     """All elements times a number, alpha, as a scalar or in every element of a matrix."""
-    value: float = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
+    value: float = choices.pick(KernelDraws.FLOAT_SCALES if tile.component.is_float else KernelDraws.INTEGER_SCALES)
     if not tile.component.is_float and not tile.component.is_signed:
         value = abs(value)
     scalar = kernel.constness.component(value)
     factor = Known(value, value, 0 if value == int(value) else -2)
-    by_matrix = choices.rarely(3)
+    by_matrix = choices.chance(KernelDraws.SCALED_BY_MATRIX)
     operation = Arithmetic.FMul if tile.component.is_float else Arithmetic.IMul
 
     def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
@@ -96,7 +97,7 @@ def _draw_residual(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[
 
 def _draw_bias(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Step:
     """A number for each column of the result, or each row, which a function reads from a buffer."""
-    by_row = choices.rarely(3)
+    by_row = choices.chance(KernelDraws.BIAS_BY_ROW)
     source = kernel.source(choices, tile.component, _contents(choices, tile.component), scalar=True)
     extent = (tile.rows * tiles[0]) if by_row else (tile.cols * tiles[1])
     source.size = extent * tile.component.size
@@ -136,10 +137,10 @@ def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *s
 
 
 def draw_conversion(choices: Choices, kernel: Kernel, tile: Matrix) -> Step | None:
-    """The type that results are stored in, where that is not the accumulators'."""
+    """A conversion of results before they are stored; None to store them in the accumulators' type."""
     steps = feasible(tile.component, tile.rows, tile.cols, tile.use, kernel.admits, ())
     clear = [s for s in steps if sound(tile.component, tile.known, s, ieee=kernel.ieee)]
-    if not clear or not choices.chance(4):
+    if not clear or not choices.chance(KernelDraws.RESULT_CONVERTED):
         return None
     chosen = choices.pick(clear)
 

@@ -22,6 +22,7 @@ from cts.generators.build.value_ranges import (
     settled,
     subtracted,
 )
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 _C = ComponentType
@@ -63,7 +64,7 @@ class Trees:
         """An operation of at most so many levels, or a leaf."""
         if depth == 0:
             return self.leaf(component)
-        kind = self.choices.between(0, 11)
+        kind = self.choices.pick(CallbackDraws.EXPRESSIONS)
         if kind == 11:
             return self._select(component, depth)
         if kind >= 9:
@@ -73,7 +74,7 @@ class Trees:
         return self._binary(component, depth, kind)
 
     def leaf(self, component: ComponentType) -> Term:
-        """A term as it is or converted; now and then a number."""
+        """One of the terms, converted if its type is another; now and then a number."""
         which, fraction, sign = self.choices.record(2 * len(self.terms), 9, 2)
         if which == 2 * len(self.terms):
             return self._number(component)
@@ -102,7 +103,7 @@ class Trees:
         operations = (
             ("+", "-", "*", "min", "max") if component.is_float else ("+", "-", "*", "min", "max", "&", "|", "^", "+")
         )
-        operation = operations[(kind * 5 + self.choices.between(0, 4)) % len(operations)]
+        operation = operations[(kind * 5 + self.choices.pick(CallbackDraws.OPERATIONS)) % len(operations)]
         if component.is_float and operation in "+-*":
             known = combined(a, b, operation).known
             if known.bounded and (known.grain is None or known.size > 1 << 20):
@@ -110,7 +111,7 @@ class Trees:
         elif component.is_float and not (a.known.bounded and b.known.bounded) and operation != "max":
             # Of NaN and a number either is the minimum.
             operation = "+"
-        if self.choices.rarely(4) and not b.number:
+        if self.choices.chance(CallbackDraws.SWAPPED) and not b.number:
             a, b = b, a
         return combined(a, b, operation)
 
@@ -181,7 +182,7 @@ def combined(a: Term, b: Term, operation: str) -> Term:
 
 
 def converted(a: Term, target: ComponentType) -> Term | None:
-    """A term as another type; None where that is not exact, or no use."""
+    """A term as another type; None if the conversion is inexact or useless."""
     if a.type is target:
         return a
     if a.type.storage_only:

@@ -12,6 +12,7 @@ from cts.generators.build.value_ranges import Known
 from cts.generators.parts.bodies import narrowed
 from cts.generators.parts.body_flow import indented
 from cts.generators.parts.expressions import Term, Trees, bare
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType, Data, Extra, Operand, Output
 
 _C = ComponentType
@@ -32,9 +33,9 @@ def draw_outputs(
 ) -> Drawn:
     """In about three of ten functions one store or two; `terms` are what may be stored, or made into it."""
     drawn = Drawn()
-    if not choices.chance(3):
+    if not choices.chance(CallbackDraws.OUTPUTS):
         return drawn
-    for _ in range(choices.pick((1, 1, 1, 2))):
+    for _ in range(choices.pick(CallbackDraws.OUTPUT_COUNTS)):
         _draw_output(choices, kernel, matrix, [matrix.component, *components], terms, drawn)
     return drawn
 
@@ -73,7 +74,7 @@ def _draw_output(
         drawn.integers += kernel.constness.scalars([at])
         place = f"{name} + {place}"
     working = _C.float32 if component.storage_only else component
-    value = choices.group(lambda c: Trees(c, terms).draw(working, c.pick((1, 0, 2))))
+    value = choices.group(lambda c: Trees(c, terms).draw(working, c.pick(CallbackDraws.OUTPUT_DEPTHS)))
     if working is not component:
         value = narrowed(component, value)
     output = f"o{number or ''}"

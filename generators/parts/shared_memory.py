@@ -24,6 +24,7 @@ from cts.generators.build.memory import (
 from cts.generators.build.operands import Grid, Varying
 from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import (
     ComponentType,
     Data,
@@ -55,14 +56,14 @@ class RegionAllocator:
 
     def draw_source(self, choices: Choices) -> Region:
         """A region to read: an earlier one half of the time, so that programs read it at several places."""
-        again = choices.chance(5)
+        again = choices.chance(MoveDraws.READ_AGAIN)
         which, narrow, vector, storage = choices.record(3, 9, 9, 9)
         if again and self.sources:
             return self.sources[which % len(self.sources)]
         component = self.tile.component
         pointee = self.pointees[which * narrow % len(self.pointees)] if narrow >= 8 else component
         components = (2, 4)[vector % 2] if vector >= 7 else 1
-        data = numbered(pointee, component, random=choices.rarely(8))
+        data = numbered(pointee, component, random=choices.chance(MoveDraws.RANDOM_CONTENTS))
         region = self._region(
             f"src{len(self.sources) or ''}", pointee, components, self.storage(storage, self._need()), data
         )
@@ -113,7 +114,7 @@ class RegionAllocator:
     ) -> tuple[Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         t = tile or self.tile
-        order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
+        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else Order.RowMajor
         lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
@@ -127,25 +128,25 @@ class RegionAllocator:
         # -99 stands for a stride of 0.
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
         lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
-        drawn = draw_far_stride(choices, lines, 16)
+        drawn = draw_far_stride(choices, lines, MoveDraws.FAR_STRIDE)
         far_apart = None if isinstance(region, Part) else drawn
         if far_apart is not None:
             stride, extent = far_apart, lines.extent(far_apart)
         unit = aligned_elements(region, alignment)
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
-        factors = grid.tiles(tile) if choices.chance(7) and far_apart is None else Factors()
+        factors = grid.tiles(tile) if choices.chance(MoveDraws.SHARED_OWN_TILES) and far_apart is None else Factors()
         places = grid.instances * grid.loop * grid.loop_outer
         if isinstance(region, Part) and places * tile * region.element_size > self._need():
             # So many iterations have no places of their own in what was set aside.
             factors = with_fields(factors, loop=0, loop_outer=0)
-        base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
+        base = choices.pick(MoveDraws.SMALL_BASES) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)
-        by_pointer = choices.between(0, 9)
+        by_pointer = choices.pick(MoveDraws.POINTERS)
         far = offset
-        if by_pointer >= 7 and Feature.VARIABLE_POINTERS in self.kernel.features:
-            name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer >= 8)
+        if by_pointer != "none" and Feature.VARIABLE_POINTERS in self.kernel.features:
+            name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer == "selected")
         region.size = max(region.size, far.range(grid)[1] * region.element_size + extent)
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
         loaded = self.matrix("m")
@@ -183,7 +184,7 @@ class RegionAllocator:
         return either, other.plus(rest), rest
 
     def store(self, choices: Choices, matrix: Matrix) -> None:
-        """Store a matrix to a place of its own in a new buffer, of any memory."""
+        """Store a matrix to its own place in a new buffer of any storage class."""
         narrow, vector, storage = choices.record(19, 9, 9)
         component = matrix.component
         pointee = self.pointees[narrow % len(self.pointees)] if narrow >= 17 else component
@@ -196,11 +197,11 @@ class RegionAllocator:
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         grid = self.grid(region)
-        base = choices.pick((0, 1, 2, 3)) * unit
+        base = choices.pick(MoveDraws.SMALL_BASES) * unit
         offset = Varying(base, grid.tiles(tile))
         region.size = offset.range(grid)[1] * region.element_size + extent
         name = region.name
-        if choices.rarely(6) and Feature.VARIABLE_POINTERS in self.kernel.features:
+        if choices.chance(MoveDraws.STORED_BY_POINTER) and Feature.VARIABLE_POINTERS in self.kernel.features:
             name, offset = self.kernel.name("q"), Varying(0)
             whole = Varying(base, grid.tiles(tile))
             written = self.kernel.constness.scalars([whole])[0]
@@ -216,14 +217,14 @@ class RegionAllocator:
         In workgroup memory where there is room, else in a storage buffer.
         """
         kernel = self.kernel
-        storage = choices.between(4, 9)
+        storage = choices.pick(MoveDraws.TILE_STORAGES)
         region = self.tiles(self.storage(storage, self._need()), self.tile.component)
-        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 1))
+        order, stride, extent, alignment = self.lines(choices, region, MoveDraws.TILE_PADS)
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         # The same places in every iteration: barriers are between.
         grid = replace(self.grid(region), loop=1, loop_outer=1)
-        own = Varying(choices.pick((0, 1, 2)) * unit, grid.tiles(tile))
+        own = Varying(choices.pick(MoveDraws.TILE_BASES) * unit, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
         other = of_another(own, grid)
         written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])
@@ -247,7 +248,7 @@ class RegionAllocator:
         return loaded
 
     def matrix(self, prefix: str) -> Matrix:
-        """A new matrix of the case's type, of which nothing is known but that it moves."""
+        """A new matrix of the case's type. Its values are unknown: it is only moved."""
         t = self.tile
         use = self.kernel.use
         return Matrix(self.kernel.name(prefix), t.type, t.component, t.rows, t.cols, use, ZEROS)

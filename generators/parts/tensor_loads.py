@@ -10,12 +10,14 @@ from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.layout_plans import Purpose, plan
-from cts.generators.build.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
+from cts.generators.build.layout_sketches import LayoutSketch, Strides, draw_layout
 from cts.generators.build.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT, Region, draw_read
 from cts.generators.build.operands import Varying, varied
 from cts.generators.build.value_ranges import Known
 from cts.generators.build.views import draw_view
 from cts.generators.parts.tensor_operands import draw_tensor_operands
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.programs import BlockLoadDraws
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
 
 
@@ -44,7 +46,7 @@ def draw_tensor_load(
 ) -> str:
     """A tensor load of a matrix of the tile's type; its id. Clipped elements keep the values of the matrix `spare`.
 
-    It is drawn last, so that what is simpler in its place leaves the rest as it is.
+    `spare` is drawn last: a simpler one then leaves all other draws unchanged.
     """
     tensor = draw_tensor_operands(choices, kernel, tile, region, store=False)
     offset = draw_read(choices, region, kernel.grid, TENSOR_ALIGNMENT, tensor.extent)
@@ -65,7 +67,7 @@ def draw_tensor_load(
 
 def sketch_for_blocks(choices: Choices) -> LayoutSketch:
     """A sketch that starts from a layout of its own."""
-    return replace(draw_layout(choices, long_in=6), reuse=None, keep=False)
+    return replace(draw_layout(choices, longer=BlockLoadDraws.LONG), reuse=None, keep=False)
 
 
 def stretched(sketch: LayoutSketch, block: tuple[int, ...], stretch: int) -> LayoutSketch:
@@ -99,7 +101,11 @@ def draw_block_load(
     """A tensor load of a matrix of this component, rows, columns and use."""
     component, rows, cols, use = kind
     program = kernel.program
-    view = draw_view(choices, sketch.dim, (rows, cols), False, kernel.grid) if choices.chance(3) else None
+    view = (
+        draw_view(choices, sketch.dim, (rows, cols), False, kernel.grid)
+        if choices.chance(BlockLoadDraws.BLOCK_VIEW)
+        else None
+    )
     start = program.create_layout(sketch.dim, sketch.clamp)
     block = decoding.block if decoding else None
     purpose = Purpose(False, (rows, cols), 0, kernel.grid, Feature.BLOCK_LOADS in kernel.features, block)
@@ -135,7 +141,7 @@ def _draw_offset(choices: Choices, kernel: Kernel, memory: Memory, extent: int) 
     """A source and where the load begins in it, in elements; the buffer grows to hold whole blocks."""
     region = kernel.source(choices, memory.pointee, memory.contents, scalar=True)
     unit = memory.alignment // region.element_size
-    base = choices.pick((1, 2, 3, 5)) if choices.chance(4) else 0
-    offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(VARIATIONS))))
+    base = choices.pick(BlockLoadDraws.BASES) if choices.chance(BlockLoadDraws.BLOCK_BASE) else 0
+    offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(CaseDraws.VARIATIONS))))
     region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + extent)
     return region.name, offset

@@ -13,10 +13,12 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled, within
 from cts.generators.parts.blocks import draw_memory
-from cts.generators.parts.flow import BUSY, COUNTS, draw_if, draw_loop
+from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.generators.parts.routes import Staging
+from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import (
     ClampMode,
     ComponentType,
@@ -31,10 +33,7 @@ from cts.model import (
 from cts.model.operand import Factors
 
 #: Most iterations of the loop over K, and most tiles of an operand in one of them.
-MOST, MOST_TILES = max(COUNTS) + 2, 4
-
-#: Which operands' tiles go through shared memory: those of one operand, or of both.
-STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))
+MOST, MOST_TILES = max(CallbackDraws.COUNTS) + 2, 4
 
 #: What gives an accumulator its first value, by its number.
 Start = Callable[[Choices, int], Matrix]
@@ -42,7 +41,7 @@ Start = Callable[[Choices, int], Matrix]
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of an operand: what is known of their elements, and what loads one of those of an iteration."""
+    """The tiles of an operand: the range of their elements, and a function that loads one tile of an iteration."""
 
     known: Known
     load: Callable[[Choices, int], Matrix]
@@ -83,7 +82,7 @@ def draw_tiled_product(
     operands = [
         choices.group(partial(draw_tiles, kernel=kernel, operand=o, formats=f)) for o, f in ((a, ()), (b, formats))
     ]
-    grid = Grid(1, choices.pick((1, 1, 1, 1, 2, 3, 4)), choices.pick(STAGED))
+    grid = Grid(1, choices.pick(ProductDraws.TILES), choices.pick(ProductDraws.STAGED))
     start = draw_start(choices, kernel, row, sizes, contents[2])
     first, *others = draw_grid(choices, kernel, row, sizes, (operands[0], operands[1]), start, grid)
     for other in others:
@@ -94,7 +93,7 @@ def draw_tiled_product(
 def draw_start(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Start:
     """What accumulators begin with: zeros, or each with a matrix of its own."""
     declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
-    if choices.chance(4):
+    if choices.chance(ProductDraws.ZERO_START):
         zeros = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
         return lambda c, number: zeros
     source = kernel.source(choices, row.c, contents)
@@ -116,7 +115,7 @@ def draw_grid(
 ) -> list[Matrix]:
     """The accumulators of all pairs of a tile of A and one of B behind the loop over K, those of the first B first."""
     begun = [start(choices, number) for number in range(grid.of_a * grid.of_b)]
-    checked = choices.pick(((), (), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B)))
+    checked = choices.pick(ProductDraws.CHECKED)
     bound = _bound(kernel, row, sizes, begun[0], *(tiles.known for tiles in operands))
     begun = [replace(m, known=bound) for m in begun]
     staging = Staging(kernel)
@@ -141,7 +140,7 @@ def draw_grid(
             results += [draw_mul_add(c, kernel, row, a, b, m) for a, m in zip(of_a, accumulators, strict=True)]
         return [replace(m, known=bound) for m in results]
 
-    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged), counts=BUSY)
+    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged), counts=CallbackDraws.BUSY)
 
 
 def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:
@@ -162,16 +161,16 @@ def draw_tiles(
     choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format], *, decoded: bool = False
 ) -> Tiles:
     """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps `decoded`."""
-    kind = 9 if decoded else choices.between(0, 9)
+    kind = "blocks" if decoded else choices.pick(ProductDraws.TILES_FROM)
     tensors = Feature.TENSOR_ADDRESSING in kernel.features
-    if kind < 4 or not tensors:
+    if kind == "matrix" or not tensors:
         source = kernel.source(choices, operand.component, operand.contents)
         return Tiles(
             operand.contents.known,
             lambda c, number: kernel.load_from(c, source, operand.rows, operand.cols, operand.use, number=number),
         )
     blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
-    chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
+    chosen = choices.pick(formats) if kind == "blocks" and formats and blocks else None
     return _draw_slices(choices, kernel, operand, chosen)
 
 

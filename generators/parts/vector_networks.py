@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cts.capabilities import VectorMulSupport
 from cts.choices import Choices
-from cts.generators.build.supports import draw_length
+from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import Known, anything, clamped, settled
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS
@@ -17,7 +17,7 @@ from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if
 from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import draw_stored
-from cts.generators.parts.vector_operations import ARITHMETIC, EXPONENTS
+from cts.generators.parts.vector_operations import EXPONENTS
 from cts.generators.parts.vector_parts import convert, feasible
 from cts.generators.parts.vector_products import (
     are_ties,
@@ -29,6 +29,7 @@ from cts.generators.parts.vector_products import (
     selection,
     summed,
 )
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import ComponentType, VectorArithmetic, VectorConstant, VectorOperation
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
@@ -44,7 +45,7 @@ def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k:
     if not row.input_interpretation.packed:
         declared = choices.pick(inputs_of(kernel.capabilities, row))
         return kernel.load(choices, row.input, k, contents, declared)
-    spare = choices.pick((0, 0, 0, 1, 3))
+    spare = choices.pick(VectorProductDraws.SPARE)
     length = min(-(-k // 4) + spare, max(kernel.capabilities.max_vector_length, -(-k // 4)))
     component = row.input if contents.data.random_bits else row.input_interpretation.component
     loaded = kernel.load(choices, component, length, contents, row.input)
@@ -73,7 +74,7 @@ def draw_layer(
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
-    with_bias = choices.chance(6) and not tied
+    with_bias = choices.chance(VectorProductDraws.BIAS) and not tied
     sums = summed(row, k, given, matrix.known, None)
     bias = draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
@@ -84,12 +85,12 @@ def draw_next(
 ) -> Vector:
     """One more layer, behind an activation; the same vector where no row takes one of its type."""
     activated = draw_activation(choices, kernel, vector)
-    if choices.rarely(6):
+    if choices.chance(VectorProductDraws.CONDITIONAL_ACTIVATION):
         other = draw_if(choices, kernel, lambda c: draw_activation(c, kernel, activated), lambda c: activated)
         activated = other or activated
     steps: list[Step | None] = [None, *feasible(kernel, activated)]
     options = [(row, step) for step in steps for row in rows if _takes(row, activated, step)]
-    which = choices.between(0, 63)
+    which = choices.pick(VectorProductDraws.NEXT)
     if not options:
         return activated
     row, step = options[which % len(options)]
@@ -120,9 +121,9 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
 
 def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
     """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
-    kind = choices.between(0, 9)
+    kind = choices.pick(VectorProductDraws.ACTIVATIONS)
     component = vector.component
-    if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
+    if component not in VECTOR_ARITHMETIC or (component.is_float and not vector.range.bounded):
         # Of NaN no activation is portable.
         return vector
     if not component.is_float and kind >= 4:

@@ -9,6 +9,7 @@ from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
+from cts.generators.build.supports import VECTOR_ARITHMETIC
 from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,
@@ -22,6 +23,7 @@ from cts.generators.build.value_ranges import (
 )
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     ComponentType,
     VectorArithmetic,
@@ -33,8 +35,6 @@ from cts.model.vector_arithmetic import operand_count
 _C = ComponentType
 _O = VectorOperation
 
-#: Component types with arithmetic, simplest first.
-ARITHMETIC = (_C.int32, _C.float32, _C.uint32, _C.float16, _C.int8, _C.uint8, _C.int16, _C.uint16)
 
 _INTEGER = (
     _O.IAdd, _O.ISub, _O.IMul, _O.SNegate, _O.BitwiseAnd, _O.BitwiseOr, _O.BitwiseXor, _O.Not, _O.SMax, _O.SMin,
@@ -97,20 +97,20 @@ class VectorOperands:
 
     def any(self, *, other: bool = False) -> Known:
         """One more operand; with `other` not the first one again, and no constant beyond its range."""
-        a, kind = self.operands[0], self.choices.between(0, 9)
-        if other and (kind == 9 or kind == 3):
-            kind = 0
-        if kind == 9 or (kind == 3 and self.kernel.ieee):
+        a, kind = self.operands[0], self.choices.pick(VectorDraws.OPERANDS)
+        if other and kind in ("same", "same of specials"):
+            kind = "load"
+        if kind == "same" or (kind == "same of specials" and self.kernel.ieee):
             self.operands.append(a)
-        elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
+        elif kind == "constant" or (kind == "constant of specials" and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
             if other and a.known is not None:
                 known = a.known
                 numbers = [n for n in numbers if known.low < n < known.high] or numbers  # type: ignore[operator]
-            if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
+            if self.kernel.ieee and a.component.is_float and self.choices.chance(VectorDraws.SPECIAL_CONSTANT):
                 numbers = (*some_specials(a.component), *numbers[:3])
             self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
-        elif kind in (5, 6) and self.others:
+        elif kind == "other" and self.others:
             self.operands.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
             wanted = Wanted(exact=self.exact)
@@ -185,8 +185,8 @@ def _shift(o: VectorOperands) -> Known:
 
 def _divide(o: VectorOperands) -> Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
-    if o.component.is_signed and o.choices.chance(5):
-        period = o.choices.pick((5, 3, 61, 7, 31))
+    if o.component.is_signed and o.choices.chance(VectorDraws.NEGATIVE_DIVISOR):
+        period = o.choices.pick(VectorDraws.NEGATIVE_PERIODS)
         o.load_operand(consecutive(-1 - period, period))
     else:
         size = min((1 << (8 * o.component.size - 1)) - 1, 4093)
@@ -290,4 +290,4 @@ def components_of(capabilities: Capabilities) -> list[ComponentType]:
     """The component types with arithmetic that vectors may have, simplest first."""
     if Feature.COOPERATIVE_VECTOR not in capabilities.features:
         return []
-    return [c for c in ARITHMETIC if c in capabilities.vector_components]
+    return [c for c in VECTOR_ARITHMETIC if c in capabilities.vector_components]

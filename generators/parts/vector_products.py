@@ -20,6 +20,8 @@ from cts.generators.build.specials import BOUNDED, draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
 from cts.generators.parts.products import FLOAT8_BITS, alike
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import ComponentType, Data, RandomBits
 from cts.model.component import Number
 
@@ -87,7 +89,7 @@ def draw_specials(choices: Choices, component: ComponentType) -> Contents:
         component,
         ("infinities", "zeros", "nans"),
         among=_BESIDE,
-        one_in=choices.pick((16, 31, 7)),
+        one_in=choices.pick(VectorProductDraws.SPECIAL_ONE_IN),
     )
 
 
@@ -101,17 +103,17 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
     if full == 6 and (exact or not reading.component.is_float) and (contents := _full_range_input(row, k, which)):
         return contents
     if reading.packed:
-        if choices.chance(3):
-            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
+        if choices.chance(VectorProductDraws.PACKED_BITS):
+            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
         return _draw_for_integers(choices, row, ieee=ieee)
-    if ieee and given is reading.component and choices.chance(6):
+    if ieee and given is reading.component and choices.chance(VectorProductDraws.SPECIAL_INPUT):
         return draw_specials(choices, given)
-    if not given.is_float and choices.chance(3):
-        return ties(given, reading.component, choices.between(0, 30))
+    if not given.is_float and choices.chance(VectorProductDraws.INTEGER_TIES):
+        return ties(given, reading.component, choices.pick(VectorProductDraws.TIES))
     if not exact:
-        return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
+        return realistic(given, choices.pick(CaseDraws.SEEDS)) if given.is_float else consecutive(0, 5003)
     size = min(budget_of(row, k).input, 1 << reading.component.format.precision)
     return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
 
@@ -189,14 +191,14 @@ def draw_matrix(
     """What the matrix holds, in its own type; with special numbers (`ieee`)."""
     component = row.matrix_interpretation.component
     full, which = choices.record(4, 63)
-    if ieee and component.is_float and choices.chance(4):
+    if ieee and component.is_float and choices.chance(VectorProductDraws.SPECIAL_MATRIX):
         return draw_specials(choices, component)
     if ieee and component.is_float and not given.bounded:
         return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
     if not component.is_float:
         return ends(component, which) if full == 4 else draw_contents(choices, component, Wanted())
     if not exact:
-        return realistic(component, choices.between(0, 15))
+        return realistic(component, choices.pick(CaseDraws.SEEDS))
     if full == 4 or (given.grain or 0) > 0:
         wide = (raised(component, 3, 0), *large(component))
         fitting = [c for c in wide if adds_up(given, c.known, k, row.result, bits_of(row))]
@@ -207,16 +209,16 @@ def draw_matrix(
 
 
 def draw_bias(choices: Choices, row: VectorMulSupport, product: Known, *, ieee: bool = False) -> Contents:
-    """What the bias holds: numbers as coarse as the products, and no more of them than add up exactly."""
+    """Contents of the bias: multiples of the step of the products, small enough for exact sums."""
     component = row.bias_interpretation.component
     if not component.is_float:
         return draw_contents(choices, component, Wanted())
-    if ieee and choices.chance(4):
+    if ieee and choices.chance(VectorProductDraws.SPECIAL_BIAS):
         return draw_specials(choices, component)
     if not product.bounded:
         return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
     if product.grain is None:
-        return realistic(component, choices.between(0, 15))
+        return realistic(component, choices.pick(CaseDraws.SEEDS))
     if product.grain > 0:
         return choices.pick(addends(component, product.grain, row.result, bits_of(row)) or [raised(component, 3, 0)])
     room = budget_of(row, 1).bias * 2.0**product.grain
