@@ -6,9 +6,11 @@ instruction and its own fields are declared by its struct; the facts that depend
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from functools import cache
 
+from cts.features.instructions import INSTRUCTIONS, members
 from cts.features.language import Condition, parse
 from cts.model import Case
 
@@ -35,8 +37,10 @@ _FLOAT_PRODUCT = "some(MatrixMulAdd, c.float)"
 _DECODED = "some(MatrixLoadTensor, given(decode){})"
 _PADDED = "layout.clamp == Constant or given(view)"
 _ALL_LANES = _DECODED.format(", given(decode_vector)")
-_FAST_MATH = "default_math in {0} or some(Instruction, fast_math in {0})"
-_MODE = "float_controls != Undecorated and some(Instruction, modes in ({}))"
+#: The instructions that `fast_math` and execution modes bind.
+BOUND = "MatrixArithmetic | MatrixTimesScalar | MatrixConvert | VectorArithmetic | VectorTimesScalar | VectorConvert"
+_FAST_MATH = f"default_math in {{0}} or some({BOUND}, fast_math in {{0}})"
+_MODE = f"float_controls != Undecorated and some({BOUND}, modes in ({{}}))"
 _FLOATS = "(float16, float32, float8_e4m3fn, float8_e5m2)"
 _INTEGERS = "(int8, uint8, int16, uint16, int32, uint32)"
 _READ = "some(VectorMatrixMul, {} input.float, input_interpretation in {}, input_type != input_interpretation)"
@@ -83,7 +87,7 @@ CONDITIONS: Mapping[str, str] = {
     "NU-044": _MODE.format("RoundingModeRTE, RoundingModeRTZ"),
     "NU-045": _MODE.format("SignedZeroInfNanPreserve,"),
     "NU-046": "size(float_modes) > 0",
-    "NU-048": "size(default_math) > 0 or some(Instruction, size(fast_math) > 0)",
+    "NU-048": f"size(default_math) > 0 or some({BOUND}, size(fast_math) > 0)",
     "NU-049": _FAST_MATH.format("(AllowContract, AllowReassoc, AllowTransform)"),
     "NU-050": _FAST_MATH.format("(NotNaN, NotInf, NSZ)"),
     # Operands.
@@ -158,16 +162,37 @@ CONDITIONS: Mapping[str, str] = {
 def exercised(case: Case) -> frozenset[str]:
     """The facts that the instructions and options of a well-formed case put to the test."""
     facts = {fact for instruction in case.program for fact in instruction.exercised}
-    for condition, shown in _conditions():
-        if not facts.issuperset(shown) and condition(case):
+    kinds = {type(instruction).__name__ for instruction in case.program}
+    for condition, shown, needed in _conditions():
+        if (needed is None or not kinds.isdisjoint(needed)) and not facts.issuperset(shown) and condition(case):
             facts |= shown
     return frozenset(facts)
 
 
 @cache
-def _conditions() -> tuple[tuple[Condition, frozenset[str]], ...]:
-    """Each condition once, with all its facts."""
+def _conditions() -> tuple[tuple[Condition, frozenset[str], frozenset[str] | None], ...]:
+    """Each condition once, with all its facts, and the instructions without which it never holds."""
     facts: dict[str, set[str]] = {}
     for fact, text in CONDITIONS.items():
         facts.setdefault(text, set()).add(fact)
-    return tuple((parse(text, fact), frozenset(shown)) for text, shown in facts.items() for fact in [min(shown)])
+    return tuple(
+        (parse(text, min(shown)), frozenset(shown), _needed(ast.parse(text, mode="eval").body))
+        for text, shown in facts.items()
+    )
+
+
+def _needed(node: ast.expr) -> frozenset[str] | None:
+    """The kinds of instructions of which a case has one if an expression holds of it; None if it may have any.
+
+    Most conditions are about few kinds, and most cases have none of these.
+    """
+    match node:
+        case ast.Call(func=ast.Name(id="some"), args=[kinds, *_]):
+            names = [member for name in ast.unparse(kinds).split(" | ") for member in members(name)]
+            return frozenset(names) if all(name in INSTRUCTIONS for name in names) else None
+        case ast.BoolOp(op=ast.And(), values=values):
+            return next((found for value in values if (found := _needed(value)) is not None), None)
+        case ast.BoolOp(values=values):
+            each = [_needed(value) for value in values]
+            return frozenset[str]().union(*(found for found in each if found)) if None not in each else None
+    return None

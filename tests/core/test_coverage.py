@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from cts.capabilities import Feature, everything
-from cts.coverage.exercised import CONDITIONS, OF_VALUES, exercised
+from cts.coverage.exercised import BOUND, CONDITIONS, OF_VALUES, exercised
 from cts.coverage.facts import facts
 from cts.coverage.table import supported, table, untested
 from cts.features import parse
+from cts.features.instructions import INSTRUCTIONS
 from cts.model import Case, loads_case
 from cts.running import corpus
 
@@ -116,14 +117,22 @@ def test_a_slice_of_a_slice_is_one_whatever_is_set_in_between() -> None:
     assert "TA-084" not in of(*LAYOUT, one, dimensions, SLICE.format("t4", "t3")), "dimensions begin a new slice"
 
 
+def test_instructions_that_modes_bind_are_those_with_fast_math() -> None:
+    assert set(BOUND.split(" | ")) == {
+        name for name, kind in INSTRUCTIONS.items() if "fast_math" in kind.__struct_fields__
+    }
+
+
 def test_every_condition_is_of_a_fact_and_holds_of_a_case_of_the_corpus() -> None:
     assert set(CONDITIONS) <= set(facts())
-    waiting = {fact: parse(text) for fact, text in CONDITIONS.items()}
+    conditions = {fact: parse(text) for fact, text in CONDITIONS.items()}
+    unseen = set(conditions)
     for entry in corpus.entries():
         case = corpus.load(entry.path).case
-        for fact in [fact for fact, condition in waiting.items() if condition(case)]:
-            del waiting[fact]
-    assert not waiting
+        shown = {fact for fact, condition in conditions.items() if condition(case)}
+        assert shown <= exercised(case), "no condition is passed over that holds"
+        unseen -= shown
+    assert not unseen
 
 
 def case(name: str, *covers: str, text: str = HEAD) -> Case:
