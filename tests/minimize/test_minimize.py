@@ -162,7 +162,7 @@ def test_batches_give_the_same(fakes: ModuleType) -> None:
 
 
 def test_flaky_from_the_start(fakes: ModuleType) -> None:
-    with pytest.raises(BadInput, match="fail at first and then pass: it is flaky"):
+    with pytest.raises(BadInput, match="the case is flaky on fake:flaky: first fail, then pass"):
         minimal(LOAD, "fake:flaky")
 
 
