@@ -26,6 +26,38 @@ class Source(Protocol[T_co]):
     def __call__(self, choices: Choices, /) -> T_co: ...
 
 
+class Odds(NamedTuple):
+    """`times` in `of` draws."""
+
+    times: int
+    of: int
+
+
+class Chance:
+    """How often something is drawn: the usual odds, and those that a run's policy may have instead.
+
+    Its name is that of the class attribute that it is.
+    """
+
+    def __init__(self, times: int, of: int, drawn: Sequence[Odds] = ()) -> None:
+        self.name = ""
+        self.usual = Odds(times, of)
+        self.drawn = tuple(drawn) or (self.usual,)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"{owner.__name__}.{name}"
+
+
+def tenths(usual: int, low: int, high: int) -> Chance:
+    """Usually `usual` in ten draws; by a policy from `low` to `high` in ten."""
+    return Chance(usual, 10, [Odds(times, 10) for times in range(low, high + 1)])
+
+
+def one_in(usual: int, low: int, high: int) -> Chance:
+    """Usually one in `usual` draws; by a policy from one in `low` to one in `high`."""
+    return Chance(1, usual, [Odds(1, of) for of in range(low, high + 1)])
+
+
 class Choices(ABC):
     """Draws of one example. Every method's simplest result is its first: no, 0, the first option."""
 
@@ -33,13 +65,14 @@ class Choices(ABC):
     def below(self, count: int) -> int:
         """An integer of [0, count)."""
 
-    def chance(self, tenths: int) -> bool:
-        """True in about `tenths` of ten examples."""
-        return tenths > 0 and self.below(10) >= 10 - tenths
+    def odds(self, chance: Chance) -> Odds:
+        """The odds of a chance."""
+        return chance.usual
 
-    def rarely(self, one_in: int) -> bool:
-        """True in about one of `one_in` examples."""
-        return self.below(one_in) == one_in - 1
+    def chance(self, chance: Chance) -> bool:
+        """True as often as a chance says."""
+        times, of = self.odds(chance)
+        return self.below(of) >= of - times
 
     def between(self, low: int, high: int) -> int:
         """An integer of [low, high]; the simplest is 0 or the end nearest to it."""

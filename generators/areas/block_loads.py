@@ -22,6 +22,7 @@ from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
+from cts.generators.policy.matrices import BlockLoadDraws
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
 from cts.model.functions import Coordinates
 
@@ -51,7 +52,9 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     """One load or two, each stored."""
-    formatted = [row for row in supports.rows if row.component in FORMATTED] if choices.chance(4) else []
+    formatted = (
+        [row for row in supports.rows if row.component in FORMATTED] if choices.chance(BlockLoadDraws.FORMATTED) else []
+    )
     support = draw_row(choices, formatted or supports.rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
@@ -99,14 +102,14 @@ def draw_format(
 ) -> tuple[Decoding, Memory]:
     """A load of quantised elements: blocks along the innermost dimension, or across the two innermost ones."""
     chosen = choices.pick(formats)
-    split = choices.pick((2, 4, 8)) if choices.rarely(4) and sketch.dim > 1 else 1
+    split = choices.pick((2, 4, 8)) if choices.chance(BlockLoadDraws.SPLIT) and sketch.dim > 1 else 1
     block = (1,) * (sketch.dim - 1) + (chosen.elements // split,)
     last = f"coordInBlock[{sketch.dim - 1}]"
     place = last
     if split > 1:
         block = (*(1,) * (sketch.dim - 2), split, chosen.elements // split)
         place = f"coordInBlock[{sketch.dim - 2}] * {block[-1]} + {last}"
-    coords: Coordinates = "int32" if choices.chance(3) else "uint32"
+    coords: Coordinates = "int32" if choices.chance(BlockLoadDraws.FORMAT_SIGNED_COORDINATES) else "uint32"
     decode = Decode(
         returns=component, dim=sketch.dim, block=chosen.fields, body=chosen.body(component, place), coords=coords
     )
@@ -131,12 +134,12 @@ def _draw_expression(
     dim = sketch.dim
     sizes = choices.record(*(4,) * dim)
     lanes = choices.pick((1, 1, 2, 4, 8))
-    counts_blocks = choices.rarely(4)
+    counts_blocks = choices.chance(BlockLoadDraws.COUNTS_BLOCKS)
     if counts_blocks:
         sizes, lanes = (0,) * dim, 1
     block = (*(1 + s for s in sizes[:-1]), (1 + sizes[-1]) * lanes)
     fields = draw_fields(choices, pointees)
-    coords: Coordinates = "int32" if choices.chance(3) else "uint32"
+    coords: Coordinates = "int32" if choices.chance(BlockLoadDraws.SIGNED_COORDINATES) else "uint32"
     integer = ComponentType(coords)
     terms = []
     for d in reversed(range(dim)):
@@ -164,7 +167,7 @@ def _draw_vector(
     choices: Choices, kernel: Kernel, decode: Decode, block: tuple[int, ...], known: Known
 ) -> DecodeVector | None:
     """A vector function that agrees with a decode function (DV-012) where that is exact and the driver has any."""
-    wanted = choices.chance(6)
+    wanted = choices.chance(BlockLoadDraws.BY_VECTORS)
     most = 8 if Feature.LONG_VECTOR in kernel.features else 4
     lanes = [n for n in LANES if block[-1] % n == 0 and n <= most]
     if not wanted or not lanes or known.grain is None or Feature.DECODE_VECTOR not in kernel.features:
@@ -172,7 +175,7 @@ def _draw_vector(
     lane = f"coordInBlock[{decode.dim - 1}]"
     count = choices.pick(lanes)
     fields, body = decode.block, decode.body.replace(lane, f"({lane} + lane)")
-    if choices.rarely(4):
+    if choices.chance(BlockLoadDraws.OWN_STRUCTURE):
         fields, body = reread(fields, body)
     return DecodeVector(
         returns=decode.returns,

@@ -16,6 +16,8 @@ from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_specia
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED
 from cts.generators.parts.conversion_operands import Step, _copied, emit_step, feasible, interesting, sound
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import ConversionDraws
 from cts.model import (
     Case,
     ComponentType,
@@ -56,11 +58,13 @@ def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Ste
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
     """Conversions, each of what the one before gave; everything on the way may be stored."""
     accumulators = [row for row in rows if row.use is Use.Accumulator]
-    support = choices.pick(accumulators if accumulators and not choices.chance(3) else rows)
-    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=2)
+    support = choices.pick(accumulators if accumulators and not choices.chance(ConversionDraws.ANY_USE) else rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=CaseDraws.TILED)
     square = (max(shape), max(shape))
     # In a square matrix a transposition, or one that is forgotten, leaves the shape as it is.
-    if choices.chance(4) and supports.admits(support.component, support.use, support.scope, square, support.subgroups):
+    if choices.chance(ConversionDraws.SQUARE) and supports.admits(
+        support.component, support.use, support.scope, square, support.subgroups
+    ):
         shape = square
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
@@ -70,20 +74,28 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     steps = _steps(kernel, support.component, *shape, support.use)
     narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
     # Conversions bind where no fast math is allowed: there and back again then detects most.
-    back = controls is FloatControls.FastMathNone and support.component.is_float and choices.chance(3)
-    rounding = _rounding(support.component, steps, modes) if choices.chance(6) else []
+    back = (
+        controls is FloatControls.FastMathNone
+        and support.component.is_float
+        and choices.chance(ConversionDraws.THERE_AND_BACK)
+    )
+    rounding = _rounding(support.component, steps, modes) if choices.chance(ConversionDraws.ROUNDED) else []
     first = _pick(choices, narrowing if back and narrowing else rounding or steps) if steps else None
     kernel.ieee = draw_ieee(choices, controls, support.component)
     contents = _draw_source(choices, support, first, ieee=kernel.ieee)
     source = m = kernel.load(choices, support.component, *shape, support.use, contents)
     m = _copied(kernel, m) if first is None else emit_step(kernel, m, first)
-    if support.component.is_float and first in narrowing and choices.chance(9 if back else 3):
+    if (
+        support.component.is_float
+        and first in narrowing
+        and choices.chance(ConversionDraws.CHOSEN_BACK if back else ConversionDraws.BACK)
+    ):
         m = choices.group(partial(_draw_back, kernel=kernel, matrix=m, target=support.component))
     for _ in range(count - 1):
         m = choices.group(partial(_draw_step, kernel=kernel, matrix=m))
     kernel.store(choices, m)
     in_place = first is not None and first.operation is not None and first.component.size == support.component.size
-    if choices.chance(5 if in_place else 2):
+    if choices.chance(ConversionDraws.SOURCE_KEPT_IN_PLACE if in_place else ConversionDraws.SOURCE_KEPT):
         # An implementation may overwrite what is still needed, above all where the result is as wide.
         kernel.store(choices, source)
     return kernel.case(controls, modes)
@@ -149,7 +161,7 @@ def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: Compone
 
 def _draw_step(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     """One more conversion, or a way through memory, which makes roundings binding (NU-019)."""
-    memory = choices.chance(3)
+    memory = choices.chance(ConversionDraws.THROUGH_MEMORY)
     if memory:
         return kernel.through_memory(choices, matrix)
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)

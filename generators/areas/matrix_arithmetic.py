@@ -29,6 +29,7 @@ from cts.generators.parts.products import (
     draw_sizes,
     usable_products,
 )
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import Case, Use
 
 
@@ -44,7 +45,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
     def matrix_arithmetic(choices: Choices) -> Case:
-        if products and (choices.chance(5) or not rows):
+        if products and (choices.chance(ProductDraws.PRODUCTS) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)
 
@@ -71,12 +72,12 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
         if n and (new := choices.between(0, 3)):
             a = factors.draw(choices, Use.A) if new in (1, 3) else a
             b = factors.draw(choices, Use.B) if new in (2, 3) else b
-        if n and choices.rarely(4):
+        if n and choices.chance(ProductDraws.FIRST_ADDEND_AGAIN):
             # What one product added to, another one needs as well.
             kernel.store(choices, c)
             c = first
         c = draw_mul_add(choices, kernel, row, a, b, c)
-    kept = choices.rarely(6)
+    kept = choices.chance(ProductDraws.FACTOR_KEPT)
     exact = c.known.grain is not None
     for _ in range(following):
         if c.component in ARITHMETIC:
@@ -92,7 +93,7 @@ def _draw_addend_matrix(
     choices: Choices, kernel: Kernel, row: MulAddSupport, shape: tuple[int, int], contents: Contents
 ) -> Matrix:
     declared = declared_type(choices, kernel, row, Use.Accumulator, shape)
-    if choices.rarely(8):
+    if choices.chance(ProductDraws.NO_ADDEND):
         return kernel.null(declared, *shape, Use.Accumulator)
     source = kernel.source(choices, row.c, contents)
     return kernel.load_from(choices, source, *shape, Use.Accumulator, declared)
@@ -107,13 +108,13 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     count = choices.pick((1, 1, 1, 2, 2, 3, 4))
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.ieee = draw_ieee(choices, controls, support.component)
-    exact = not choices.chance(3)
+    exact = not choices.chance(ProductDraws.INEXACT)
     contents = draw_numbers(choices, support.component, Wanted(exact=exact), ieee=kernel.ieee)
     first = m = kernel.load(choices, support.component, *shape, support.use, contents)
     for _ in range(count):
         m = choices.group(partial(_draw_more, kernel=kernel, m=m, exact=exact))
     kernel.store(choices, m)
-    if choices.rarely(6):
+    if choices.chance(ProductDraws.SOURCE_KEPT):
         kernel.store(choices, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 

@@ -17,6 +17,8 @@ from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
 
 #: How many steps a program has between its first load and its stores.
@@ -42,7 +44,9 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     support = choices.pick(supports.rows)
     rows, cols = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, rows * cols, 5)
+    dispatch = draw_dispatch(
+        choices, support.scope, support.subgroups, supports.capabilities, rows * cols, CaseDraws.SEVERAL_MOSTLY
+    )
     steps = choices.pick(STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
@@ -72,7 +76,7 @@ def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
         kernel.program.emit(MatrixNull(id=matrix.id, type=matrix.type))
         return matrix
     component = matrix.component
-    value = pattern(component) if choices.chance(4) else OBJECT[component]
+    value = pattern(component) if choices.chance(MoveDraws.VARIED_CONSTANT) else OBJECT[component]
     replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
     written = kernel.constness.component(value)
     if replicated:
@@ -86,7 +90,7 @@ def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *
     """A matrix that goes to the other scope, where it may be copied, and back; else tiles change places."""
 
     def between(c: Choices, regrouped: Matrix) -> Matrix:
-        return draw_copy(c, places.kernel, regrouped) if c.chance(4) else regrouped
+        return draw_copy(c, places.kernel, regrouped) if c.chance(MoveDraws.COPIED_INSIDE) else regrouped
 
     back = draw_regrouped(choices, places, matrix, between, again=again)
     return back or places.exchange(choices, matrix, again=again)
@@ -120,7 +124,7 @@ def _draw_copies(choices: Choices, places: RegionAllocator, matrix: Matrix) -> M
     What a device leaves of the first shows in the second.
     """
     through = choices.pick(tuple(CopyPath))
-    if choices.chance(4):
+    if choices.chance(MoveDraws.COPIED_BEFORE):
         places.store(choices, draw_copy(choices, places.kernel, places.load(choices), through))
     return draw_copy(choices, places.kernel, matrix, through)
 
@@ -147,13 +151,18 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A condition whose branches give a matrix each, or store."""
-    branch, two = _branch(choices.chance(3), places, pool, depth), choices.chance(8)
+    branch, two = (
+        _branch(choices.chance(MoveDraws.IF_STORES), places, pool, depth),
+        choices.chance(MoveDraws.IF_HAS_ELSE),
+    )
     return draw_if(choices, places.kernel, branch, branch if two else None)
 
 
 def _draw_switch(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A switch whose branches give a matrix each, or store."""
-    return draw_switch(choices, places.kernel, _branch(choices.chance(3), places, pool, depth), pool[-1])
+    return draw_switch(
+        choices, places.kernel, _branch(choices.chance(MoveDraws.SWITCH_STORES), places, pool, depth), pool[-1]
+    )
 
 
 def _branch(

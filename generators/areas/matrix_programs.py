@@ -33,6 +33,8 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import ProgramDraws
 from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
 
 #: How many a loop carries that all begin as one constant.
@@ -52,7 +54,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     pointees = pointees_of(capabilities)
 
     def matrix_programs(choices: Choices) -> Case:
-        if rows and (choices.chance(5) or not products):
+        if rows and (choices.chance(ProgramDraws.FLOW) or not products):
             return _draw_flow(choices, supports, rows, pointees)
         return _draw_chain(choices, supports, products, pointees)
 
@@ -74,7 +76,7 @@ def _draw_chain(
     kernel.ieee = draw_ieee(choices, controls, row.result)
     kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
     formats = formats_for(row.b, pointees)[:7]
-    if choices.rarely(6) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
+    if choices.chance(ProgramDraws.TENSOR_FIRST) and Feature.TENSOR_ADDRESSING in kernel.features and not kernel.ieee:
         before = m = _draw_loaded(choices, kernel, row.result, (sizes.m, sizes.n))
     else:
         before = m = draw_tiled_product(choices, kernel, row, sizes, formats)
@@ -83,7 +85,7 @@ def _draw_chain(
         following = partial(_draw_next, kernel=kernel, row=row, products=products, pointees=pointees)
         m = choices.group(partial(_draw_within, kernel=kernel, matrix=m, following=following))
     _store(choices, kernel, m)
-    if m is not before and choices.chance(4):
+    if m is not before and choices.chance(ProgramDraws.PRODUCT_KEPT):
         # An implementation may overwrite what is still needed.
         _store(choices, kernel, before)
     return kernel.case(
@@ -104,7 +106,7 @@ def _draw_loaded(choices: Choices, kernel: Kernel, component: ComponentType, sha
 
 def _store(choices: Choices, kernel: Kernel, matrix: Matrix) -> None:
     """A store, now and then by a tensor layout."""
-    if choices.rarely(4) and Feature.TENSOR_ADDRESSING in kernel.features:
+    if choices.chance(ProgramDraws.TENSOR_STORE) and Feature.TENSOR_ADDRESSING in kernel.features:
         tile = Tile(matrix.type, matrix.component, matrix.rows, matrix.cols)
         draw_tensor_store(choices, kernel, tile, kernel.destination(choices, matrix.component), matrix.id)
     else:
@@ -192,7 +194,11 @@ def _draw_reduced(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     reduced = draw_computed_reduction(choices, kernel, matrix, mode, Choices.pick)
     if reduced is None:
         return matrix
-    if not choices.chance(5) or reduced.type != matrix.type or matrix.component not in ARITHMETIC:
+    if (
+        not choices.chance(ProgramDraws.REDUCED_DIFFERENCE)
+        or reduced.type != matrix.type
+        or matrix.component not in ARITHMETIC
+    ):
         return reduced
     size = matrix.known.size + reduced.known.size
     known = Known(-size, size, None) if matrix.component.is_float else anything(matrix.component)
@@ -244,7 +250,9 @@ def _draw_flow(
     """Sums that loops and conditions make, tiles that subgroups exchange."""
     support = draw_row(choices, rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
-    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], 5)
+    dispatch = draw_dispatch(
+        choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], CaseDraws.SEVERAL_MOSTLY
+    )
     count = choices.pick((1, 1, 1, 2, 2, 3))
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
@@ -253,7 +261,7 @@ def _draw_flow(
     for _ in range(count):
         m = choices.group(partial(flow.step, matrix=m, depth=0))
     kernel.store(choices, m)
-    if choices.rarely(4):
+    if choices.chance(ProgramDraws.FIRST_KEPT):
         kernel.store(choices, first)
     return kernel.case()
 
@@ -283,7 +291,11 @@ class _Flow:
     def _constant(self, choices: Choices) -> Matrix:
         """A null, or a matrix of one small number."""
         kind = self.support.component, *self.shape, self.support.use
-        return self.kernel.constant(*kind, choices.between(1, 7)) if choices.chance(5) else self.kernel.null(*kind)
+        return (
+            self.kernel.constant(*kind, choices.between(1, 7))
+            if choices.chance(ProgramDraws.CONSTANT_CARRIED)
+            else self.kernel.null(*kind)
+        )
 
     def _on(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A matrix of another shape with more of the same numbers added."""
@@ -321,11 +333,11 @@ class _Flow:
         Only what the next iteration gets as it is shows an update of one after the other. Several may begin as one
         constant: compilers represent what they know in another way.
         """
-        alike = choices.rarely(8)
+        alike = choices.chance(ProgramDraws.ALIKE_CARRIED)
         count = choices.pick(ALIKE if alike else CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
-        if alike and choices.chance(2):
+        if alike and choices.chance(ProgramDraws.NOTHING_GROWS):
             grown = count
         inner = choices.between(0, 11)
         begin = (
@@ -355,12 +367,15 @@ class _Flow:
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either branch computes or stores."""
-        branch, two = self._branch(choices.chance(3), matrix, depth), choices.chance(8)
+        branch, two = (
+            self._branch(choices.chance(ProgramDraws.IF_STORES), matrix, depth),
+            choices.chance(ProgramDraws.IF_HAS_ELSE),
+        )
         return draw_if(choices, self.kernel, branch, branch if two else None) or matrix
 
     def _switch(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Every branch computes or stores."""
-        branch = self._branch(choices.chance(3), matrix, depth)
+        branch = self._branch(choices.chance(ProgramDraws.SWITCH_STORES), matrix, depth)
         return draw_switch(choices, self.kernel, branch, matrix) or matrix
 
     def _branch(self, stores: bool, matrix: Matrix, depth: int) -> Callable[[Choices], Matrix | None]:

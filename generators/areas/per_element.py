@@ -14,6 +14,7 @@ from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts.per_element import draw_per_element
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import Case, ComponentType
 
 
@@ -55,7 +56,7 @@ def _draw_case(
     for _ in range(count):
         m = choices.group(partial(draw_per_element, kernel=kernel, matrix=m, scalars=scalars))
     kernel.store(choices, m)
-    if choices.rarely(6):
+    if choices.chance(ComputationDraws.PER_ELEMENT_SOURCE_KEPT):
         # An implementation may overwrite what is still needed.
         kernel.store(choices, source)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))

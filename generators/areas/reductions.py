@@ -19,6 +19,8 @@ from cts.generators.parts.reductions import (
     draw_mode,
     draw_reduction,
 )
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import Case, FloatControls, Use
 
 
@@ -41,7 +43,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
     """One reduction or two of a matrix, or one of the other's result."""
     support = draw_row(choices, rows)
-    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=2)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=CaseDraws.TILED)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
     combining = draw_combining(choices, combinings(support.component))
@@ -57,7 +59,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     source = kernel.load(choices, support.component, *shape, Use.Accumulator, contents)
     first = draw_reduction(choices, kernel, source, mode, combining)
     kernel.store(choices, first)
-    if choices.chance(2):
+    if choices.chance(ComputationDraws.SECOND_REDUCTION):
         choices.group(partial(_draw_second, kernel=kernel, source=source, first=first))
     return kernel.case(
         controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
@@ -66,7 +68,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
 
 def _draw_second(choices: Choices, kernel: Kernel, source: Matrix, first: Matrix) -> None:
     """Another reduction, of the same matrix or of the first one's result, where it is defined."""
-    matrix = first if choices.chance(5) else source
+    matrix = first if choices.chance(ComputationDraws.REDUCED_AGAIN) else source
     mode = draw_mode(choices, kernel, matrix.component, matrix.rows, matrix.cols)
     reduced = draw_computed_reduction(choices, kernel, matrix, mode, draw_combining)
     if reduced is not None:

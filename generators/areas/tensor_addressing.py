@@ -15,6 +15,7 @@ from cts.generators.build.supports import MAX_ELEMENTS, Supports, draw_dispatch,
 from cts.generators.parts.tensor_loads import draw_tensor_load
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.transfers import Transfers
+from cts.generators.policy.tensors import TransferDraws
 from cts.model import Case, ComponentType, MatrixType
 
 #: How many matrices a case transfers. Counts come before what they count, and what they
@@ -50,7 +51,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel = Kernel(choices, supports, support.scope, dispatch, only=plain)
     declared = kernel.type(support.component, rows, cols, support.use)
     transfers = Transfers(choices, kernel, Tile(declared, support.component, rows, cols), pointees)
-    count, all_run = choices.pick(TRANSFERS), choices.chance(9)
+    count, all_run = choices.pick(TRANSFERS), choices.chance(TransferDraws.ALL_RUN)
     for _ in range(count - 1):
         # Of a transfer that is not carried out, only layouts remain that the last one starts from.
         used = transfers if all_run else transfers.copy()
@@ -97,7 +98,10 @@ def _draw_object(choices: Choices, transfers: Transfers) -> str:
 
 def _draw_sink(choices: Choices, transfers: Transfers, matrix: str, by_tensor: bool) -> None:
     """A store or a tensor store: what comes from a tensor load mostly goes to a plain store."""
-    tensor, kernel = choices.chance(3 if by_tensor else 8), transfers.kernel
+    tensor, kernel = (
+        choices.chance(TransferDraws.BOTH_BY_TENSOR if by_tensor else TransferDraws.STORED_BY_TENSOR),
+        transfers.kernel,
+    )
     region = transfers.draw_destination(choices)
     if tensor and Feature.TENSOR_ADDRESSING in kernel.features:
         draw_tensor_store(choices, kernel, transfers.tile, region, matrix)

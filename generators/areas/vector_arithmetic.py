@@ -28,6 +28,7 @@ from cts.generators.parts.vector_parts import (
     draw_times_scalar,
     draw_wrapped,
 )
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
 #: How many steps a program has between its first load and its stores.
@@ -47,7 +48,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequence[ComponentType]) -> Case:
-    floats = choices.chance(5)
+    floats = choices.chance(VectorDraws.FLOATS)
     kind = [c for c in components if c.is_float == floats] or components
     component = choices.pick(kind)
     length = draw_length(choices, capabilities)
@@ -56,7 +57,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     steps = choices.pick(STEPS)
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = draw_ieee(choices, controls, component)
-    exact = not choices.chance(3)
+    exact = not choices.chance(VectorDraws.INEXACT)
     steps_of = _Steps(kernel, exact)
     pool = [choices.group(partial(steps_of.draw_origin, component=component, length=length))]
     for _ in range(steps):
@@ -65,7 +66,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
             pool.append(drawn)
     # What nothing else uses would not be seen; one more, which an implementation may overwrite too early.
     used = {name for i in kernel.program.instructions for name in references(i)}
-    kept = choices.rarely(5)
+    kept = choices.chance(VectorDraws.FIRST_KEPT)
     for n, vector in enumerate(pool):
         if vector.id not in used or (kept and n == 0):
             choices.group(partial(kernel.store, vector=vector))
@@ -163,7 +164,7 @@ class _Steps:
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
         """A loop that carries one vector, or several, which change places, through a step in each iteration."""
         count = choices.pick(CARRIED)
-        store, guarded = choices.chance(2), choices.between(0, 10)
+        store, guarded = choices.chance(VectorDraws.LOOP_STORES), choices.between(0, 10)
         integers = not vector.component.is_float
         grown = vector
         if vector.known is not None:
@@ -211,12 +212,17 @@ class _Steps:
 
     def _draw_if(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """A condition whose branches give a vector each, or store."""
-        branch, two = self._branch(choices.chance(3), pool, depth), choices.chance(8)
+        branch, two = (
+            self._branch(choices.chance(VectorDraws.IF_STORES), pool, depth),
+            choices.chance(VectorDraws.IF_HAS_ELSE),
+        )
         return draw_if(choices, self.kernel, branch, branch if two else None)
 
     def _draw_switch(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """A switch whose branches give a vector each, or store."""
-        return draw_switch(choices, self.kernel, self._branch(choices.chance(3), pool, depth), pool[-1])
+        return draw_switch(
+            choices, self.kernel, self._branch(choices.chance(VectorDraws.SWITCH_STORES), pool, depth), pool[-1]
+        )
 
     def _branch(self, stores: bool, pool: Sequence[Vector], depth: int) -> Callable[[Choices], Vector | None]:
         def branch(c: Choices) -> Vector | None:

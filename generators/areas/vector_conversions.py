@@ -18,6 +18,7 @@ from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import Stored, draw_plain_place, interpreted
 from cts.generators.parts.vector_operations import components_of
 from cts.generators.parts.vector_products import inputs_of, usable_rows
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import (
     Case,
     ComponentType,
@@ -63,7 +64,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: list[Co
         # What has another layout only, and the last one, goes to a buffer as often as not.
         last = n == len(path) - 2
         place = choices.group(partial(_draw_place, kernel=kernel, component=component, shape=(rows, cols), plain=last))
-        host = choices.chance(4)
+        host = choices.chance(VectorProductDraws.ON_HOST)
         after = n > 0 and n >= done
         kernel.conversions.append(MatrixConversion(source, place, rows, cols, after=after, host=host))
         if place.of in kernel.opaque and not after:
@@ -162,7 +163,7 @@ def _draw_program(
             and not r.input_interpretation.packed
             and max(matrix.rows, matrix.cols) <= kernel.capabilities.max_vector_length
         ]
-        if fitting and choices.chance(7):
+        if fitting and choices.chance(VectorProductDraws.MULTIPLIED):
             row = choices.pick(fitting)
             declared = choices.pick(inputs_of(kernel.capabilities, row))
             vector = kernel.load(choices, row.input, matrix.cols, ramp(row.input, 3), declared)

@@ -20,6 +20,7 @@ from cts.generators.parts.vector_products import (
     results_of,
     usable_rows,
 )
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import (
     Case,
 )
@@ -39,7 +40,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 def draw_mul_row(choices: Choices, rows: Sequence[VectorMulSupport]) -> VectorMulSupport:
     """A row, of integers or of floats as often, however many there are of either."""
-    floats = choices.chance(6)
+    floats = choices.chance(VectorProductDraws.FLOATS)
     return choices.pick([r for r in rows if r.result.is_float == floats] or rows)
 
 
@@ -51,7 +52,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     layers = choices.pick((1, 1, 1, 2, 2, 3))
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = draw_ieee(choices, controls, row.input)
-    exact = not choices.chance(2)
+    exact = not choices.chance(VectorProductDraws.INEXACT)
     source = load_input(choices, kernel, row, k, exact=exact)
     result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
     kept = choices.between(0, 7)

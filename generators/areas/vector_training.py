@@ -20,6 +20,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch, written
 from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
+from cts.generators.policy.vectors import TrainingDraws
 from cts.model import (
     Case,
     ComponentType,
@@ -41,7 +42,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
-    outer = choices.chance(5) and _C.float16 in capabilities.vector_components
+    outer = choices.chance(TrainingDraws.OUTER) and _C.float16 in capabilities.vector_components
     m, n = draw_length(choices, capabilities), draw_length(choices, capabilities)
     if m * n > MAX_COMPONENTS:
         n = max(MAX_COMPONENTS // m, 1)
@@ -50,13 +51,13 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
     times = choices.pick((1, 1, 2, 3))
-    exact = not choices.rarely(6)
+    exact = not choices.chance(TrainingDraws.INEXACT)
     training = Training(kernel, accumulators, exact)
     around = choices.between(0, 9)
     for _ in range(times):
         body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
-        outer = outer != choices.rarely(3) and _C.float16 in capabilities.vector_components
+        outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and _C.float16 in capabilities.vector_components
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

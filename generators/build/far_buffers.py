@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from cts.capabilities import Capabilities
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     Buffer,
     Case,
@@ -35,7 +36,7 @@ def with_far_buffers(choices: Choices, case: Case, capabilities: Capabilities) -
 
     Where the device allows that (VK-066), and not in cases with robustness, whose accesses may go beyond 4 GiB then.
     """
-    drawn, (rare, whole, which, kind, along) = choices.chance(1), choices.record(1, 1, 15, 1, 15)
+    drawn, (rare, whole, which, kind, along) = choices.chance(CaseDraws.FAR), choices.record(1, 1, 15, 1, 15)
     if not drawn or rare or case.robustness is not None:
         return case
     far, units = {}, _units(case)

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from cts.choices import Choices
+from cts.generators.policy.cases import FloatDraws
 from cts.model import (
     AnyInstruction,
     FastMath,
@@ -37,9 +38,6 @@ _BITS: tuple[FastMathBits, ...] = (
     (),
 )
 
-#: How one of so many cases in which it is judged has some, and one of so many of these a default of a type.
-_SOME, _DEFAULT = 2, 4
-
 #: What picks the instructions that have some: every one whose number this divides.
 _EVERY = (2, 1, 3)
 
@@ -57,10 +55,10 @@ def with_fast_math(
     With `functions` no type has one: they may meet infinities, of which nothing would be known any more. So it is with
     `specials`, where the program has special numbers, and conversions to integers, which would be undefined.
     """
-    if controls is not FloatControls.FastMathNone or not choices.rarely(_SOME):
+    if controls is not FloatControls.FastMathNone or not choices.chance(FloatDraws.SOME):
         return list(program), {}
     first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
-    defaulted, (width, of_type) = choices.rarely(_DEFAULT), choices.record(1, 3)
+    defaulted, (width, of_type) = choices.chance(FloatDraws.DEFAULT), choices.record(1, 3)
     floating = [n for n, i in enumerate(program) if _is_floating(i)]
     chosen = set(floating[first :: _EVERY[every]])
     changed: list[Any] = [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from cts.capabilities import Capabilities
 from cts.choices import Choices
+from cts.generators.policy.cases import FloatDraws
 from cts.model import FloatControls, FloatMode, FloatWidth
-
-#: One in so many strict cases has no modes; of the others, in which none is judged (NU-046), one in so many has some.
-_WITHOUT, _UNDECORATED = 2, 8
 
 _WIDTHS = (FloatWidth.float16, FloatWidth.float32)
 
@@ -28,7 +26,7 @@ def draw_float_modes(
     support = capabilities.float_modes
     if not support.modes:
         return {}
-    if not (choices.rarely(_UNDECORATED if controls is FloatControls.Undecorated else _WITHOUT)):
+    if not choices.chance(FloatDraws.UNDECORATED_MODES if controls is FloatControls.Undecorated else FloatDraws.MODES):
         return {}
     kinds = choices.record(2, 2, 2, 2, 2, 2)
     drawn: dict[FloatWidth, tuple[FloatMode, ...]] = {}

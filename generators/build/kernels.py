@@ -32,6 +32,7 @@ from cts.generators.build.returns import with_return
 from cts.generators.build.supports import Supports, grid_of
 from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
 from cts.generators.build.workgroups import draw_size
+from cts.generators.policy.matrices import MoveDraws, ProductDraws
 from cts.model import (
     SCHEMA_VERSION,
     AnyFunction,
@@ -168,7 +169,11 @@ class Kernel:
 
         Not where that would be too much to copy.
         """
-        full, last, left = choices.chance(3), choices.chance(5), choices.pick((0, 0, 0, 1, 16))
+        full, last, left = (
+            choices.chance(MoveDraws.FILLED),
+            choices.chance(MoveDraws.FILLED_LAST),
+            choices.pick((0, 0, 0, 1, 16)),
+        )
         parts = [region for region in self._regions if isinstance(region, Part) and region.size]
         if not full or not parts:
             return
@@ -228,7 +233,7 @@ class Kernel:
     def source(self, choices: Choices, component: ComponentType, contents: Contents, *, scalar: bool = False) -> Source:
         """A buffer to read, of `component`, or now and then, unless `scalar`, of vectors of it."""
         number = sum(isinstance(r, Source) for r in self._regions)
-        components = choices.pick((2, 4)) if not scalar and choices.rarely(12) else 1
+        components = choices.pick((2, 4)) if not scalar and choices.chance(MoveDraws.VECTOR_POINTEES) else 1
         storage = self.storage(choices)
         region = Source(f"src{number or ''}", component, components, storage, contents.data, known=contents.known)
         self._regions.append(region)
@@ -236,7 +241,7 @@ class Kernel:
 
     def storage(self, choices: Choices) -> StorageClass:
         """Storage buffers, or now and then physical ones."""
-        physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in self.features
+        physical = choices.chance(MoveDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in self.features
         return StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
 
     def load(
@@ -261,13 +266,13 @@ class Kernel:
         `declared` is a component type of the source's width, where it is not the source's. Matrices of different
         `number` are in different places.
         """
-        order = choices.pick(tuple(Order)) if choices.chance(3) else Order.RowMajor
+        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
         lines = Lines.for_matrix(region, order, region.type, rows, cols)
-        far = draw_far_stride(choices, lines, 24)
+        far = draw_far_stride(choices, lines, ProductDraws.FAR_STRIDE)
         if far is not None:
             stride, extent = far, lines.extent(far)
-        if far is None and choices.chance(7) and self.grid != Grid():
+        if far is None and choices.chance(MoveDraws.OWN_TILES) and self.grid != Grid():
             offset = self._tiles(choices, region, alignment, extent)
         else:
             offset = draw_read(choices, region, self.grid, alignment, extent)
@@ -314,7 +319,7 @@ class Kernel:
     def store(self, choices: Choices, matrix: Matrix) -> MatrixStore:
         """Store a matrix to a place of its own, mostly in a new buffer."""
         region = self.destination(choices, matrix.component)
-        order = choices.pick(tuple(Order)) if choices.rarely(6) else Order.RowMajor
+        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, (0,) * 9 + (1,))
         offset = draw_write(choices, region, self.grid, alignment, extent)
         written_stride, written_offset = self.constness.scalars([stride, offset])
@@ -344,7 +349,7 @@ class Kernel:
 
     def destination(self, choices: Choices, component: ComponentType) -> Region:
         """A region that stores go to, the last one or a new one."""
-        again, storage = choices.chance(3), self.storage(choices)
+        again, storage = choices.chance(MoveDraws.STORED_TOGETHER), self.storage(choices)
         regions = [r for r in self._regions if not isinstance(r, Source)]
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).
         if again and regions and regions[-1].type is component and regions[-1].storage is not StorageClass.Workgroup:

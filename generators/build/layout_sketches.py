@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.choices import Choices
+from cts.choices import Chance, Choices
+from cts.generators.policy.tensors import LayoutDraws
 from cts.model import ClampMode
 
 #: Ranks of layouts: the higher ones, in which more can go wrong, more often.
@@ -149,30 +150,30 @@ class LayoutSketch:
         return len(self.axes)
 
 
-def draw_layout(choices: Choices, *, long_in: int = 12) -> LayoutSketch:
-    """A sketch of any layout; about one in `long_in` is long in one dimension."""
+def draw_layout(choices: Choices, *, longer: Chance = LayoutDraws.LONG) -> LayoutSketch:
+    """A sketch of any layout; as often as `longer` says it is long in one dimension."""
     c = choices
     clamp = c.pick(CLAMPS)
-    reuse = c.record(5, 1) if c.chance(7) else None
-    fit, sliced = c.chance(5), c.chance(8)
+    reuse = c.record(5, 1) if c.chance(LayoutDraws.REUSED) else None
+    fit, sliced = c.chance(LayoutDraws.FITS), c.chance(LayoutDraws.SLICED)
     # 60 numbers, as many for each dimension of every rank.
-    focus = c.between(0, 59) if c.chance(6) else None
-    bare = c.rarely(15)
-    wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(2) else None
+    focus = c.between(0, 59) if c.chance(LayoutDraws.ONE_OUTSIDE) else None
+    bare = c.chance(LayoutDraws.BARE)
+    wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(LayoutDraws.WIDE) else None
     dim = c.pick(RANKS)
     limit = LIMITS[dim]
     axes = [c.record(limit - 1, limit - 1, len(OFFSETS) - 1, 3) for _ in range(dim)]
-    strides = c.record(11, 2, 24) if c.chance(3) else None
-    blocks = c.record(2, 5**5 - 1, 5**5 - 1) if c.chance(3) else None
-    first = c.between(-9, 9) if c.chance(3) else None
+    strides = c.record(11, 2, 24) if c.chance(LayoutDraws.STRIDES) else None
+    blocks = c.record(2, 5**5 - 1, 5**5 - 1) if c.chance(LayoutDraws.BLOCKS) else None
+    first = c.between(-9, 9) if c.chance(LayoutDraws.SECOND_SLICE) else None
     variation = c.pick(VARIATIONS)
     varying, tiled = c.record(4, 2) if variation else (0, 0)
     clamp_value = None
-    if c.chance(6 if clamp is ClampMode.Constant else 1):
+    if c.chance(LayoutDraws.CLAMP_VALUE_READ if clamp is ClampMode.Constant else LayoutDraws.CLAMP_VALUE_UNREAD):
         clamp_value = c.record(len(CLAMP_VALUES) - 1, 5, len(VARIATIONS) - 1)
-    overridden = c.record(3, 9) if c.chance(2) else None
-    dead = c.between(-3, 9) if c.chance(1) else None
-    long = c.record(4, 63) if c.rarely(long_in) and wide is None else None
+    overridden = c.record(3, 9) if c.chance(LayoutDraws.OVERRIDDEN) else None
+    dead = c.between(-3, 9) if c.chance(LayoutDraws.DEAD_SETTER) else None
+    long = c.record(4, 63) if c.chance(longer) and wide is None else None
     sketch = LayoutSketch(
         clamp=clamp,
         axes=tuple(Axis(1 + span, 1 + extent, offset, pad) for span, extent, offset, pad in axes),

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cts.choices import Choices
+from cts.choices import Chance, Choices
 from cts.generators.build.layout_sketches import VARIATIONS
 from cts.generators.build.operands import Grid, Varying, varied
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
 from cts.model.component import Number
 
@@ -169,12 +170,13 @@ class Lines:
 FAR, FAR_BYTES = (4096, 5000, 8192, 65536, 66000), 1 << 22
 
 
-def draw_far_stride(choices: Choices, lines: Lines, one_in: int) -> int | None:
-    """A large stride, in elements, in about one of so many cases, and where lines so far apart do not take too much."""
-    number = choices.below(one_in * len(FAR)) - (one_in - 1) * len(FAR)
+def draw_far_stride(choices: Choices, lines: Lines, chance: Chance) -> int | None:
+    """A large stride, in elements, as often as a chance says, unless lines so far apart take too much."""
+    times, of = choices.odds(chance)
+    number = choices.below(of * len(FAR)) - (of - times) * len(FAR)
     if number < 0:
         return None
-    stride = -(-FAR[number] // lines.unit) * lines.unit
+    stride = -(-FAR[number % len(FAR)] // lines.unit) * lines.unit
     return stride if lines.count > 1 and lines.extent(stride) <= FAR_BYTES else None
 
 
@@ -202,6 +204,6 @@ def draw_write(
 
 def draw_base(choices: Choices) -> int:
     """A base offset in alignment units: mostly none, sometimes some, rarely past 16 bits."""
-    if not choices.chance(3):
+    if not choices.chance(MoveDraws.BASE_OFFSET):
         return 0
     return choices.pick((1, 2, 3, 5, 9, 1, 2, 3, 5, 9, 2, 4099))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     AnyInstruction,
     BlockEnd,
@@ -31,7 +32,7 @@ def with_return(choices: Choices, program: Sequence[AnyInstruction], dispatch: D
     Where a barrier follows, or is in a loop around the Return, and in programs with matrices of Workgroup scope, all of
     a workgroup end together: the condition is by workgroup, outside of all blocks (TA-071).
     """
-    drawn, (where, along, which, base, constness) = choices.chance(1), choices.record(255, 7, 3, 1, 2)
+    drawn, (where, along, which, base, constness) = choices.chance(CaseDraws.RETURNS), choices.record(255, 7, 3, 1, 2)
     places = list(_places(program, any(map(_is_of_workgroups, program)))) if drawn else []
     if not places:
         return list(program)

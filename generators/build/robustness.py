@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     Buffer,
     Case,
@@ -37,7 +38,7 @@ def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) ->
     With robustBufferAccess2 also those that only plain stores write. What a case computes with must not come from
     them: a zero may be what an operation does not allow.
     """
-    drawn, (kind, whole, which, end, unit) = choices.chance(1), choices.record(2, 2, 15, _STEPS, 2)
+    drawn, (kind, whole, which, end, unit) = choices.chance(CaseDraws.ROBUST), choices.record(2, 2, 15, _STEPS, 2)
     features = capabilities.features
     if not drawn or not {Feature.ROBUST_BUFFER_ACCESS, Feature.ROBUST_MATRIX_ACCESS} <= features:
         return case

@@ -14,6 +14,7 @@ from functools import lru_cache
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.value_ranges import UNBOUNDED, Known
+from cts.generators.policy.cases import FloatDraws
 from cts.model import ComponentType, Data, FloatControls
 from cts.model.component import Number
 
@@ -59,12 +60,12 @@ def specials(component: ComponentType, kind: str) -> tuple[Number, ...]:
 
 def draw_ieee(choices: Choices, controls: FloatControls, component: ComponentType) -> bool:
     """Whether a case has special numbers: most of those that make IEEE 754 binding, and compute with floats."""
-    return controls is FloatControls.FastMathNone and component.is_float and choices.chance(7)
+    return controls is FloatControls.FastMathNone and component.is_float and choices.chance(FloatDraws.SPECIAL)
 
 
 def draw_numbers(choices: Choices, component: ComponentType, wanted: Wanted, *, ieee: bool) -> Contents:
     """Contents as wanted; in cases with special numbers, mostly these, where any sign will do."""
-    if ieee and component.is_float and wanted.sign == "any" and choices.chance(7):
+    if ieee and component.is_float and wanted.sign == "any" and choices.chance(FloatDraws.SPECIAL_CONTENTS):
         return draw_special(choices, component)
     return draw_contents(choices, component, wanted)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
-from cts.choices import Choices
+from cts.choices import Chance, Choices
 from cts.generators.build.operands import Grid
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     ComponentType,
     Dispatch,
@@ -73,7 +74,7 @@ Row = TypeVar("Row", MatrixSupport, MulAddSupport)
 
 def draw_row(choices: Choices, rows: Sequence[Row]) -> Row:
     """A row: of integers or of floats as often, and of each type of either, however many rows there are of it."""
-    floats = choices.chance(5)
+    floats = choices.chance(CaseDraws.FLOATS)
     kind = [row for row in rows if _component(row).is_float == floats] or rows
     types = list(dict.fromkeys(_first(row) for row in kind))
     first = choices.pick(types)
@@ -123,14 +124,16 @@ def fits(row: MatrixSupport, shape: tuple[int, int]) -> bool:
 _TILES = (24, 17, 32, 20, 40, 16, 27)
 
 
-def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int, *, tiled: int = 0) -> tuple[int, int]:
+def draw_shape(
+    choices: Choices, support: MatrixSupport, max_dimension: int, *, tiled: Chance | None = None
+) -> tuple[int, int]:
     """Mostly up to 16 rows and columns, sometimes `LONG` in one of them.
 
     In `tiled` of ten cases several tiles of 8 in both. Never more than `MAX_ELEMENTS` elements.
     """
     if support.exact:
         return support.rows, support.cols
-    if choices.chance(tiled):
+    if tiled is not None and choices.chance(tiled):
         numbers = choices.record(len(_TILES) - 1, len(_TILES) - 1)
         granules = support.rows, support.cols
         drawn = [
@@ -140,7 +143,7 @@ def draw_shape(choices: Choices, support: MatrixSupport, max_dimension: int, *, 
         high, wide = shortened(drawn, granules, ())
         return high, wide
     extents = []
-    axis, which = choices.record(1, len(LONG) - 1) if choices.rarely(10) else (None, 0)
+    axis, which = choices.record(1, len(LONG) - 1) if choices.chance(CaseDraws.LONG) else (None, 0)
     for n, granule in enumerate((support.rows, support.cols)):
         most = max(16, 2 * granule) if granule > 1 else 16
         extent = granule * choices.between(1, max(min(most, max_dimension) // granule, 1))
@@ -172,9 +175,9 @@ def draw_dispatch(
     asked: int | None,
     capabilities: Capabilities,
     elements: int,
-    several: int = 3,
+    several: Chance = CaseDraws.SEVERAL,
 ) -> Dispatch:
-    """One workgroup, or in `several` of ten cases more, and likewise their subgroups.
+    """One workgroup, or as often as `several` says more, and likewise their subgroups.
 
     A Workgroup scope row may have `asked` for a number of subgroups.
     """
@@ -185,7 +188,11 @@ def draw_dispatch(
     elif choices.chance(several):
         subgroups = choices.between(1, min(4, capabilities.max_subgroups))
     if choices.chance(several):
-        workgroups = (choices.between(1, 3), choices.between(1, 3), choices.between(1, 2) if choices.chance(2) else 1)
+        workgroups = (
+            choices.between(1, 3),
+            choices.between(1, 3),
+            choices.between(1, 2) if choices.chance(CaseDraws.DEEP) else 1,
+        )
     apart = subgroups if scope is Scope.Subgroup else 1
     x, y, z = workgroups
     if x * y * z * apart * elements > MAX_ELEMENTS:

@@ -20,6 +20,7 @@ from cts.generators.build.returns import with_return
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
 from cts.generators.build.workgroups import by_coordinates, draw_size
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     SCHEMA_VERSION,
     Buffer,
@@ -138,7 +139,7 @@ class VectorKernel:
     ) -> Vector:
         """A vector from a buffer of its own with these contents, read as `declared`, which is as wide."""
         extent = length * component.size
-        components = choices.pick((2, 4)) if choices.rarely(12) else 1
+        components = choices.pick((2, 4)) if choices.chance(VectorDraws.VECTOR_POINTEES) else 1
         shared = self._bytes_of_a_part(extent)
         storage = self.storage(choices, shared)
         name = self.fresh_name("src")

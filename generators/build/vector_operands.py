@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from cts.capabilities import Capabilities
 from cts.choices import Choices
 from cts.generators.build.operands import NOWHERE, Constness
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import Dispatch, Operand, Scalar
 from cts.model.operand import Factors
 
@@ -132,9 +133,9 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
     """One workgroup of a few invocations, of part of a subgroup, or of more than one; or a few workgroups."""
     most = max(min(capabilities.max_invocations, MAX_COMPONENTS // length), 1)
     fitting = [n for n in _INVOCATIONS if n <= most]
-    invocations = choices.between(1, min(70, most)) if choices.chance(3) else choices.pick(fitting)
+    invocations = choices.between(1, min(70, most)) if choices.chance(VectorDraws.ANY_COUNT) else choices.pick(fitting)
     workgroups = (1, 1, 1)
-    if choices.chance(3):
+    if choices.chance(VectorDraws.WORKGROUPS):
         x, y, z = choices.record(2, 1, 1)
         workgroups = (1 + x, 1 + y, 1 + z)
         if (1 + x) * (1 + y) * (1 + z) * invocations * length > MAX_COMPONENTS:

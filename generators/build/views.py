@@ -11,6 +11,7 @@ from cts.choices import Choices
 from cts.generators.build.layout_plans import fitted
 from cts.generators.build.layout_sketches import VARIATIONS
 from cts.generators.build.operands import Grid, Varying, varied
+from cts.generators.policy.tensors import ViewDraws
 
 #: All permutations by rank, identity first.
 PERMUTATIONS = {dim: tuple(itertools.permutations(range(dim))) for dim in range(1, 6)}
@@ -116,16 +117,20 @@ class _Own:
 
 def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injective: bool, grid: Grid) -> ViewPlan:
     """A view for a matrix of `shape` and a layout of `layout_dim` dimensions."""
-    clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(6) else (None, False)
-    own = _draw_own(choices) if choices.chance(6) else None
+    clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(ViewDraws.CLIPPED) else (None, False)
+    own = _draw_own(choices) if choices.chance(ViewDraws.OWN_DIMENSIONS) else None
     dim = len(own.dims) if own else layout_dim
     number = choices.between(0, 135)
     permutation = PERMUTATIONS[dim][number % math.factorial(dim)]
     if own and dim == len(SPACE_TO_DEPTH) and number >= 120:
         permutation = SPACE_TO_DEPTH
         own = replace(own, dims=[own.dims[0], 2, own.dims[2], 2, own.dims[4]])
-    ineffective = _ineffective(choices.between(0, 9), dim, strides=own is not None) if choices.rarely(5) else None
-    dead = _ineffective(choices.between(0, 9), dim) if choices.rarely(12) else None
+    ineffective = (
+        _ineffective(choices.between(0, 9), dim, strides=own is not None)
+        if choices.chance(ViewDraws.IGNORED_SETTER)
+        else None
+    )
+    dead = _ineffective(choices.between(0, 9), dim) if choices.chance(ViewDraws.DEAD_SETTER) else None
     needed = clipped_count(shape, clip) if injective else 0
     steps: list[ViewStep] = [] if ineffective is None else [ineffective]
     if own:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import AnyInstruction, Dispatch, Scalar, Store, WorkgroupShape, WorkgroupSizeMode
 
 #: The extents in y and z that every Vulkan device has.
@@ -21,9 +22,9 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
     In three of ten cases the size of its workgroups is not given by LocalSize. One in twelve of programs that leave the
     same memory when they are done `again` is dispatched twice.
     """
-    if choices.rarely(12) and again:
+    if choices.chance(CaseDraws.TWICE) and again:
         dispatch = structs.replace(dispatch, times=2)
-    shaped, (which, by) = choices.chance(5), choices.record(119, 9)
+    shaped, (which, by) = choices.chance(CaseDraws.SHAPED), choices.record(119, 9)
     shapes = list(_shapes(dispatch.subgroups if dispatch.invocations is None else dispatch.invocations))
     if shaped and shapes:
         dispatch = structs.replace(dispatch, shape=shapes[which % len(shapes)])

@@ -16,6 +16,7 @@ from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import BUSY, draw_if, draw_loop
 from cts.generators.parts.products import draw_mul_add
 from cts.generators.parts.routes import Staging
+from cts.generators.policy.matrices import KernelDraws
 from cts.model import (
     Arithmetic,
     Combine,
@@ -96,7 +97,7 @@ class Attention:
         component = row.result
         self._sum = kernel.function("sum", Combine(type=component, body="x + y"))
         self._most = kernel.function("most", Combine(type=component, body="max(x, y)"))
-        weight, self._apart = choices.pick(_WEIGHTS), choices.chance(4)
+        weight, self._apart = choices.pick(_WEIGHTS), choices.chance(KernelDraws.MAXIMUM_APART)
         matrix = (Extra(name="m", matrix=True),)
         body = weight.format(d="value" if self._apart else "(value - m)")
         function = PerElement(type=component, body=body, extras=() if self._apart else matrix)

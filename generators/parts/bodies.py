@@ -9,6 +9,7 @@ from cts.choices import Choices
 from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.body_flow import draw_flow
 from cts.generators.parts.expressions import Term, Trees, bare, converted
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 _C = ComponentType
@@ -23,16 +24,16 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
     known = list(terms)
     depth = choices.pick((1, 1, 2, 2, 3, 0))
     working = _C.float32 if returns.storage_only else returns
-    if choices.rarely(6):
+    if choices.chance(CallbackDraws.NAMED_LINE):
         line = choices.group(lambda c: Trees(c, known).draw(working, 1))
         if not line.number:
             lines.append(f"t = {bare(line.text)}")
             known.append(Term("t", line.type, line.known))
     result = choices.group(lambda c: Trees(c, known).draw(working, depth))
     special = [wide for t in terms if not t.known.bounded and (wide := converted(t, working)) is not None]
-    if special and not result.number and choices.chance(4):
+    if special and not result.number and choices.chance(CallbackDraws.COMPARED):
         result = _draw_compared(choices, result, special)
-    if not result.number and choices.chance(2):
+    if not result.number and choices.chance(CallbackDraws.FLOW):
         more, result = choices.group(lambda c: draw_flow(c, result, known))
         lines += more
     if inexact and working.is_float:

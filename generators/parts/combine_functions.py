@@ -11,6 +11,7 @@ from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.specials import draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import ComponentType, Helper, Parameter
 from cts.model.component import Number
 
@@ -173,7 +174,7 @@ def combinable(component: ComponentType, known: Known, count: int, *, zeros: boo
 
 def draw_combining(choices: Choices, options: Sequence[Combining]) -> Combining:
     """One of them: the first, as a rule a sum, more often than others."""
-    return choices.pick(options) if choices.chance(7) else options[0]
+    return choices.pick(options) if choices.chance(ComputationDraws.ANY_COMBINE) else options[0]
 
 
 #: What a body makes of one of its parameters alone, first of x.
@@ -186,7 +187,7 @@ def draw_body_with_helpers(choices: Choices, kernel: Kernel, component: Componen
     A helper takes each parameter alone, where the body does the same to both, or both; or both, and calls that of one.
     """
     body = combining.body
-    if not choices.chance(3):
+    if not choices.chance(ComputationDraws.COMBINE_HELPERS):
         return body
     of_one, of_both = choices.pick(((True, False), (False, True), (True, True)))
     alone = _OF_ONE.search(body)

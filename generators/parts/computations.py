@@ -20,6 +20,7 @@ from cts.generators.build.value_ranges import (
     subtracted,
     within,
 )
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import (
     AnyFunction,
     Arithmetic,
@@ -64,7 +65,7 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
     if operation in (Arithmetic.SDiv, Arithmetic.UDiv, Arithmetic.FDiv):
         return _draw_division(choices, kernel, operation, a)
     b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
-    if choices.rarely(5):
+    if choices.chance(ComputationDraws.SWAPPED):
         a, b = b, a
     known = {
         "Add": added,
@@ -133,7 +134,7 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
 
 def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
     """A value of a component type; a special one in half of the cases with such numbers."""
-    if kernel.ieee and component.is_float and choices.chance(5):
+    if kernel.ieee and component.is_float and choices.chance(ComputationDraws.SPECIAL_SCALAR):
         return draw_special_number(choices, component)
     return choices.pick([s for s in _SCALARS if _holds(component, s)])
 
@@ -160,14 +161,18 @@ def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 
 def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     """A function of every component, through the per-invocation view; half of them of its coordinates, too."""
-    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(2)
+    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(ComputationDraws.COORDINATES)
     bodies = _coordinate_bodies(a) if coordinates else []
     body, known = choices.pick(bodies or _component_bodies(a.component, a.known))
     made: AnyFunction = Component(type=a.component, body=body)
     if bodies:
-        made = PerElement(type=a.component, body=body, coords="int32" if choices.rarely(4) else "uint32")
+        made = PerElement(
+            type=a.component,
+            body=body,
+            coords="int32" if choices.chance(ComputationDraws.SIGNED_COORDINATES) else "uint32",
+        )
     name = kernel.name("m")
-    walk = Walk.ByInvocation if choices.chance(5) else Walk.Ascending
+    walk = Walk.ByInvocation if choices.chance(ComputationDraws.BY_INVOCATION) else Walk.Ascending
     function = kernel.function("f", made)
     kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk, coordinates=bool(bodies)))
     return as_matrix(a, name, known)

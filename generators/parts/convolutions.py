@@ -14,6 +14,7 @@ from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import BUSY, draw_loop
 from cts.generators.parts.products import Sizes, draw_factors
 from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw_grid, draw_start, draw_tiles
+from cts.generators.policy.matrices import KernelDraws
 from cts.model import (
     ClampMode,
     MatrixLoadTensor,
@@ -27,7 +28,7 @@ def draw_convolution(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes
 
     An iteration adds the product of the pixels that the tap sees, M of them with K channels, and K x N weights.
     """
-    nested = choices.chance(5)
+    nested = choices.chance(KernelDraws.NESTED)
     contents = draw_factors(choices, row, sizes.k, MOST * MOST if nested else MOST)
     weights = Operand(row.b, sizes.k, sizes.n, Use.B, contents[1])
     start = draw_start(choices, kernel, row, sizes, contents[2])

@@ -15,6 +15,7 @@ from cts.generators.build.operands import NOWHERE, Varying
 from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
 from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.generators.policy.matrices import KernelDraws
 from cts.model import (
     Arithmetic,
     ClampMode,
@@ -59,7 +60,7 @@ def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
         value = abs(value)
     scalar = kernel.constness.component(value)
     factor = Known(value, value, 0 if value == int(value) else -2)
-    by_matrix = choices.rarely(3)
+    by_matrix = choices.chance(KernelDraws.SCALED_BY_MATRIX)
     operation = Arithmetic.FMul if tile.component.is_float else Arithmetic.IMul
 
     def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
@@ -96,7 +97,7 @@ def _draw_residual(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[
 
 def _draw_bias(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Step:
     """A number for each column of the result, or each row, which a function reads from a buffer."""
-    by_row = choices.rarely(3)
+    by_row = choices.chance(KernelDraws.BIAS_BY_ROW)
     source = kernel.source(choices, tile.component, _contents(choices, tile.component), scalar=True)
     extent = (tile.rows * tiles[0]) if by_row else (tile.cols * tiles[1])
     source.size = extent * tile.component.size
@@ -139,7 +140,7 @@ def draw_conversion(choices: Choices, kernel: Kernel, tile: Matrix) -> Step | No
     """The type that results are stored in, where that is not the accumulators'."""
     steps = feasible(tile.component, tile.rows, tile.cols, tile.use, kernel.admits, ())
     clear = [s for s in steps if sound(tile.component, tile.known, s, ieee=kernel.ieee)]
-    if not clear or not choices.chance(4):
+    if not clear or not choices.chance(KernelDraws.RESULT_CONVERTED):
         return None
     chosen = choices.pick(clear)
 

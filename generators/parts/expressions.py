@@ -22,6 +22,7 @@ from cts.generators.build.value_ranges import (
     settled,
     subtracted,
 )
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 _C = ComponentType
@@ -110,7 +111,7 @@ class Trees:
         elif component.is_float and not (a.known.bounded and b.known.bounded) and operation != "max":
             # Of NaN and a number either is the minimum.
             operation = "+"
-        if self.choices.rarely(4) and not b.number:
+        if self.choices.chance(CallbackDraws.SWAPPED) and not b.number:
             a, b = b, a
         return combined(a, b, operation)
 

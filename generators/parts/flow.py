@@ -11,6 +11,7 @@ from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import Break, Continue
 from cts.model.operand import Factors
 
@@ -138,7 +139,7 @@ def draw_switch(
     """
     selector = Varying(choices.pick(FIRST), _draw_factors(choices, kernel, uniform=False))
     literals = draw_literals(choices, selector.base, choices.pick(BRANCHES))
-    has_default = choices.chance(6)
+    has_default = choices.chance(CallbackDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(kernel.constness.scalars([selector])[0])
     given = []
     for own in (*literals, *([()] if has_default else [])):

@@ -10,6 +10,7 @@ from cts.choices import Choices
 from cts.generators.build.kernels import Kernel
 from cts.generators.parts.bodies import draw_body
 from cts.generators.parts.expressions import Term
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import AnyFunction, Helper, Parameter, with_helpers
 
 
@@ -34,7 +35,7 @@ def draw_helpers(choices: Choices, kernel: Kernel, terms: Sequence[Term]) -> Hel
     """
     drawn = Helpers()
     usable = [t for t in terms if not t.number]
-    if not choices.chance(3) or not usable:
+    if not choices.chance(CallbackDraws.HELPERS) or not usable:
         return drawn
     count, parameters, first, second = choices.record(1, 1, len(usable) - 1, len(usable) - 1)
     arguments = [usable[first], usable[second]][: parameters + 1]

@@ -12,6 +12,7 @@ from cts.generators.build.value_ranges import Known
 from cts.generators.parts.bodies import narrowed
 from cts.generators.parts.body_flow import indented
 from cts.generators.parts.expressions import Term, Trees, bare
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType, Data, Extra, Operand, Output
 
 _C = ComponentType
@@ -32,7 +33,7 @@ def draw_outputs(
 ) -> Drawn:
     """In about three of ten functions one store or two; `terms` are what may be stored, or made into it."""
     drawn = Drawn()
-    if not choices.chance(3):
+    if not choices.chance(CallbackDraws.OUTPUTS):
         return drawn
     for _ in range(choices.pick((1, 1, 1, 2))):
         _draw_output(choices, kernel, matrix, [matrix.component, *components], terms, drawn)

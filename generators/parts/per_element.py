@@ -15,6 +15,7 @@ from cts.generators.parts.flow import draw_condition
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.outputs import draw_outputs
 from cts.generators.parts.tables import Index, draw_tables
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import ComponentType, Extra, MatrixPerElement, Parameter, PerElement
 from cts.model.component import Number
 
@@ -24,7 +25,7 @@ _SCALARS: tuple[int, ...] = (2, 3, 1, 7, 0, 11, 100, 5)
 
 def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: Sequence[ComponentType]) -> Matrix:
     """A random function of row, column, value and perhaps extra operands (CM-036), tables and outputs."""
-    signed = choices.chance(4)
+    signed = choices.chance(ComputationDraws.PER_ELEMENT_SIGNED_COORDINATES)
     coords: ComponentType = ComponentType.int32 if signed else ComponentType.uint32
     kinds = [choices.record(9, len(scalars) - 1, len(_SCALARS) - 1) for _ in range(choices.pick((0, 0, 1, 1, 2, 2, 3)))]
     extras: list[Extra] = []
@@ -77,7 +78,7 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
         pointers=tuple(pointer for _, pointer in passed),
         integers=tuple(outputs.integers),
     )
-    if outputs.lines and choices.chance(3):
+    if outputs.lines and choices.chance(ComputationDraws.CONDITIONAL_OUTPUT):
         # For what it stores alone, and not in all instances.
         kernel.program.begin_if(kernel.constness.scalars([draw_condition(choices, kernel)])[0])
         kernel.program.emit(operation)
@@ -99,7 +100,7 @@ def _scalars(name: str, kind: int, which: int, value: int, scalars: Sequence[Com
 
 
 def _draw_extra(choices: Choices, kernel: Kernel, like: Matrix) -> Matrix:
-    if choices.rarely(5):
+    if choices.chance(ComputationDraws.CONSTANT_EXTRA):
         return kernel.constant(like.component, like.rows, like.cols, like.use, choices.pick((1, 2, 3)))
     contents = draw_numbers(choices, like.component, Wanted(exact=True), ieee=kernel.ieee)
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)

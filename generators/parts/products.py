@@ -14,6 +14,7 @@ from cts.generators.build.supports import LONG, MAX_ELEMENTS, Supports, can_run,
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, reread, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.generators.parts.routes import Staging, draw_operand
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
 from cts.model.component import Number
 
@@ -72,7 +73,7 @@ def alike(component: ComponentType) -> Sequence[ComponentType]:
 
 def draw_product_row(choices: Choices, rows: Sequence[MulAddSupport]) -> MulAddSupport:
     """A row; now and then one of those whose A and B have one type, as devices list them, however few these are."""
-    row, alike = draw_row(choices, rows), choices.chance(4)
+    row, alike = draw_row(choices, rows), choices.chance(ProductDraws.ALIKE)
     same = [r for r in rows if r.a is r.b is row.a and r.scope is row.scope]
     return choices.pick(same) if alike and same and row.a is not row.b else row
 
@@ -261,7 +262,7 @@ class Factors:
         component = row.a if use is Use.A else row.b
         declared = declared_type(choices, kernel, row, use, shape)
         contents = self._contents[0 if use is Use.A else 1]
-        if choices.rarely(20) and (value := _one_of(contents.known, declared)) is not None:
+        if choices.chance(ProductDraws.CONSTANT_FACTOR) and (value := _one_of(contents.known, declared)) is not None:
             return kernel.constant(declared, *shape, use, value)
         source = self._source(choices, component, contents)
 
@@ -273,7 +274,7 @@ class Factors:
 
     def _source(self, choices: Choices, component: ComponentType, contents: Contents) -> Source:
         """A buffer with these contents, now and then one that an earlier operand has."""
-        again = choices.rarely(4)
+        again = choices.chance(ProductDraws.SOURCE_AGAIN)
         alike = [s for s in self._sources if s.type is component and s.data == contents.data]
         if again and alike:
             return alike[-1]
@@ -303,4 +304,4 @@ def declared_type(
 ) -> ComponentType:
     """A component type for a matrix of a row: for integers now and then that of the other sign (VK-007)."""
     options = [c for c in _declared(kernel.supports, row, use) if kernel.admits(c, *shape, use)]
-    return options[1] if choices.chance(3) and len(options) > 1 else options[0]
+    return options[1] if choices.chance(ProductDraws.OTHER_SIGN) and len(options) > 1 else options[0]

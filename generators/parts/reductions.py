@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.parts.combine_functions import Combining, combinable, draw_body_with_helpers
+from cts.generators.policy.matrices import ComputationDraws
 from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.
@@ -83,7 +84,7 @@ def draw_reduction(
 
 def _draw_free(choices: Choices, kernel: Kernel, matrix: Matrix, free: tuple[bool, bool]) -> tuple[int, int]:
     """The result's shape: the source's, or with other extents in the free dimensions (CM-021)."""
-    if not choices.chance(5):
+    if not choices.chance(ComputationDraws.OTHER_EXTENT):
         return matrix.rows, matrix.cols
     rows = kernel.supports.rows_for(matrix.component, Use.Accumulator, kernel.scope, kernel.dispatch.subgroups)
     granules = [(row.rows, row.cols) for row in rows if not row.exact]

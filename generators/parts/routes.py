@@ -19,6 +19,7 @@ from cts.generators.parts.computations import ARITHMETIC, draw_copy
 from cts.generators.parts.conversion_operands import Step, emit_step
 from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.shared_memory import RegionAllocator, of_another
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import (
     Arithmetic,
     ComponentType,
@@ -184,7 +185,7 @@ def _with_signs(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
         return matrix
     known = negated(component, matrix.known)
     name = kernel.name("m")
-    if choices.chance(5) and Feature.PER_ELEMENT in kernel.features:
+    if choices.chance(ProductDraws.NEGATED_BY_FUNCTION) and Feature.PER_ELEMENT in kernel.features:
         body = choices.pick(("value if row % 2 < 1 else -value", "-value if col > row else value", "-value"))
         function = kernel.function("f", PerElement(type=component, body=body))
         kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function))

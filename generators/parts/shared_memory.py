@@ -24,6 +24,7 @@ from cts.generators.build.memory import (
 from cts.generators.build.operands import Grid, Varying
 from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import (
     ComponentType,
     Data,
@@ -55,14 +56,14 @@ class RegionAllocator:
 
     def draw_source(self, choices: Choices) -> Region:
         """A region to read: an earlier one half of the time, so that programs read it at several places."""
-        again = choices.chance(5)
+        again = choices.chance(MoveDraws.READ_AGAIN)
         which, narrow, vector, storage = choices.record(3, 9, 9, 9)
         if again and self.sources:
             return self.sources[which % len(self.sources)]
         component = self.tile.component
         pointee = self.pointees[which * narrow % len(self.pointees)] if narrow >= 8 else component
         components = (2, 4)[vector % 2] if vector >= 7 else 1
-        data = numbered(pointee, component, random=choices.rarely(8))
+        data = numbered(pointee, component, random=choices.chance(MoveDraws.RANDOM_CONTENTS))
         region = self._region(
             f"src{len(self.sources) or ''}", pointee, components, self.storage(storage, self._need()), data
         )
@@ -113,7 +114,7 @@ class RegionAllocator:
     ) -> tuple[Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         t = tile or self.tile
-        order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
+        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else Order.RowMajor
         lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
@@ -127,14 +128,14 @@ class RegionAllocator:
         # -99 stands for a stride of 0.
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
         lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
-        drawn = draw_far_stride(choices, lines, 16)
+        drawn = draw_far_stride(choices, lines, MoveDraws.FAR_STRIDE)
         far_apart = None if isinstance(region, Part) else drawn
         if far_apart is not None:
             stride, extent = far_apart, lines.extent(far_apart)
         unit = aligned_elements(region, alignment)
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
-        factors = grid.tiles(tile) if choices.chance(7) and far_apart is None else Factors()
+        factors = grid.tiles(tile) if choices.chance(MoveDraws.SHARED_OWN_TILES) and far_apart is None else Factors()
         places = grid.instances * grid.loop * grid.loop_outer
         if isinstance(region, Part) and places * tile * region.element_size > self._need():
             # So many iterations have no places of their own in what was set aside.
@@ -200,7 +201,7 @@ class RegionAllocator:
         offset = Varying(base, grid.tiles(tile))
         region.size = offset.range(grid)[1] * region.element_size + extent
         name = region.name
-        if choices.rarely(6) and Feature.VARIABLE_POINTERS in self.kernel.features:
+        if choices.chance(MoveDraws.STORED_BY_POINTER) and Feature.VARIABLE_POINTERS in self.kernel.features:
             name, offset = self.kernel.name("q"), Varying(0)
             whole = Varying(base, grid.tiles(tile))
             written = self.kernel.constness.scalars([whole])[0]

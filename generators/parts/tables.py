@@ -15,6 +15,7 @@ from cts.generators.build.memory import FILL, Lines, Part, draw_read, tile_eleme
 from cts.generators.build.operands import Varying
 from cts.generators.build.specials import draw_numbers
 from cts.generators.parts.expressions import Term
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
 
 
@@ -70,7 +71,7 @@ def draw_tables(
     Of an operation on a `matrix` some are behind pointers (CM-036), and some hold the matrix, which is stored there.
     """
     drawn = Drawn([], [])
-    if not choices.chance(3):
+    if not choices.chance(CallbackDraws.TABLES):
         return drawn
     for n in range(choices.pick((1, 1, 1, 2))):
         which, pad, kind = choices.record(len(components) - 1, 2, 9)

@@ -16,6 +16,7 @@ from cts.generators.build.operands import Varying, varied
 from cts.generators.build.value_ranges import Known
 from cts.generators.build.views import draw_view
 from cts.generators.parts.tensor_operands import draw_tensor_operands
+from cts.generators.policy.matrices import BlockLoadDraws
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
 
 
@@ -65,7 +66,7 @@ def draw_tensor_load(
 
 def sketch_for_blocks(choices: Choices) -> LayoutSketch:
     """A sketch that starts from a layout of its own."""
-    return replace(draw_layout(choices, long_in=6), reuse=None, keep=False)
+    return replace(draw_layout(choices, longer=BlockLoadDraws.LONG), reuse=None, keep=False)
 
 
 def stretched(sketch: LayoutSketch, block: tuple[int, ...], stretch: int) -> LayoutSketch:
@@ -99,7 +100,11 @@ def draw_block_load(
     """A tensor load of a matrix of this component, rows, columns and use."""
     component, rows, cols, use = kind
     program = kernel.program
-    view = draw_view(choices, sketch.dim, (rows, cols), False, kernel.grid) if choices.chance(3) else None
+    view = (
+        draw_view(choices, sketch.dim, (rows, cols), False, kernel.grid)
+        if choices.chance(BlockLoadDraws.BLOCK_VIEW)
+        else None
+    )
     start = program.create_layout(sketch.dim, sketch.clamp)
     block = decoding.block if decoding else None
     purpose = Purpose(False, (rows, cols), 0, kernel.grid, Feature.BLOCK_LOADS in kernel.features, block)
@@ -135,7 +140,7 @@ def _draw_offset(choices: Choices, kernel: Kernel, memory: Memory, extent: int) 
     """A source and where the load begins in it, in elements; the buffer grows to hold whole blocks."""
     region = kernel.source(choices, memory.pointee, memory.contents, scalar=True)
     unit = memory.alignment // region.element_size
-    base = choices.pick((1, 2, 3, 5)) if choices.chance(4) else 0
+    base = choices.pick((1, 2, 3, 5)) if choices.chance(BlockLoadDraws.BLOCK_BASE) else 0
     offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(VARIATIONS))))
     region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + extent)
     return region.name, offset

@@ -12,6 +12,7 @@ from cts.generators.build.layout_plans import Purpose, plan
 from cts.generators.build.layout_sketches import draw_layout, shortened
 from cts.generators.build.memory import LARGE_BYTES, MARGIN, MAX_BYTES, Region
 from cts.generators.build.views import draw_view
+from cts.generators.policy.tensors import LayoutDraws
 
 
 class TensorOperands(NamedTuple):
@@ -29,7 +30,7 @@ def draw_tensor_operands(
     """Operands of a load or store of a tile: a layout of its own or one that continues an earlier one."""
     sketch, shape, program = draw_layout(choices), (tile.rows, tile.cols), kernel.program
     view, needed = None, tile.rows * tile.cols if store else 0
-    if choices.chance(5):
+    if choices.chance(LayoutDraws.VIEWED):
         view = draw_view(choices, sketch.dim, shape, store, kernel.grid)
         needed = view.needed
     start = None

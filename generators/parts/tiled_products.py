@@ -17,6 +17,7 @@ from cts.generators.parts.flow import BUSY, COUNTS, draw_if, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.generators.parts.routes import Staging
+from cts.generators.policy.matrices import ProductDraws
 from cts.model import (
     ClampMode,
     ComponentType,
@@ -94,7 +95,7 @@ def draw_tiled_product(
 def draw_start(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Start:
     """What accumulators begin with: zeros, or each with a matrix of its own."""
     declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
-    if choices.chance(4):
+    if choices.chance(ProductDraws.ZERO_START):
         zeros = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
         return lambda c, number: zeros
     source = kernel.source(choices, row.c, contents)

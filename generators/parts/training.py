@@ -12,6 +12,7 @@ from cts.generators.build.memory import Region
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, tiles, written
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
+from cts.generators.policy.vectors import TrainingDraws
 from cts.model import (
     ATOMIC_ADDS,
     AtomicScope,
@@ -68,7 +69,7 @@ class Training:
     def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
         """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
         kernel = self.kernel
-        again, which = choices.chance(3), choices.between(0, 3)
+        again, which = choices.chance(TrainingDraws.MATRIX_AGAIN), choices.between(0, 3)
         component = choices.pick(self.accumulators)
         room = self._room(component, iterations)
         a = self._draw_factor(choices, shape[0], room)
@@ -114,10 +115,10 @@ class Training:
     def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
         """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
         kernel = self.kernel
-        offset = choices.pick((0, 0, 64, 128)) if choices.chance(4) else 0
-        physical = choices.chance(2) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
+        offset = choices.pick((0, 0, 64, 128)) if choices.chance(TrainingDraws.OFFSET) else 0
+        physical = choices.chance(TrainingDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
         storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
-        zero = not choices.chance(4) or component not in interpreted(kernel.capabilities)
+        zero = not choices.chance(TrainingDraws.CONVERTED_START) or component not in interpreted(kernel.capabilities)
         matrix = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
         drawn = draw_together(choices, kernel, "g", matrix)
         for name in drawn.names:
@@ -126,7 +127,9 @@ class Training:
             back = Contents(ramp(component, 1).known, Data(fill=-5))
             place = draw_plain_place(choices, kernel, component, shape, back, "dst")
             kernel.conversions.append(
-                MatrixConversion(ConversionSide(name), place, *shape, after=True, host=choices.chance(3))
+                MatrixConversion(
+                    ConversionSide(name), place, *shape, after=True, host=choices.chance(TrainingDraws.READ_BY_HOST)
+                )
             )
         self._places[drawn.names[0]] = drawn.place
         return drawn.names[0]
@@ -165,7 +168,7 @@ class Training:
             place = At(start, Factors(inv=ALIGNMENT))
         region = self._draw_region(choices, component, many, again=again == 3 and not overlapping)
         region.size = max(region.size, place.most(kernel.lanes) + extent)
-        first = not atomic or choices.chance(5)
+        first = not atomic or choices.chance(TrainingDraws.REDUCED_FIRST)
         for reduces in (first, not first):
             if reduces and reduced:
                 offset = written(kernel.constness, place)
@@ -178,7 +181,7 @@ class Training:
         extent = vector.length * vector.component.size
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
         lanes = self.kernel.lanes
-        place = At(0, Factors(wg_x=tile)) if choices.chance(4) and lanes.x > 1 else At()
+        place = At(0, Factors(wg_x=tile)) if choices.chance(TrainingDraws.SUM_BY_WORKGROUP) and lanes.x > 1 else At()
         region = self._draw_region(choices, vector.component, 1, again=False)
         region.size = max(region.size, place.most(lanes) + extent)
         offset = written(self.kernel.constness, place)

@@ -15,6 +15,7 @@ from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import Stored, draw_stored
 from cts.generators.parts.vector_networks import apply, draw_activation
 from cts.generators.parts.vector_products import draw_bias, draw_matrix, read_input, results_of, summed
+from cts.generators.policy.vectors import TrainingDraws
 from cts.model import MatrixLayout, VectorOperation
 
 
@@ -61,7 +62,7 @@ def draw_training_step(
     for layer in reversed(layers):
         gradient = _small(choices, kernel, gradient)
         training.add_outer(choices, gradient, layer.source)
-        if choices.chance(6):
+        if choices.chance(TrainingDraws.BIAS_GRADIENT):
             training.add_sum(choices, gradient)
         gradient = _backward(choices, kernel, layer, gradient)
     kernel.store(choices, gradient)
@@ -85,7 +86,11 @@ def _forward(
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, extents, matrix, transposable=row.transpose
     )
-    bias = draw_bias(choices, row, summed(row, k, given, matrix.known, None)) if choices.chance(5) else None
+    bias = (
+        draw_bias(choices, row, summed(row, k, given, matrix.known, None))
+        if choices.chance(TrainingDraws.BIAS)
+        else None
+    )
     factor = Factor(stored, matrix.known)
     result = emit_product(choices, kernel, row, source, extents, factor, bias, results_of(kernel.capabilities, row)[0])
     return _Layer(row, factor, extents, source), result

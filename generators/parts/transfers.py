@@ -10,6 +10,7 @@ from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import FILL, OBJECT, Lines, Region, draw_read, draw_write, numbered, pattern
+from cts.generators.policy.tensors import TransferDraws
 from cts.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass
 
 
@@ -28,7 +29,9 @@ class Transfers:
         self._storages = (StorageClass.StorageBuffer, StorageClass.PhysicalStorageBuffer)[: 1 + physical]
         self.destinations: list[Region] = []
         self.source = self._draw(choices, "src")
-        self.source.data = numbered(self.source.type, tile.component, random=choices.chance(1))
+        self.source.data = numbered(
+            self.source.type, tile.component, random=choices.chance(TransferDraws.RANDOM_CONTENTS)
+        )
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -44,7 +47,7 @@ class Transfers:
 
     def draw_destination(self, choices: Choices) -> Region:
         """A buffer to write: a new one, or one that already has other stores' regions."""
-        again = choices.chance(4)
+        again = choices.chance(TransferDraws.STORED_TOGETHER)
         region = self._draw(choices, f"dst{len(self.destinations) or ''}")
         if again and self.destinations:
             return self.destinations[-1]
@@ -53,14 +56,14 @@ class Transfers:
         return region
 
     def _draw(self, choices: Choices, name: str) -> Region:
-        pointee = choices.pick(self.pointees) if choices.chance(2) else self.tile.component
-        components = choices.pick((2, 4)) if choices.chance(1) else 1
+        pointee = choices.pick(self.pointees) if choices.chance(TransferDraws.OTHER_POINTEE) else self.tile.component
+        components = choices.pick((2, 4)) if choices.chance(TransferDraws.VECTOR_POINTEE) else 1
         return Region(name, pointee, components, choices.pick(self._storages), Data(fill=0))
 
     def constant(self, choices: Choices) -> str:
         """A matrix of one value that no source begins with; its id."""
         name, component = self.kernel.name("c"), self.tile.component
-        value = pattern(component) if choices.rarely(8) else OBJECT[component]
+        value = pattern(component) if choices.chance(TransferDraws.VARIED_CONSTANT) else OBJECT[component]
         written = self.kernel.constness.component(value)
         self.kernel.program.emit(MatrixConstant(id=name, type=self.tile.type, value=written))
         return name
@@ -87,7 +90,7 @@ class Transfers:
 
     def store(self, choices: Choices, region: Region, matrix: str) -> None:
         """A matrix to a place of its own in a destination."""
-        order = choices.pick(tuple(Order)) if choices.chance(4) else Order.RowMajor
+        order = choices.pick(tuple(Order)) if choices.chance(TransferDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
         lines = self._lines(region, order)
         stride = lines.unit * (lines.dense + choices.pick((0, 0, 0, 1, 2)))
         offset = draw_write(choices, region, self.kernel.grid, lines.alignment, lines.extent(stride))

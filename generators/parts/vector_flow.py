@@ -12,6 +12,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, LAST_EXIT
 from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import Break, Continue
 from cts.model.operand import Factors
 
@@ -118,10 +119,10 @@ def draw_switch(
     """
     first = choices.pick(FIRST)
     selector = _draw_varying(choices, kernel, first, (3, 2, 4, 5))
-    if selector.mod is not None and choices.chance(5):
+    if selector.mod is not None and choices.chance(VectorDraws.ENDLESS_SELECTOR):
         selector = replace(selector, mod=None)
     literals = draw_literals(choices, first if selector.mod is None else 0, choices.pick(BRANCHES))
-    has_default = choices.chance(6)
+    has_default = choices.chance(VectorDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(written(kernel.constness, selector))
     given = []
     for own in (*literals, *([()] if has_default else [])):

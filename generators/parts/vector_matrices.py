@@ -13,6 +13,7 @@ from cts.generators.build.memory import Region
 from cts.generators.build.operands import NOWHERE
 from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
 from cts.generators.build.vector_operands import At
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import (
     ComponentType,
     ConversionSide,
@@ -65,11 +66,11 @@ def draw_stored(
     layout = choices.pick(layouts_of(component))
     if not layout.optimal:
         return _draw_plain(choices, kernel, component, shape, contents, layout)
-    transposed = transposable and choices.chance(3)
+    transposed = transposable and choices.chance(VectorProductDraws.TRANSPOSED)
     rows, cols = shape[::-1] if transposed else shape
-    offset = choices.pick((0, 0, 64, 256)) if choices.chance(4) else 0
+    offset = choices.pick((0, 0, 64, 256)) if choices.chance(VectorProductDraws.OFFSET) else 0
     storage = StorageClass.StorageBuffer
-    if choices.chance(3) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
+    if choices.chance(VectorProductDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
         storage = StorageClass.PhysicalStorageBuffer
     matrix = OpaqueMatrix(component, rows, cols, layout, offset, storage)
     drawn = draw_together(choices, kernel, "w", matrix)
@@ -178,7 +179,7 @@ def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Co
         # Bit patterns are those of the matrix's own type.
         component = matrix.component
     source = draw_plain_place(choices, kernel, component, (matrix.rows, matrix.cols), contents, "mat")
-    host = choices.chance(3)
+    host = choices.chance(VectorProductDraws.FILLED_BY_HOST)
     kernel.conversions.append(MatrixConversion(source, ConversionSide(name), matrix.rows, matrix.cols, host=host))
 
 

@@ -29,6 +29,7 @@ from cts.generators.parts.vector_products import (
     selection,
     summed,
 )
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import ComponentType, VectorArithmetic, VectorConstant, VectorOperation
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
@@ -73,7 +74,7 @@ def draw_layer(
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
-    with_bias = choices.chance(6) and not tied
+    with_bias = choices.chance(VectorProductDraws.BIAS) and not tied
     sums = summed(row, k, given, matrix.known, None)
     bias = draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
@@ -84,7 +85,7 @@ def draw_next(
 ) -> Vector:
     """One more layer, behind an activation; the same vector where no row takes one of its type."""
     activated = draw_activation(choices, kernel, vector)
-    if choices.rarely(6):
+    if choices.chance(VectorProductDraws.CONDITIONAL_ACTIVATION):
         other = draw_if(choices, kernel, lambda c: draw_activation(c, kernel, activated), lambda c: activated)
         activated = other or activated
     steps: list[Step | None] = [None, *feasible(kernel, activated)]

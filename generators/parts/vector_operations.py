@@ -22,6 +22,7 @@ from cts.generators.build.value_ranges import (
 )
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     ComponentType,
     VectorArithmetic,
@@ -107,7 +108,7 @@ class VectorOperands:
             if other and a.known is not None:
                 known = a.known
                 numbers = [n for n in numbers if known.low < n < known.high] or numbers  # type: ignore[operator]
-            if self.kernel.ieee and a.component.is_float and self.choices.chance(5):
+            if self.kernel.ieee and a.component.is_float and self.choices.chance(VectorDraws.SPECIAL_CONSTANT):
                 numbers = (*some_specials(a.component), *numbers[:3])
             self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
         elif kind in (5, 6) and self.others:
@@ -185,7 +186,7 @@ def _shift(o: VectorOperands) -> Known:
 
 def _divide(o: VectorOperands) -> Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
-    if o.component.is_signed and o.choices.chance(5):
+    if o.component.is_signed and o.choices.chance(VectorDraws.NEGATIVE_DIVISOR):
         period = o.choices.pick((5, 3, 61, 7, 31))
         o.load_operand(consecutive(-1 - period, period))
     else:

@@ -13,6 +13,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
 from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.vector_operations import ARITHMETIC, represents
+from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     ComponentType,
     Conversion,
@@ -108,7 +109,7 @@ def _of_both(a: Known | None, b: Known | None) -> Known | None:
 def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, source: Vector) -> Vector:
     """OpVectorTimesScalar: by a value, or by a component of `source`, which has numbers of the same float type."""
     component = vector.component
-    of_vector = choices.chance(5)
+    of_vector = choices.chance(VectorDraws.BY_COMPONENT)
     product = multiplied(component, vector.range, source.range)
     if of_vector and within(component, product):
         scalar = draw_extract(choices, kernel, source)
@@ -116,7 +117,7 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
         kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, scalar=scalar.id))
         return replace(vector, id=name, known=product, fresh=False)
     value = choices.pick([f for f in _FACTORS if represents(component, f)])
-    if kernel.ieee and choices.chance(5):
+    if kernel.ieee and choices.chance(VectorDraws.SPECIAL_FACTOR):
         value = draw_special_number(choices, component)
     product = UNBOUNDED
     if not isinstance(value, str):

@@ -20,6 +20,7 @@ from cts.generators.build.specials import BOUNDED, draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
 from cts.generators.parts.products import FLOAT8_BITS, alike
+from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import ComponentType, Data, RandomBits
 from cts.model.component import Number
 
@@ -101,14 +102,14 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
     if full == 6 and (exact or not reading.component.is_float) and (contents := _full_range_input(row, k, which)):
         return contents
     if reading.packed:
-        if choices.chance(3):
+        if choices.chance(VectorProductDraws.PACKED_BITS):
             return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
         return _draw_for_integers(choices, row, ieee=ieee)
-    if ieee and given is reading.component and choices.chance(6):
+    if ieee and given is reading.component and choices.chance(VectorProductDraws.SPECIAL_INPUT):
         return draw_specials(choices, given)
-    if not given.is_float and choices.chance(3):
+    if not given.is_float and choices.chance(VectorProductDraws.INTEGER_TIES):
         return ties(given, reading.component, choices.between(0, 30))
     if not exact:
         return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
@@ -189,7 +190,7 @@ def draw_matrix(
     """What the matrix holds, in its own type; with special numbers (`ieee`)."""
     component = row.matrix_interpretation.component
     full, which = choices.record(4, 63)
-    if ieee and component.is_float and choices.chance(4):
+    if ieee and component.is_float and choices.chance(VectorProductDraws.SPECIAL_MATRIX):
         return draw_specials(choices, component)
     if ieee and component.is_float and not given.bounded:
         return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
@@ -211,7 +212,7 @@ def draw_bias(choices: Choices, row: VectorMulSupport, product: Known, *, ieee: 
     component = row.bias_interpretation.component
     if not component.is_float:
         return draw_contents(choices, component, Wanted())
-    if ieee and choices.chance(4):
+    if ieee and choices.chance(VectorProductDraws.SPECIAL_BIAS):
         return draw_specials(choices, component)
     if not product.bounded:
         return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))

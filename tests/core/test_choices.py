@@ -6,7 +6,7 @@ import pytest
 from hypothesis import find, settings
 
 from cts.capabilities import everything
-from cts.choices import Choices, Recorded, Seeded, strategy
+from cts.choices import Choices, Recorded, Seeded, one_in, strategy, tenths
 from cts.model import Case
 from cts.plugins import registry
 from cts.reduction.draws import simplest
@@ -23,7 +23,12 @@ def test_between_reaches_every_number_once_the_nearest_to_zero_first(low: int, h
 
 def test_the_simplest_of_all_is_the_first() -> None:
     choices = Recorded.again(())
-    assert (choices.chance(9), choices.rarely(2), choices.pick("abc"), choices.record(5, 5)) == (
+    assert (
+        choices.chance(tenths(9, 8, 9)),
+        choices.chance(one_in(2, 2, 3)),
+        choices.pick("abc"),
+        choices.record(5, 5),
+    ) == (
         False,
         False,
         "a",

@@ -1,0 +1,1 @@
+"""The policy of draws: how often generators draw what, with the reason of each value."""

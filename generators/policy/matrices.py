@@ -1,0 +1,285 @@
+"""Draws of the areas of cooperative matrices."""
+
+from __future__ import annotations
+
+from cts.choices import Chance, one_in, tenths
+
+
+class MoveDraws:
+    """Chances of the area matrix_memory, and of loads and stores of matrices without tensors."""
+
+    #: A constant has a value with all bits varied, not the usual one: both widths of value find bugs.
+    VARIED_CONSTANT = tenths(4, 2, 6)
+
+    #: A matrix is copied while it is regrouped for the other scope.
+    COPIED_INSIDE = tenths(4, 2, 6)
+
+    #: Another matrix takes the same way before: a way that keeps state then shows it.
+    COPIED_BEFORE = tenths(4, 2, 6)
+
+    #: The branches of a condition store: fewer than half, since values merge only if branches give them.
+    IF_STORES = tenths(3, 2, 5)
+
+    #: A condition has an else: most, since a merge of two values needs both.
+    IF_HAS_ELSE = tenths(8, 6, 9)
+
+    #: The branches of a switch store, as those of a condition.
+    SWITCH_STORES = tenths(3, 2, 5)
+
+    #: A buffer of workgroup memory grows to the device's limit: a limit shows only if it is reached.
+    FILLED = tenths(3, 2, 5)
+
+    #: The last buffer grows, or the first: neither is simpler.
+    FILLED_LAST = Chance(5, 10)
+
+    #: A source has vectors as elements: rare, since the areas of memory draw most of them.
+    VECTOR_POINTEES = one_in(12, 8, 16)
+
+    #: A buffer is reached by its address: a fifth, since it differs from others in one step only.
+    PHYSICAL = tenths(2, 1, 4)
+
+    #: A load has a drawn order: row-major otherwise, which is the simpler one.
+    LOADED_IN_ANY_ORDER = tenths(3, 2, 5)
+
+    #: Each instance reads its own tile: most, since a wrong instance shows only so.
+    OWN_TILES = tenths(7, 5, 9)
+
+    #: A store has a drawn order: seldom, since computations are what its area tests.
+    STORED_IN_ANY_ORDER = one_in(6, 4, 10)
+
+    #: A store goes to the buffer of an earlier store, where the two can overlap by mistake.
+    STORED_TOGETHER = tenths(3, 2, 5)
+
+    #: An access has a base offset; 0 otherwise, so that reduced cases have none.
+    BASE_OFFSET = tenths(3, 2, 5)
+
+    #: A load reads an earlier load's buffer, at another place of it.
+    READ_AGAIN = tenths(5, 3, 7)
+
+    #: A source has random bits: seldom, since numbers that name their place explain a failure.
+    RANDOM_CONTENTS = one_in(8, 6, 12)
+
+    #: An access of matrix_memory has a drawn order: orders are what the area tests.
+    MEMORY_IN_ANY_ORDER = tenths(4, 3, 6)
+
+    #: Each instance reads its own tile of a buffer, as in other areas.
+    SHARED_OWN_TILES = tenths(7, 5, 9)
+
+    #: A store goes by a pointer: seldom, since loads by pointers are more frequent.
+    STORED_BY_POINTER = one_in(6, 4, 9)
+
+    #: Lines lie thousands of elements apart: seldom, such buffers are large.
+    FAR_STRIDE = one_in(16, 10, 24)
+
+
+class ConversionDraws:
+    """Chances of the area conversions."""
+
+    #: A case begins with any use: accumulators otherwise, which convert to most types and uses.
+    ANY_USE = tenths(3, 2, 5)
+
+    #: A matrix is square: a forgotten transposition keeps the shape then, and only values show it.
+    SQUARE = tenths(4, 3, 6)
+
+    #: Strict floats go to a narrower type and back, which no optimiser may drop.
+    THERE_AND_BACK = tenths(3, 2, 5)
+
+    #: The first conversion rounds: more than half, since exact ones show no rounding mode.
+    ROUNDED = tenths(6, 4, 8)
+
+    #: Cases that were chosen for the way back go it: nearly all, one in ten shows the narrow value.
+    CHOSEN_BACK = tenths(9, 7, 9)
+
+    #: Other narrowed floats go back, too.
+    BACK = tenths(3, 2, 5)
+
+    #: The source of an equally wide conversion is stored afterwards: a driver may have overwritten it.
+    SOURCE_KEPT_IN_PLACE = tenths(5, 3, 7)
+
+    #: The source of another conversion is stored afterwards: an overwriting is less likely there.
+    SOURCE_KEPT = tenths(2, 1, 4)
+
+    #: A step goes through memory, which makes roundings binding.
+    THROUGH_MEMORY = tenths(3, 2, 5)
+
+
+class ProductDraws:
+    """Chances of products and of the area matrix_arithmetic."""
+
+    #: A case has products, or element-wise operations: the area's two halves.
+    PRODUCTS = tenths(5, 4, 6)
+
+    #: A product adds to the first addend again, whose registers an earlier product may have overwritten.
+    FIRST_ADDEND_AGAIN = one_in(4, 3, 6)
+
+    #: A first operand is stored at the end: seldom, each store makes a case longer.
+    FACTOR_KEPT = one_in(6, 4, 9)
+
+    #: A product adds to a null matrix, which shows less of C.
+    NO_ADDEND = one_in(8, 5, 12)
+
+    #: Element-wise operations have numbers with inexact results, which intervals judge.
+    INEXACT = tenths(3, 2, 5)
+
+    #: The source of element-wise operations is stored at the end.
+    SOURCE_KEPT = one_in(6, 4, 9)
+
+    #: A and B have one type: devices list few such rows beside many mixed ones.
+    ALIKE = tenths(4, 3, 6)
+
+    #: A factor is a constant: rare, since all its elements are alike and hide wrong places.
+    CONSTANT_FACTOR = one_in(20, 12, 30)
+
+    #: A factor comes from an earlier factor's buffer, if both have the same contents.
+    SOURCE_AGAIN = one_in(4, 3, 6)
+
+    #: A matrix is declared with the other sign than its row, which operands of the product overrule.
+    OTHER_SIGN = tenths(3, 2, 5)
+
+    #: Signs change by a function of elements, or by a negation: two ways to the same operand.
+    NEGATED_BY_FUNCTION = tenths(5, 3, 7)
+
+    #: Accumulators begin with zeros, as in most programs, or with matrices from memory.
+    ZERO_START = tenths(4, 2, 6)
+
+    #: Lines of an operand lie thousands of elements apart: rarer than in matrix_memory, which tests strides.
+    FAR_STRIDE = one_in(24, 16, 36)
+
+
+class ComputationDraws:
+    """Chances of element-wise operations, reductions and functions of elements."""
+
+    #: Operands of an operation change sides: seldom, the simplest has the matrix first.
+    SWAPPED = one_in(5, 3, 8)
+
+    #: A scalar of a case with special numbers is a special number.
+    SPECIAL_SCALAR = tenths(5, 3, 7)
+
+    #: A function of components asks for their coordinates, which few devices have.
+    COORDINATES = tenths(2, 1, 4)
+
+    #: Coordinates are signed: seldom, the specification's examples have unsigned ones.
+    SIGNED_COORDINATES = one_in(4, 3, 6)
+
+    #: Components are visited in an order by invocation, or in ascending order.
+    BY_INVOCATION = tenths(5, 3, 7)
+
+    #: The source of functions of elements is stored at the end.
+    PER_ELEMENT_SOURCE_KEPT = one_in(6, 4, 9)
+
+    #: Rows and columns are signed numbers: nearly half, both are usual.
+    PER_ELEMENT_SIGNED_COORDINATES = tenths(4, 3, 6)
+
+    #: A function that stores runs under a condition, for what it stores alone.
+    CONDITIONAL_OUTPUT = tenths(3, 2, 5)
+
+    #: An extra matrix is a constant: seldom, its equal elements hide wrong places.
+    CONSTANT_EXTRA = one_in(5, 3, 8)
+
+    #: A case has a second reduction: seldom, one is enough for most bugs.
+    SECOND_REDUCTION = tenths(2, 1, 4)
+
+    #: The second reduction is of the first's result, or of its source again.
+    REDUCED_AGAIN = tenths(5, 3, 7)
+
+    #: A result has another extent than its source in a free dimension.
+    OTHER_EXTENT = tenths(5, 3, 7)
+
+    #: A combine function is any of the list; the first, a sum, otherwise.
+    ANY_COMBINE = tenths(7, 5, 8)
+
+    #: Helpers compute a part of a combine function.
+    COMBINE_HELPERS = tenths(3, 2, 5)
+
+
+class ProgramDraws:
+    """Chances of the area matrix_programs."""
+
+    #: A case is control flow around simple sums, or a chain behind a product: the area's two halves.
+    FLOW = tenths(5, 4, 6)
+
+    #: A chain begins with a tensor load instead of a product: seldom, tensor_addressing draws these.
+    TENSOR_FIRST = one_in(6, 4, 9)
+
+    #: The product is stored again behind what follows, which may have overwritten it.
+    PRODUCT_KEPT = tenths(4, 2, 6)
+
+    #: A store goes by a tensor layout, as in programs that clip at borders.
+    TENSOR_STORE = one_in(4, 3, 6)
+
+    #: A reduction is subtracted from its source, as in a softmax.
+    REDUCED_DIFFERENCE = tenths(5, 3, 7)
+
+    #: The first matrix of a flow is stored at the end.
+    FIRST_KEPT = one_in(4, 3, 6)
+
+    #: A loop carries a constant, or a null matrix, from its beginning.
+    CONSTANT_CARRIED = tenths(5, 3, 7)
+
+    #: All matrices that a loop carries begin alike: a compiler may take them for one.
+    ALIKE_CARRIED = one_in(8, 5, 12)
+
+    #: None of such matrices grows, so that they stay alike.
+    NOTHING_GROWS = tenths(2, 1, 4)
+
+    #: The branches of a condition store: fewer than half, since values merge only if branches give them.
+    IF_STORES = tenths(3, 2, 5)
+
+    #: A condition has an else: most, since a merge of two values needs both.
+    IF_HAS_ELSE = tenths(8, 6, 9)
+
+    #: The branches of a switch store, as those of a condition.
+    SWITCH_STORES = tenths(3, 2, 5)
+
+
+class KernelDraws:
+    """Chances of the area kernels."""
+
+    #: Attention subtracts the maximum by an operation, or in the function of elements.
+    MAXIMUM_APART = tenths(4, 3, 6)
+
+    #: A filter has several rows, hence two loops, or one row.
+    NESTED = tenths(5, 4, 6)
+
+    #: An epilogue scales by a matrix of one number, else by a scalar.
+    SCALED_BY_MATRIX = one_in(3, 2, 4)
+
+    #: A bias is one number a row, else one a column, as in most programs.
+    BIAS_BY_ROW = one_in(3, 2, 4)
+
+    #: Results are stored in another type than the accumulators'.
+    RESULT_CONVERTED = tenths(4, 3, 6)
+
+
+class BlockLoadDraws:
+    """Chances of the area block_loads."""
+
+    #: A case has a component type of llama.cpp's formats: there are few of these types.
+    FORMATTED = tenths(4, 3, 6)
+
+    #: A format's block goes across two dimensions: seldom, in programs it lies along one.
+    SPLIT = one_in(4, 3, 6)
+
+    #: A format's decode function has signed coordinates; unsigned ones otherwise, as in the specification.
+    FORMAT_SIGNED_COORDINATES = tenths(3, 2, 5)
+
+    #: Blocks have one element each, so that block coordinates become large.
+    COUNTS_BLOCKS = one_in(4, 3, 6)
+
+    #: A drawn decode function has signed coordinates.
+    SIGNED_COORDINATES = tenths(3, 2, 5)
+
+    #: A decode function has a vector function beside it, if the driver has any: most, these have more rules.
+    BY_VECTORS = tenths(6, 4, 8)
+
+    #: A vector function reads a structure of its own: seldom, sharing one is the usual way.
+    OWN_STRUCTURE = one_in(4, 3, 6)
+
+    #: A decoded load has a view: tensor_addressing draws most views.
+    BLOCK_VIEW = tenths(3, 2, 5)
+
+    #: A decoded load has a base offset.
+    BLOCK_BASE = tenths(4, 2, 6)
+
+    #: A dimension is long: more often than of other layouts, since block coordinates come of it.
+    LONG = one_in(6, 4, 9)

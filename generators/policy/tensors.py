@@ -1,0 +1,101 @@
+"""Draws of tensor addressing."""
+
+from __future__ import annotations
+
+from cts.choices import Chance, one_in, tenths
+
+
+class LayoutDraws:
+    """Chances of tensor layouts; most are optional records of a sketch, none of which is simplest."""
+
+    #: A layout begins with one that is there: most, if there is any, since branching setters share ids.
+    REUSED = tenths(7, 5, 9)
+
+    #: The span fits the matrix, so that no element is outside for its sake.
+    FITS = tenths(5, 3, 7)
+
+    #: A layout has a slice: most, slices have most of the rules.
+    SLICED = tenths(8, 6, 9)
+
+    #: One dimension goes out of bounds alone: clamping by the wrong dimension then shows.
+    ONE_OUTSIDE = tenths(6, 4, 8)
+
+    #: A layout is never given dimensions (TA-036): rare, such a load reads nothing.
+    BARE = one_in(15, 10, 20)
+
+    #: A number comes near 2^32: a fifth, each of five sums needs its share.
+    WIDE = tenths(2, 1, 3)
+
+    #: A layout has its own strides; dense ones otherwise.
+    STRIDES = tenths(3, 2, 5)
+
+    #: A layout has a block size, which without a decode function changes nothing.
+    BLOCKS = tenths(3, 2, 5)
+
+    #: A slice is sliced again, whose offset adds to the first one's.
+    SECOND_SLICE = tenths(3, 2, 5)
+
+    #: Clamp mode Constant has a clamp value; 0 otherwise.
+    CLAMP_VALUE_READ = tenths(6, 4, 8)
+
+    #: Another clamp mode has a clamp value, which must not show.
+    CLAMP_VALUE_UNREAD = tenths(1, 1, 2)
+
+    #: Dimensions are set twice, the second time for good.
+    OVERRIDDEN = tenths(2, 1, 4)
+
+    #: A setter's result is unused: rare, only its mere presence can matter.
+    DEAD_SETTER = tenths(1, 1, 3)
+
+    #: A dimension of a layout is longer than eight bits count: seldom, such tensors are large.
+    LONG = one_in(12, 8, 16)
+
+    #: An access has a view: half, with and without one other code runs.
+    VIEWED = tenths(5, 4, 7)
+
+
+class ViewDraws:
+    """Chances of tensor views."""
+
+    #: A view has a clip: more than half, clips of rows and of columns have nine cases each.
+    CLIPPED = tenths(6, 4, 8)
+
+    #: A view has its own dimensions: more than half, these have strides and ranks of their own.
+    OWN_DIMENSIONS = tenths(6, 4, 8)
+
+    #: A view has dimensions or strides set that it ignores.
+    IGNORED_SETTER = one_in(5, 4, 8)
+
+    #: The result of a view's setter is unused.
+    DEAD_SETTER = one_in(12, 8, 20)
+
+
+class TransferDraws:
+    """Chances of the area tensor_addressing."""
+
+    #: All transfers are carried out; in the rest earlier ones leave layouts alone.
+    ALL_RUN = tenths(9, 8, 9)
+
+    #: What a tensor load gave goes to a tensor store: seldom, two wrong ones may cancel out.
+    BOTH_BY_TENSOR = tenths(3, 2, 5)
+
+    #: What another load gave goes to a tensor store.
+    STORED_BY_TENSOR = tenths(8, 6, 9)
+
+    #: The source has random bits: rare, neighbours that differ explain a failure.
+    RANDOM_CONTENTS = Chance(1, 10)
+
+    #: A store goes to an earlier store's buffer.
+    STORED_TOGETHER = tenths(4, 2, 6)
+
+    #: A buffer has elements of another type than the matrix.
+    OTHER_POINTEE = tenths(2, 1, 4)
+
+    #: A buffer has vectors as elements.
+    VECTOR_POINTEE = tenths(1, 1, 3)
+
+    #: A constant has a value with all bits varied: seldom, the usual one is no source's.
+    VARIED_CONSTANT = one_in(8, 5, 12)
+
+    #: A plain store has a drawn order, row-major otherwise.
+    STORED_IN_ANY_ORDER = tenths(4, 3, 6)

@@ -1,0 +1,146 @@
+"""Draws of the areas of cooperative vectors."""
+
+from __future__ import annotations
+
+from cts.choices import Chance, one_in, tenths
+
+
+class VectorDraws:
+    """Chances of the area vector_arithmetic, and of vectors in memory."""
+
+    #: A case is of floats, or of integers: either has its own operations.
+    FLOATS = Chance(5, 10)
+
+    #: Operations have numbers with inexact results, which intervals judge.
+    INEXACT = tenths(3, 2, 5)
+
+    #: The first vector is stored at the end, though later steps use it.
+    FIRST_KEPT = one_in(5, 3, 8)
+
+    #: A loop stores in each iteration, which hides what it carries.
+    LOOP_STORES = tenths(2, 1, 4)
+
+    #: The branches of a condition store: fewer than half, since values merge only if branches give them.
+    IF_STORES = tenths(3, 2, 5)
+
+    #: A condition has an else: most, since a merge of two values needs both.
+    IF_HAS_ELSE = tenths(8, 6, 9)
+
+    #: The branches of a switch store, as those of a condition.
+    SWITCH_STORES = tenths(3, 2, 5)
+
+    #: A source has vectors as elements: rare, since it differs from others in its type only.
+    VECTOR_POINTEES = one_in(12, 8, 16)
+
+    #: A workgroup has any number of invocations; one next to a subgroup's size otherwise.
+    ANY_COUNT = tenths(3, 2, 5)
+
+    #: A case has several workgroups.
+    WORKGROUPS = tenths(3, 2, 5)
+
+    #: A switch's selector grows with the invocation, instead of repeating.
+    ENDLESS_SELECTOR = tenths(5, 3, 7)
+
+    #: A switch of vectors has a default.
+    SWITCH_HAS_DEFAULT = tenths(6, 4, 8)
+
+    #: A constant of a case with special numbers has some.
+    SPECIAL_CONSTANT = tenths(5, 3, 7)
+
+    #: A signed divisor is negative.
+    NEGATIVE_DIVISOR = tenths(5, 4, 6)
+
+    #: A vector is scaled by a component of a vector, or by a constant.
+    BY_COMPONENT = tenths(5, 3, 7)
+
+    #: The constant is a special number, in cases that have any.
+    SPECIAL_FACTOR = tenths(5, 3, 7)
+
+
+class VectorProductDraws:
+    """Chances of the areas vector_multiply and vector_conversions."""
+
+    #: A row is of floats: more than half, floats have more interpretations than integers.
+    FLOATS = tenths(6, 5, 7)
+
+    #: Sums are inexact: a fifth, bounds judge these less sharply.
+    INEXACT = tenths(2, 1, 3)
+
+    #: The host converts a matrix, or the device.
+    ON_HOST = tenths(4, 3, 6)
+
+    #: A converted matrix is multiplied, which alone shows an opaque layout; else something unrelated is moved.
+    MULTIPLIED = tenths(7, 5, 9)
+
+    #: A matrix with an optimal layout is stored transposed.
+    TRANSPOSED = tenths(3, 2, 5)
+
+    #: A matrix with an optimal layout has an offset.
+    OFFSET = tenths(4, 2, 6)
+
+    #: A matrix with an optimal layout is reached by its address.
+    PHYSICAL = tenths(3, 2, 5)
+
+    #: The host fills a matrix with an optimal layout, or the device.
+    FILLED_BY_HOST = tenths(3, 2, 5)
+
+    #: A layer has a bias: more than half, as in most networks.
+    BIAS = tenths(6, 4, 8)
+
+    #: An activation runs under a condition: seldom, subgroups rarely diverge in networks.
+    CONDITIONAL_ACTIVATION = one_in(6, 4, 9)
+
+    #: Packed inputs have random bits: all codes of a byte are numbers.
+    PACKED_BITS = tenths(3, 2, 5)
+
+    #: An input in the type of its interpretation has special numbers, in cases that have any.
+    SPECIAL_INPUT = tenths(6, 4, 8)
+
+    #: Integers that become floats are ties, which show how they are rounded.
+    INTEGER_TIES = tenths(3, 2, 5)
+
+    #: A matrix has special numbers: fewer than inputs, as one NaN may fill a result.
+    SPECIAL_MATRIX = tenths(4, 2, 6)
+
+    #: A bias has special numbers.
+    SPECIAL_BIAS = tenths(4, 2, 6)
+
+
+class TrainingDraws:
+    """Chances of the area vector_training."""
+
+    #: A case begins with an outer product, or with a sum: the area's two halves.
+    OUTER = tenths(5, 4, 6)
+
+    #: Sums are inexact: seldom, additions may come in any order, so that bounds are wide.
+    INEXACT = one_in(6, 4, 9)
+
+    #: The next accumulation is of the other kind.
+    OTHER_KIND = one_in(3, 2, 4)
+
+    #: An outer product is added to an earlier one's matrix.
+    MATRIX_AGAIN = tenths(3, 2, 5)
+
+    #: A matrix that is added to has an offset.
+    OFFSET = tenths(4, 2, 6)
+
+    #: A matrix that is added to is reached by its address.
+    PHYSICAL = tenths(2, 1, 4)
+
+    #: A matrix begins with a conversion's result instead of zeros.
+    CONVERTED_START = tenths(4, 2, 6)
+
+    #: The host converts a matrix back, or the device.
+    READ_BY_HOST = tenths(3, 2, 5)
+
+    #: The sum comes before the atomic addition, or behind it: neither is simpler.
+    REDUCED_FIRST = Chance(5, 10)
+
+    #: Each workgroup has its own sum.
+    SUM_BY_WORKGROUP = tenths(4, 3, 6)
+
+    #: A layer's step sums the gradient of its bias.
+    BIAS_GRADIENT = tenths(6, 4, 8)
+
+    #: A layer has a bias.
+    BIAS = tenths(5, 3, 7)
