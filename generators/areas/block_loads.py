@@ -59,7 +59,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((1, 1, 1, 2))
+    count = choices.pick(BlockLoadDraws.LOADS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.ieee = draw_ieee(choices, controls, support.component)
     for _ in range(count):
@@ -85,7 +85,7 @@ def _draw_load(
             decoding, memory = draw_format(choices, kernel, sketch, component, formats, pointees)
         else:
             decoding, memory = _draw_expression(choices, kernel, sketch, component, pointees)
-        sketch = stretched(sketch, decoding.block, choices.pick((3, 2, 5, 1)))
+        sketch = stretched(sketch, decoding.block, choices.pick(BlockLoadDraws.SPANS))
     else:
         memory = Memory(component, draw_contents(choices, component, Wanted(size=1 << 16)))
     matrix = draw_block_load(choices, kernel, (component, *shape, support.use), sketch, memory, decoding)
@@ -102,7 +102,7 @@ def draw_format(
 ) -> tuple[Decoding, Memory]:
     """A load of quantised elements: blocks along the innermost dimension, or across the two innermost ones."""
     chosen = choices.pick(formats)
-    split = choices.pick((2, 4, 8)) if choices.chance(BlockLoadDraws.SPLIT) and sketch.dim > 1 else 1
+    split = choices.pick(BlockLoadDraws.SPLITS) if choices.chance(BlockLoadDraws.SPLIT) and sketch.dim > 1 else 1
     block = (1,) * (sketch.dim - 1) + (chosen.elements // split,)
     last = f"coordInBlock[{sketch.dim - 1}]"
     place = last
@@ -133,7 +133,7 @@ def _draw_expression(
     """
     dim = sketch.dim
     sizes = choices.record(*(4,) * dim)
-    lanes = choices.pick((1, 1, 2, 4, 8))
+    lanes = choices.pick(BlockLoadDraws.LANES)
     counts_blocks = choices.chance(BlockLoadDraws.COUNTS_BLOCKS)
     if counts_blocks:
         sizes, lanes = (0,) * dim, 1

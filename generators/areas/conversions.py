@@ -28,9 +28,6 @@ from cts.model import (
     Use,
 )
 
-#: Most steps behind one another.
-STEPS = (1, 1, 1, 2, 2, 3)
-
 
 def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
@@ -69,7 +66,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
     modes = draw_float_modes(choices, supports.capabilities, controls)
-    count = choices.pick(STEPS)
+    count = choices.pick(ConversionDraws.STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
     steps = _steps(kernel, support.component, *shape, support.use)
     narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]

@@ -36,10 +36,8 @@ from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.training_steps import draw_training_step, trainable
 from cts.generators.parts.vector_networks import draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import usable_rows
+from cts.generators.policy.matrices import KernelDraws
 from cts.model import Case, ComponentType, Use
-
-#: Tiles of A and of B for which an instance has accumulators.
-_GRIDS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 3), (4, 1))
 
 #: Operands whose tiles go through shared memory.
 _STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (Use.A, Use.B), (Use.A, Use.B), (Use.A,), (Use.B,))
@@ -99,7 +97,7 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
     row = draw_product_row(choices, rows)
     sizes = draw_sizes(choices, row, capabilities)
     sizes = Sizes(sizes.m, sizes.n, min(sizes.k, max(row.k * (16 // row.k), row.k)))
-    a, b = choices.pick(_GRIDS)
+    a, b = choices.pick(KernelDraws.GRIDS)
     if a * b * sizes.m * sizes.n > _MOST_ELEMENTS:
         a, b = 1, 1
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, capabilities, a * b * sizes.largest)

@@ -14,15 +14,12 @@ from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.computations import draw_copy
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
+from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
-from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.matrices import MoveDraws
 from cts.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
-
-#: How many steps a program has between its first load and its stores.
-STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -47,7 +44,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     dispatch = draw_dispatch(
         choices, support.scope, support.subgroups, supports.capabilities, rows * cols, CaseDraws.SEVERAL_MOSTLY
     )
-    steps = choices.pick(STEPS)
+    steps = choices.pick(MoveDraws.STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
     declared = kernel.type(support.component, rows, cols, support.use)
@@ -57,7 +54,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
         drawn = choices.group(partial(_draw_step, places=places, pool=tuple(pool), depth=0))
         if drawn is not None:
             pool.append(drawn)
-    stores = 1 if len(pool) == 1 else choices.pick((1, 1, 2))
+    stores = 1 if len(pool) == 1 else choices.pick(MoveDraws.STORES)
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
     kernel.fill_workgroup_memory(choices)
@@ -131,7 +128,7 @@ def _draw_copies(choices: Choices, places: RegionAllocator, matrix: Matrix) -> M
 
 def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix:
     """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
-    count = choices.pick(CARRIED)
+    count = choices.pick(CallbackDraws.CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
     kind = choices.between(0, 10)
 

@@ -23,7 +23,7 @@ from cts.generators.parts.computations import (
     emit_arithmetic,
 )
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
-from cts.generators.parts.flow import CARRIED, draw_if, draw_loop, draw_switch
+from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.parts.products import Sizes, draw_mul_add, draw_product_row, draw_sizes, usable_products
@@ -33,12 +33,9 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
-from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.matrices import ProgramDraws
 from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
-
-#: How many a loop carries that all begin as one constant.
-ALIKE = (2, 2, 3, 3, 4, 5)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -71,7 +68,7 @@ def _draw_chain(
     sizes = Sizes(sizes.m, sizes.n, k)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((0, 1, 1, 2, 2, 3, 4, 5))
+    count = choices.pick(ProgramDraws.CHAIN)
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
     kernel.judges_zeros = kernel.ieee or controls is FloatControls.FastMathNone
@@ -253,7 +250,7 @@ def _draw_flow(
     dispatch = draw_dispatch(
         choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1], CaseDraws.SEVERAL_MOSTLY
     )
-    count = choices.pick((1, 1, 1, 2, 2, 3))
+    count = choices.pick(ProgramDraws.FLOW_STEPS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.use = support.use
     flow = _Flow(kernel, support, shape, pointees)
@@ -334,7 +331,7 @@ class _Flow:
         constant: compilers represent what they know in another way.
         """
         alike = choices.chance(ProgramDraws.ALIKE_CARRIED)
-        count = choices.pick(ALIKE if alike else CARRIED)
+        count = choices.pick(ProgramDraws.ALIKE if alike else CallbackDraws.CARRIED)
         # By how many places they move, which one is another one grown (past the last: none), which one is the result.
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
         if alike and choices.chance(ProgramDraws.NOTHING_GROWS):

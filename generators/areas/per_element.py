@@ -48,7 +48,7 @@ def _draw_case(
     shape = draw_shape(choices, support, supports.capabilities.max_dimension)
     dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
     controls = draw_float_controls(choices, supports.capabilities)
-    count = choices.pick((1, 1, 1, 1, 2, 3))
+    count = choices.pick(ComputationDraws.FUNCTIONS)
     kernel = Kernel(choices, supports, support.scope, dispatch)
     kernel.ieee = draw_ieee(choices, controls, support.component)
     contents = draw_numbers(choices, support.component, Wanted(exact=True), ieee=kernel.ieee)

@@ -18,11 +18,6 @@ from cts.generators.parts.transfers import Transfers
 from cts.generators.policy.tensors import TransferDraws
 from cts.model import Case, ComponentType, MatrixType
 
-#: How many matrices a case transfers. Counts come before what they count, and what they
-#: count is a group: so the shrinker can drop any of it.
-TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
-SINKS = (1,) * 11 + (2,)
-
 
 def cases(capabilities: Capabilities) -> Source[Case]:
     """Valid cases that a device with `capabilities` can run.
@@ -51,7 +46,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel = Kernel(choices, supports, support.scope, dispatch, only=plain)
     declared = kernel.type(support.component, rows, cols, support.use)
     transfers = Transfers(choices, kernel, Tile(declared, support.component, rows, cols), pointees)
-    count, all_run = choices.pick(TRANSFERS), choices.chance(TransferDraws.ALL_RUN)
+    count, all_run = choices.pick(TransferDraws.TRANSFERS), choices.chance(TransferDraws.ALL_RUN)
     for _ in range(count - 1):
         # Of a transfer that is not carried out, only layouts remain that the last one starts from.
         used = transfers if all_run else transfers.copy()
@@ -69,7 +64,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
 
 def _draw_transfer(choices: Choices, transfers: Transfers) -> None:
     """One matrix from somewhere to one or two destinations."""
-    sinks = choices.pick(SINKS)
+    sinks = choices.pick(TransferDraws.SINKS)
     matrix, by_tensor = choices.group(partial(_draw_source, transfers=transfers))
     for _ in range(sinks):
         choices.group(partial(_draw_sink, transfers=transfers, matrix=matrix, by_tensor=by_tensor))

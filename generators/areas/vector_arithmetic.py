@@ -17,7 +17,6 @@ from cts.generators.build.supports import draw_length
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
-from cts.generators.parts.flow import CARRIED
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import ARITHMETIC, components_of, draw_operation
 from cts.generators.parts.vector_parts import (
@@ -28,11 +27,9 @@ from cts.generators.parts.vector_parts import (
     draw_times_scalar,
     draw_wrapped,
 )
+from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.vectors import VectorDraws
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
-
-#: How many steps a program has between its first load and its stores.
-STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -54,7 +51,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     length = draw_length(choices, capabilities)
     dispatch = draw_vector_dispatch(choices, capabilities, length)
     controls = draw_float_controls(choices, capabilities)
-    steps = choices.pick(STEPS)
+    steps = choices.pick(VectorDraws.STEPS)
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = draw_ieee(choices, controls, component)
     exact = not choices.chance(VectorDraws.INEXACT)
@@ -163,7 +160,7 @@ class _Steps:
 
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
         """A loop that carries one vector, or several, which change places, through a step in each iteration."""
-        count = choices.pick(CARRIED)
+        count = choices.pick(CallbackDraws.CARRIED)
         store, guarded = choices.chance(VectorDraws.LOOP_STORES), choices.between(0, 10)
         integers = not vector.component.is_float
         grown = vector

@@ -82,7 +82,7 @@ def _draw_shape(choices: Choices) -> tuple[int, int]:
 def _draw_path(choices: Choices, types: list[ComponentType]) -> list[ComponentType]:
     """The types along a chain of conversions; the last is one that buffers may be converted to (VK-051)."""
     path = [choices.pick(types)]
-    for kind, which in (choices.record(3, 15) for _ in range(choices.pick((1, 2, 1, 2, 3)))):
+    for kind, which in (choices.record(3, 15) for _ in range(choices.pick(VectorProductDraws.CONVERSIONS))):
         near = [t for t in types if _converts(path[-1], t)] if kind else []
         path.append(near[which % len(near)] if near else path[-1])
     if path[-1].is_float8:

@@ -49,7 +49,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     m, k = draw_extents(choices, capabilities)
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, k, m * k * MAX_COMPONENTS // MAX_PRODUCTS))
     controls = draw_float_controls(choices, capabilities)
-    layers = choices.pick((1, 1, 1, 2, 2, 3))
+    layers = choices.pick(VectorProductDraws.LAYERS)
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = draw_ieee(choices, controls, row.input)
     exact = not choices.chance(VectorProductDraws.INEXACT)

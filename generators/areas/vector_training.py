@@ -47,10 +47,10 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     if m * n > MAX_COMPONENTS:
         n = max(MAX_COMPONENTS // m, 1)
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, n, m * n // 16))
-    dispatch = structs.replace(dispatch, times=choices.pick((1, 1, 1, 2, 3)))
+    dispatch = structs.replace(dispatch, times=choices.pick(TrainingDraws.DISPATCHES))
     controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
-    times = choices.pick((1, 1, 2, 3))
+    times = choices.pick(TrainingDraws.TIMES)
     exact = not choices.chance(TrainingDraws.INEXACT)
     training = Training(kernel, accumulators, exact)
     around = choices.between(0, 9)

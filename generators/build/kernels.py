@@ -172,7 +172,7 @@ class Kernel:
         full, last, left = (
             choices.chance(MoveDraws.FILLED),
             choices.chance(MoveDraws.FILLED_LAST),
-            choices.pick((0, 0, 0, 1, 16)),
+            choices.pick(MoveDraws.FILLED_BUT),
         )
         parts = [region for region in self._regions if isinstance(region, Part) and region.size]
         if not full or not parts:
@@ -267,7 +267,7 @@ class Kernel:
         `number` are in different places.
         """
         order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else Order.RowMajor
-        stride, extent, alignment = self.lines(choices, region, order, rows, cols, (0,) * 8 + (1, 2))
+        stride, extent, alignment = self.lines(choices, region, order, rows, cols, MoveDraws.LOAD_PADS)
         lines = Lines.for_matrix(region, order, region.type, rows, cols)
         far = draw_far_stride(choices, lines, ProductDraws.FAR_STRIDE)
         if far is not None:
@@ -320,7 +320,7 @@ class Kernel:
         """Store a matrix to a place of its own, mostly in a new buffer."""
         region = self.destination(choices, matrix.component)
         order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
-        stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, (0,) * 9 + (1,))
+        stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, MoveDraws.STORE_PADS)
         offset = draw_write(choices, region, self.grid, alignment, extent)
         written_stride, written_offset = self.constness.scalars([stride, offset])
         stored = MatrixStore(

@@ -14,9 +14,6 @@ from cts.choices import Chance, Choices
 from cts.generators.policy.tensors import LayoutDraws
 from cts.model import ClampMode
 
-#: Ranks of layouts: the higher ones, in which more can go wrong, more often.
-RANKS = (1, 2, 3, 3, 4, 5, 5, 5)
-
 #: Constant twice: its clamp value has rules of its own.
 CLAMPS = (*ClampMode, ClampMode.Constant)
 
@@ -160,7 +157,7 @@ def draw_layout(choices: Choices, *, longer: Chance = LayoutDraws.LONG) -> Layou
     focus = c.between(0, 59) if c.chance(LayoutDraws.ONE_OUTSIDE) else None
     bare = c.chance(LayoutDraws.BARE)
     wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(LayoutDraws.WIDE) else None
-    dim = c.pick(RANKS)
+    dim = c.pick(LayoutDraws.RANKS)
     limit = LIMITS[dim]
     axes = [c.record(limit - 1, limit - 1, len(OFFSETS) - 1, 3) for _ in range(dim)]
     strides = c.record(11, 2, 24) if c.chance(LayoutDraws.STRIDES) else None

@@ -206,4 +206,4 @@ def draw_base(choices: Choices) -> int:
     """A base offset in alignment units: mostly none, sometimes some, rarely past 16 bits."""
     if not choices.chance(MoveDraws.BASE_OFFSET):
         return 0
-    return choices.pick((1, 2, 3, 5, 9, 1, 2, 3, 5, 9, 2, 4099))
+    return choices.pick(MoveDraws.BASES)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from cts.choices import Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.model import (
     ClampMode,
     MatrixType,
@@ -27,9 +28,6 @@ from cts.model.component import Number
 from cts.model.operand import ComponentValue, Factors
 
 T = TypeVar("T")
-
-#: How one case delivers its operands; "mixed" decides for each operand.
-POLICIES = ("literal", "mixed", "literal", "spec", "dynamic", "mixed", "literal", "mixed")
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ class Constness:
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
-        self.policy = choices.pick(POLICIES)
+        self.policy = choices.pick(CaseDraws.OPERANDS)
 
     def _kinds(self, count: int) -> list[str]:
         if self.policy != "mixed":

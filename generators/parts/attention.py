@@ -13,9 +13,10 @@ from cts.generators.build.kernels import Kernel, Matrix, Source
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.computations import emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import Step, emit_step
-from cts.generators.parts.flow import BUSY, draw_if, draw_loop
+from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.products import draw_mul_add
 from cts.generators.parts.routes import Staging
+from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.matrices import KernelDraws
 from cts.model import (
     Arithmetic,
@@ -145,7 +146,7 @@ class Attention:
             return [replace(m, known=k.known) for m, k in zip((out, greatest, total), carried, strict=True)]
 
         begun = [replace(m, known=self._bound()) for m in (zeros, lowest, sums)]
-        out, _, total = draw_loop(choices, kernel, begun, iteration, uniform=staged == 4, counts=BUSY)
+        out, _, total = draw_loop(choices, kernel, begun, iteration, uniform=staged == 4, counts=CallbackDraws.BUSY)
         if divided == 4:
             return out
         wide = self._reduced(total, self._most, e.values) if e.values != e.keys else total

@@ -15,6 +15,7 @@ from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything
 from cts.generators.parts.expressions import Term
+from cts.generators.policy.matrices import BlockLoadDraws
 from cts.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
 from cts.model.component import Number
 
@@ -87,7 +88,7 @@ def random_words(seed: int) -> Contents:
 def draw_fields(choices: Choices, components: Sequence[ComponentType]) -> tuple[BlockField, ...]:
     """One to three fields, padding between them where their types ask for it, and bytes up to their alignment."""
     fields = []
-    for n in range(choices.pick((1, 2, 2, 3))):
+    for n in range(choices.pick(BlockLoadDraws.FIELDS)):
         which, count = choices.record(len(components) - 1, 9)
         component = components[which]
         # A power of two, by which indices are masked.

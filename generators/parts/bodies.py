@@ -22,7 +22,7 @@ def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *
     """A body with a result of type `returns` over `terms`, parameters and fields; some lines at most."""
     lines = []
     known = list(terms)
-    depth = choices.pick((1, 1, 2, 2, 3, 0))
+    depth = choices.pick(CallbackDraws.DEPTHS)
     working = _C.float32 if returns.storage_only else returns
     if choices.chance(CallbackDraws.NAMED_LINE):
         line = choices.group(lambda c: Trees(c, known).draw(working, 1))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cts.choices import Choices
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, Trees, bare, combined
+from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 #: The name that branches and loops assign, and that of a loop's index.
@@ -60,7 +61,7 @@ def _draw_guarded_division(choices: Choices, a: Term, terms: Sequence[Term]) -> 
 
 def _draw_guarded_lookup(choices: Choices, a: Term, index: Term) -> tuple[list[str], Term]:
     """An element of an array of constants where the index is inside (TA-073)."""
-    numbers = [choices.between(0, 9) for _ in range(choices.pick((4, 2, 3, 8)))]
+    numbers = [choices.between(0, 9) for _ in range(choices.pick(CallbackDraws.LOOKUPS))]
     typed = (f"{a.type.value}({n})" for n in numbers)
     condition = f"{index.text} < {len(numbers)}"
     if index.type is ComponentType.int32:
@@ -72,7 +73,7 @@ def _draw_guarded_lookup(choices: Choices, a: Term, index: Term) -> tuple[list[s
 
 def _draw_loop(choices: Choices, a: Term, terms: Sequence[Term], *, branches: bool) -> tuple[list[str], Term]:
     """Something combined with `a` in every iteration, or where a condition holds; it may depend on the index."""
-    count = choices.pick((3, 2, 4, 5))
+    count = choices.pick(CallbackDraws.BODY_COUNTS)
     index = Term(_INDEX, ComponentType.uint32, Known(0, count - 1))
     inside = [*terms, index, index]
     term = choices.group(lambda c: Trees(c, inside).operand(a.type, 1))

@@ -116,7 +116,7 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
     full = operation is Arithmetic.UDiv
     if operation is Arithmetic.SDiv and sign == "negative" and component.is_signed:
         # From -2 down: the least number of a type by -1 is undefined.
-        period = choices.pick((5, 3, 61, 7, 31))
+        period = choices.pick(ComputationDraws.NEGATIVE_PERIODS)
         contents = consecutive(-1 - period, period)
     else:
         negative = sign == "negative" and (component.is_float or component.is_signed)

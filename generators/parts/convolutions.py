@@ -11,9 +11,10 @@ from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import ZEROS
-from cts.generators.parts.flow import BUSY, draw_loop
+from cts.generators.parts.flow import draw_loop
 from cts.generators.parts.products import Sizes, draw_factors
 from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw_grid, draw_start, draw_tiles
+from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.matrices import KernelDraws
 from cts.model import (
     ClampMode,
@@ -48,7 +49,7 @@ def draw_convolution(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes
     def rows(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         return [replace(m, known=k) for m, k in zip(taps(c, carried), known, strict=True)]
 
-    return draw_loop(choices, kernel, begun, rows, uniform=bool(grid.staged), counts=BUSY)
+    return draw_loop(choices, kernel, begun, rows, uniform=bool(grid.staged), counts=CallbackDraws.BUSY)
 
 
 def _draw_windows(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Tiles:

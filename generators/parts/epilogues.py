@@ -49,7 +49,7 @@ def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[i
     options = [partial(_draw_scale, kernel=kernel), partial(_draw_residual, kernel=kernel, tiles=tiles)]
     if Feature.PER_ELEMENT in kernel.features:
         options += [partial(_draw_bias, kernel=kernel, tiles=tiles), partial(_draw_activation, kernel=kernel)]
-    count = choices.pick((0, 1, 1, 2, 2, 3))
+    count = choices.pick(KernelDraws.EPILOGUE_STEPS)
     return [choices.group(partial(choices.pick(options), tile=tile)) for _ in range(count)]
 
 

@@ -10,19 +10,10 @@ from functools import reduce
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
-from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
+from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws
 from cts.model import Break, Continue
 from cts.model.operand import Factors
-
-#: Counts of iterations, and conditions: 2 and 3 are true, too.
-COUNTS = (2, 1, 0, 3, 2, 4)
-CONDITIONS = (1, 0, 2, 0, 3)
-#: Counts of loops that a whole kernel consists of: without an iteration there is nothing to see.
-BUSY = (2, 1, 3, 2, 4, 3, 2, 1, 0)
-
-#: How many values a loop carries.
-CARRIED = (1, 1, 1, 2, 2, 3, 4)
 
 #: How iterations are left early, by a number up to LAST_EXIT: nothing, or a Break or Continue, and whether that is
 #: before what is done in the iteration, with what was carried into it, or behind it; a Break has the results then.
@@ -38,7 +29,9 @@ LAST_EXIT = 13
 Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
-def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False, counts: Sequence[int] = COUNTS) -> Varying:
+def draw_count(
+    choices: Choices, kernel: Kernel, *, uniform: bool = False, counts: Sequence[int] = CallbackDraws.COUNTS
+) -> Varying:
     """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup."""
     base = choices.pick(counts)
     factors = _draw_factors(choices, kernel, uniform=uniform)
@@ -47,7 +40,7 @@ def draw_count(choices: Choices, kernel: Kernel, *, uniform: bool = False, count
 
 def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
     """A condition, which may differ between workgroups and subgroups (TA-071), or be 0 in one iteration of a loop."""
-    base = choices.pick(CONDITIONS)
+    base = choices.pick(CallbackDraws.CONDITIONS)
     factors = _draw_factors(choices, kernel, uniform=False)
     if factors.loop or factors.loop_outer:
         return Varying(-base, factors)
@@ -75,7 +68,7 @@ def draw_loop(
     iteration: Iteration,
     *,
     uniform: bool = False,
-    counts: Sequence[int] = COUNTS,
+    counts: Sequence[int] = CallbackDraws.COUNTS,
 ) -> list[Matrix]:
     """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel, uniform=uniform, counts=counts)
@@ -138,7 +131,7 @@ def draw_switch(
     `before` is what there is where no branch is taken, of the type that the branches give.
     """
     selector = Varying(choices.pick(FIRST), _draw_factors(choices, kernel, uniform=False))
-    literals = draw_literals(choices, selector.base, choices.pick(BRANCHES))
+    literals = draw_literals(choices, selector.base, choices.pick(CallbackDraws.BRANCHES))
     has_default = choices.chance(CallbackDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(kernel.constness.scalars([selector])[0])
     given = []

@@ -35,7 +35,7 @@ def draw_outputs(
     drawn = Drawn()
     if not choices.chance(CallbackDraws.OUTPUTS):
         return drawn
-    for _ in range(choices.pick((1, 1, 1, 2))):
+    for _ in range(choices.pick(CallbackDraws.OUTPUT_COUNTS)):
         _draw_output(choices, kernel, matrix, [matrix.component, *components], terms, drawn)
     return drawn
 
@@ -74,7 +74,7 @@ def _draw_output(
         drawn.integers += kernel.constness.scalars([at])
         place = f"{name} + {place}"
     working = _C.float32 if component.storage_only else component
-    value = choices.group(lambda c: Trees(c, terms).draw(working, c.pick((1, 0, 2))))
+    value = choices.group(lambda c: Trees(c, terms).draw(working, c.pick(CallbackDraws.OUTPUT_DEPTHS)))
     if working is not component:
         value = narrowed(component, value)
     output = f"o{number or ''}"

@@ -27,7 +27,9 @@ def draw_per_element(choices: Choices, kernel: Kernel, matrix: Matrix, scalars: 
     """A random function of row, column, value and perhaps extra operands (CM-036), tables and outputs."""
     signed = choices.chance(ComputationDraws.PER_ELEMENT_SIGNED_COORDINATES)
     coords: ComponentType = ComponentType.int32 if signed else ComponentType.uint32
-    kinds = [choices.record(9, len(scalars) - 1, len(_SCALARS) - 1) for _ in range(choices.pick((0, 0, 1, 1, 2, 2, 3)))]
+    kinds = [
+        choices.record(9, len(scalars) - 1, len(_SCALARS) - 1) for _ in range(choices.pick(ComputationDraws.EXTRAS))
+    ]
     extras: list[Extra] = []
     terms: list[Term] = []
     matrices, values = [], []
@@ -101,6 +103,8 @@ def _scalars(name: str, kind: int, which: int, value: int, scalars: Sequence[Com
 
 def _draw_extra(choices: Choices, kernel: Kernel, like: Matrix) -> Matrix:
     if choices.chance(ComputationDraws.CONSTANT_EXTRA):
-        return kernel.constant(like.component, like.rows, like.cols, like.use, choices.pick((1, 2, 3)))
+        return kernel.constant(
+            like.component, like.rows, like.cols, like.use, choices.pick(ComputationDraws.EXTRA_CONSTANTS)
+        )
     contents = draw_numbers(choices, like.component, Wanted(exact=True), ieee=kernel.ieee)
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)

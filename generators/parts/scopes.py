@@ -11,6 +11,7 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import Part
 from cts.generators.build.operands import Varying
 from cts.generators.parts.shared_memory import RegionAllocator
+from cts.generators.policy.matrices import MoveDraws
 from cts.model import MatrixLoad, MatrixStore, Operand, Order, Scope
 from cts.model.operand import Factors
 
@@ -130,7 +131,11 @@ def _draw_place(
 ) -> _Place:
     """A new region, perhaps in workgroup memory; a workgroup whose matrix is no `whole` has that of subgroup `k`."""
     kernel, size, count = places.kernel, matrix.component.size, places.kernel.dispatch.subgroups
-    order, pad, base = choices.pick(tuple(Order)), choices.pick((0, 0, 0, 1)), choices.pick((0, 1, 2))
+    order, pad, base = (
+        choices.pick(tuple(Order)),
+        choices.pick(MoveDraws.REGROUPED_PADS),
+        choices.pick(MoveDraws.REGROUPED_BASES),
+    )
     if _beside(arrangement, order) and _length(arrangement, order)[0] * size % 16:
         # Within a line only what is aligned can begin (VK-040).
         order = Order.ColumnMajor if order is Order.RowMajor else Order.RowMajor

@@ -140,7 +140,7 @@ class RegionAllocator:
         if isinstance(region, Part) and places * tile * region.element_size > self._need():
             # So many iterations have no places of their own in what was set aside.
             factors = with_fields(factors, loop=0, loop_outer=0)
-        base = choices.pick((0, 1, 2, 3)) * unit if isinstance(region, Part) else draw_base(choices) * unit
+        base = choices.pick(MoveDraws.SMALL_BASES) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)
         by_pointer = choices.between(0, 9)
@@ -197,7 +197,7 @@ class RegionAllocator:
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         grid = self.grid(region)
-        base = choices.pick((0, 1, 2, 3)) * unit
+        base = choices.pick(MoveDraws.SMALL_BASES) * unit
         offset = Varying(base, grid.tiles(tile))
         region.size = offset.range(grid)[1] * region.element_size + extent
         name = region.name
@@ -219,12 +219,12 @@ class RegionAllocator:
         kernel = self.kernel
         storage = choices.between(4, 9)
         region = self.tiles(self.storage(storage, self._need()), self.tile.component)
-        order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 1))
+        order, stride, extent, alignment = self.lines(choices, region, MoveDraws.TILE_PADS)
         unit = aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         # The same places in every iteration: barriers are between.
         grid = replace(self.grid(region), loop=1, loop_outer=1)
-        own = Varying(choices.pick((0, 1, 2)) * unit, grid.tiles(tile))
+        own = Varying(choices.pick(MoveDraws.TILE_BASES) * unit, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
         other = of_another(own, grid)
         written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])

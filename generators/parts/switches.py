@@ -8,8 +8,6 @@ from cts.generators.build.operands import signed
 #: What selectors begin at: small numbers, and those around the limits of fewer bits and of signs.
 FIRST = (0, 1, -1, 2**16 - 2, 254, 2**31 - 2, -(2**15) - 1, -(2**31), 2**16 - 1, -2)
 
-#: How many branches have literals.
-BRANCHES = (2, 3, 1, 2, 4, 3)
 
 #: So many values from the first one on are dealt out to branches; any other takes the default.
 DEALT = 5

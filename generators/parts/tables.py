@@ -73,7 +73,7 @@ def draw_tables(
     drawn = Drawn([], [])
     if not choices.chance(CallbackDraws.TABLES):
         return drawn
-    for n in range(choices.pick((1, 1, 1, 2))):
+    for n in range(choices.pick(CallbackDraws.TABLE_COUNTS)):
         which, pad, kind = choices.record(len(components) - 1, 2, 9)
         component = components[which]
         index = choices.group(lambda c: _draw_index(c, indices))

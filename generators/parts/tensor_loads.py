@@ -140,7 +140,7 @@ def _draw_offset(choices: Choices, kernel: Kernel, memory: Memory, extent: int) 
     """A source and where the load begins in it, in elements; the buffer grows to hold whole blocks."""
     region = kernel.source(choices, memory.pointee, memory.contents, scalar=True)
     unit = memory.alignment // region.element_size
-    base = choices.pick((1, 2, 3, 5)) if choices.chance(BlockLoadDraws.BLOCK_BASE) else 0
+    base = choices.pick(BlockLoadDraws.BASES) if choices.chance(BlockLoadDraws.BLOCK_BASE) else 0
     offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(VARIATIONS))))
     region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + extent)
     return region.name, offset

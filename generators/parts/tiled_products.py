@@ -13,10 +13,11 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, anything, settled, within
 from cts.generators.parts.blocks import draw_memory
-from cts.generators.parts.flow import BUSY, COUNTS, draw_if, draw_loop
+from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.formats import Format
 from cts.generators.parts.products import Sizes, declared_type, draw_factors, draw_mul_add
 from cts.generators.parts.routes import Staging
+from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.matrices import ProductDraws
 from cts.model import (
     ClampMode,
@@ -32,7 +33,7 @@ from cts.model import (
 from cts.model.operand import Factors
 
 #: Most iterations of the loop over K, and most tiles of an operand in one of them.
-MOST, MOST_TILES = max(COUNTS) + 2, 4
+MOST, MOST_TILES = max(CallbackDraws.COUNTS) + 2, 4
 
 #: Which operands' tiles go through shared memory: those of one operand, or of both.
 STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))
@@ -84,7 +85,7 @@ def draw_tiled_product(
     operands = [
         choices.group(partial(draw_tiles, kernel=kernel, operand=o, formats=f)) for o, f in ((a, ()), (b, formats))
     ]
-    grid = Grid(1, choices.pick((1, 1, 1, 1, 2, 3, 4)), choices.pick(STAGED))
+    grid = Grid(1, choices.pick(ProductDraws.TILES), choices.pick(STAGED))
     start = draw_start(choices, kernel, row, sizes, contents[2])
     first, *others = draw_grid(choices, kernel, row, sizes, (operands[0], operands[1]), start, grid)
     for other in others:
@@ -142,7 +143,7 @@ def draw_grid(
             results += [draw_mul_add(c, kernel, row, a, b, m) for a, m in zip(of_a, accumulators, strict=True)]
         return [replace(m, known=bound) for m in results]
 
-    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged), counts=BUSY)
+    return draw_loop(choices, kernel, begun, iteration, uniform=bool(grid.staged), counts=CallbackDraws.BUSY)
 
 
 def _bound(kernel: Kernel, row: MulAddSupport, sizes: Sizes, start: Matrix, a: Known, b: Known) -> Known:

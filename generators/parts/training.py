@@ -115,7 +115,7 @@ class Training:
     def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
         """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
         kernel = self.kernel
-        offset = choices.pick((0, 0, 64, 128)) if choices.chance(TrainingDraws.OFFSET) else 0
+        offset = choices.pick(TrainingDraws.OFFSETS) if choices.chance(TrainingDraws.OFFSET) else 0
         physical = choices.chance(TrainingDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
         storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
         zero = not choices.chance(TrainingDraws.CONVERTED_START) or component not in interpreted(kernel.capabilities)

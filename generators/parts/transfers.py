@@ -72,7 +72,7 @@ class Transfers:
         """A matrix from the source, of lines that overlap, adjoin or lie apart; its id."""
         order, region = choices.pick(tuple(Order)), self.source
         lines = self._lines(region, order)
-        stride = lines.unit * (lines.dense + choices.pick((0, 0, 0, 1, 2, -1)))
+        stride = lines.unit * (lines.dense + choices.pick(TransferDraws.LOAD_PADS))
         offset = draw_read(choices, region, self.kernel.grid, lines.alignment, lines.extent(stride))
         name = self.kernel.name("m")
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
@@ -92,7 +92,7 @@ class Transfers:
         """A matrix to a place of its own in a destination."""
         order = choices.pick(tuple(Order)) if choices.chance(TransferDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
         lines = self._lines(region, order)
-        stride = lines.unit * (lines.dense + choices.pick((0, 0, 0, 1, 2)))
+        stride = lines.unit * (lines.dense + choices.pick(TransferDraws.STORE_PADS))
         offset = draw_write(choices, region, self.kernel.grid, lines.alignment, lines.extent(stride))
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
         self.kernel.program.emit(

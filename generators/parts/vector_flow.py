@@ -11,14 +11,11 @@ from cts.choices import Choices
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, LAST_EXIT
-from cts.generators.parts.switches import BRANCHES, FIRST, draw_literals
+from cts.generators.parts.switches import FIRST, draw_literals
+from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.vectors import VectorDraws
 from cts.model import Break, Continue
 from cts.model.operand import Factors
-
-#: Counts of iterations, and conditions: 2 and 3 are true, too.
-COUNTS = (2, 1, 0, 3, 2, 4)
-CONDITIONS = (1, 0, 2, 0, 3)
 
 #: The most iterations of any loop.
 MAX_ITERATIONS = 4
@@ -29,12 +26,12 @@ Iteration = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
 
 def draw_count(choices: Choices, kernel: VectorKernel) -> At:
     """How often a loop iterates: from 0 to 4, as a rule by invocation."""
-    return _draw_varying(choices, kernel, choices.pick(COUNTS), (3, 2, 4, 5))
+    return _draw_varying(choices, kernel, choices.pick(CallbackDraws.COUNTS), VectorDraws.PERIODS)
 
 
 def draw_condition(choices: Choices, kernel: VectorKernel) -> At:
     """A condition that differs between invocations, workgroups, or iterations of the loop around it, or nowhere."""
-    return _draw_varying(choices, kernel, choices.pick(CONDITIONS), (2, 3, 2, 5))
+    return _draw_varying(choices, kernel, choices.pick(CallbackDraws.CONDITIONS), VectorDraws.CONDITION_PERIODS)
 
 
 def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Sequence[int]) -> At:
@@ -118,10 +115,10 @@ def draw_switch(
     `before` is what there is where no branch is taken.
     """
     first = choices.pick(FIRST)
-    selector = _draw_varying(choices, kernel, first, (3, 2, 4, 5))
+    selector = _draw_varying(choices, kernel, first, VectorDraws.PERIODS)
     if selector.mod is not None and choices.chance(VectorDraws.ENDLESS_SELECTOR):
         selector = replace(selector, mod=None)
-    literals = draw_literals(choices, first if selector.mod is None else 0, choices.pick(BRANCHES))
+    literals = draw_literals(choices, first if selector.mod is None else 0, choices.pick(CallbackDraws.BRANCHES))
     has_default = choices.chance(VectorDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(written(kernel.constness, selector))
     given = []

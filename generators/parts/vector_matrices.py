@@ -68,7 +68,7 @@ def draw_stored(
         return _draw_plain(choices, kernel, component, shape, contents, layout)
     transposed = transposable and choices.chance(VectorProductDraws.TRANSPOSED)
     rows, cols = shape[::-1] if transposed else shape
-    offset = choices.pick((0, 0, 64, 256)) if choices.chance(VectorProductDraws.OFFSET) else 0
+    offset = choices.pick(VectorProductDraws.OFFSETS) if choices.chance(VectorProductDraws.OFFSET) else 0
     storage = StorageClass.StorageBuffer
     if choices.chance(VectorProductDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
         storage = StorageClass.PhysicalStorageBuffer

@@ -45,7 +45,7 @@ def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k:
     if not row.input_interpretation.packed:
         declared = choices.pick(inputs_of(kernel.capabilities, row))
         return kernel.load(choices, row.input, k, contents, declared)
-    spare = choices.pick((0, 0, 0, 1, 3))
+    spare = choices.pick(VectorProductDraws.SPARE)
     length = min(-(-k // 4) + spare, max(kernel.capabilities.max_vector_length, -(-k // 4)))
     component = row.input if contents.data.random_bits else row.input_interpretation.component
     loaded = kernel.load(choices, component, length, contents, row.input)

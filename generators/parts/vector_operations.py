@@ -187,7 +187,7 @@ def _shift(o: VectorOperands) -> Known:
 def _divide(o: VectorOperands) -> Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
     if o.component.is_signed and o.choices.chance(VectorDraws.NEGATIVE_DIVISOR):
-        period = o.choices.pick((5, 3, 61, 7, 31))
+        period = o.choices.pick(VectorDraws.NEGATIVE_PERIODS)
         o.load_operand(consecutive(-1 - period, period))
     else:
         size = min((1 << (8 * o.component.size - 1)) - 1, 4093)

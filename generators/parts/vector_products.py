@@ -88,7 +88,7 @@ def draw_specials(choices: Choices, component: ComponentType) -> Contents:
         component,
         ("infinities", "zeros", "nans"),
         among=_BESIDE,
-        one_in=choices.pick((16, 31, 7)),
+        one_in=choices.pick(VectorProductDraws.SPECIAL_ONE_IN),
     )
 
 

@@ -41,6 +41,9 @@ class CaseDraws:
     #: The same for areas whose control flow and memory differ by workgroup and subgroup.
     SEVERAL_MOSTLY = tenths(5, 4, 7)
 
+    #: How a case delivers its operands; "mixed" decides for each. Literals are simplest, mixtures find most.
+    OPERANDS = ("literal", "mixed", "literal", "spec", "dynamic", "mixed", "literal", "mixed")
+
 
 class FloatDraws:
     """Chances of strict and loose arithmetic."""
@@ -90,3 +93,36 @@ class CallbackDraws:
 
     #: A function reads tables in buffers.
     TABLES = tenths(3, 2, 5)
+
+    #: Levels of a body's expression: one or two, deeper ones become large fast.
+    DEPTHS = (1, 1, 2, 2, 3, 0)
+
+    #: Levels of a stored expression.
+    OUTPUT_DEPTHS = (1, 0, 2)
+
+    #: Values that a function stores for each element.
+    OUTPUT_COUNTS = (1, 1, 1, 2)
+
+    #: Tables of a function: two at most, each costs a buffer.
+    TABLE_COUNTS = (1, 1, 1, 2)
+
+    #: Elements of an array of constants in a body.
+    LOOKUPS = (4, 2, 3, 8)
+
+    #: Iterations of a loop in a body: at least two, one would hide a mistaken count.
+    BODY_COUNTS = (3, 2, 4, 5)
+
+    #: Iterations of a loop: two first, because fewer carry nothing on; 0 is an edge of its own.
+    COUNTS = (2, 1, 0, 3, 2, 4)
+
+    #: Conditions: 2 and 3 are true, too.
+    CONDITIONS = (1, 0, 2, 0, 3)
+
+    #: Iterations of loops that a whole kernel consists of: 0 once in nine, since there is nothing to see then.
+    BUSY = (2, 1, 3, 2, 4, 3, 2, 1, 0)
+
+    #: Values that a loop carries: mostly one; several are needed for changes of places.
+    CARRIED = (1, 1, 1, 2, 2, 3, 4)
+
+    #: Branches of a switch that have literals: two or three mostly, one is no choice.
+    BRANCHES = (2, 3, 1, 2, 4, 3)

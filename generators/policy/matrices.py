@@ -71,6 +71,39 @@ class MoveDraws:
     #: Lines lie thousands of elements apart: seldom, such buffers are large.
     FAR_STRIDE = one_in(16, 10, 24)
 
+    #: Steps of a program between its first load and its stores: mostly one, since a bug needs few.
+    STEPS = (0, 1, 1, 1, 2, 2, 3, 4)
+
+    #: How many of the last matrices are stored.
+    STORES = (1, 1, 2)
+
+    #: Bytes that a filled workgroup memory has left: mostly none, so that the limit itself is reached.
+    FILLED_BUT = (0, 0, 0, 1, 16)
+
+    #: Units between the lines of a loaded matrix: mostly none, matrix_memory tests strides.
+    LOAD_PADS = (0,) * 8 + (1, 2)
+
+    #: Units between the lines of a stored matrix: rarely any, for the same reason.
+    STORE_PADS = (0,) * 9 + (1,)
+
+    #: Base offsets in alignment units: small ones, and one that 16 bits do not count.
+    BASES = (1, 2, 3, 5, 9, 1, 2, 3, 5, 9, 2, 4099)
+
+    #: Base offsets in workgroup memory, which is too small for large ones.
+    SMALL_BASES = (0, 1, 2, 3)
+
+    #: Base offsets of tiles that change places.
+    TILE_BASES = (0, 1, 2)
+
+    #: Units between the lines of tiles that change places: mostly none, which is the usual tile.
+    TILE_PADS = (0, 0, 0, 1)
+
+    #: Units between the lines of regrouped matrices.
+    REGROUPED_PADS = (0, 0, 0, 1)
+
+    #: Base offsets of regrouped matrices.
+    REGROUPED_BASES = (0, 1, 2)
+
 
 class ConversionDraws:
     """Chances of the area conversions."""
@@ -101,6 +134,9 @@ class ConversionDraws:
 
     #: A step goes through memory, which makes roundings binding.
     THROUGH_MEMORY = tenths(3, 2, 5)
+
+    #: Conversions one after another: mostly one, since an error in any shows in the last.
+    STEPS = (1, 1, 1, 2, 2, 3)
 
 
 class ProductDraws:
@@ -144,6 +180,18 @@ class ProductDraws:
 
     #: Lines of an operand lie thousands of elements apart: rarer than in matrix_memory, which tests strides.
     FAR_STRIDE = one_in(24, 16, 36)
+
+    #: Products, each added to the one before: mostly one, the fewest that find most bugs.
+    TIMES = (1, 1, 1, 2, 3)
+
+    #: Operations behind products: mostly none, the other half of the area has them.
+    FOLLOWING = (0, 0, 0, 1, 2)
+
+    #: Element-wise operations one after another.
+    ELEMENTWISE = (1, 1, 1, 2, 2, 3, 4)
+
+    #: Tiles of B beside one another: mostly one, each multiplies the products of a case.
+    TILES = (1, 1, 1, 1, 2, 3, 4)
 
 
 class ComputationDraws:
@@ -191,6 +239,18 @@ class ComputationDraws:
     #: Helpers compute a part of a combine function.
     COMBINE_HELPERS = tenths(3, 2, 5)
 
+    #: Functions of elements one after another: mostly one, bodies are what finds bugs.
+    FUNCTIONS = (1, 1, 1, 1, 2, 3)
+
+    #: Extra operands of a function: 0 to 3, the more the rarer.
+    EXTRAS = (0, 0, 1, 1, 2, 2, 3)
+
+    #: Periods of negative divisors: odd ones, so that lines of a matrix differ.
+    NEGATIVE_PERIODS = (5, 3, 61, 7, 31)
+
+    #: Values of a constant extra matrix: small, so that sums with it stay exact.
+    EXTRA_CONSTANTS = (1, 2, 3)
+
 
 class ProgramDraws:
     """Chances of the area matrix_programs."""
@@ -231,6 +291,15 @@ class ProgramDraws:
     #: The branches of a switch store, as those of a condition.
     SWITCH_STORES = tenths(3, 2, 5)
 
+    #: Steps behind a product: up to five, as many as an epilogue of a real program has.
+    CHAIN = (0, 1, 1, 2, 2, 3, 4, 5)
+
+    #: Blocks of control flow one after another: mostly one, since blocks nest as well.
+    FLOW_STEPS = (1, 1, 1, 2, 2, 3)
+
+    #: Matrices that a loop carries and that begin alike: from two on, or there is nothing to mistake.
+    ALIKE = (2, 2, 3, 3, 4, 5)
+
 
 class KernelDraws:
     """Chances of the area kernels."""
@@ -249,6 +318,12 @@ class KernelDraws:
 
     #: Results are stored in another type than the accumulators'.
     RESULT_CONVERTED = tenths(4, 3, 6)
+
+    #: Tiles of A and of B for which an instance has accumulators: up to six, as real programs have.
+    GRIDS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 3), (4, 1))
+
+    #: Steps of an epilogue: mostly one or two, as in real programs.
+    EPILOGUE_STEPS = (0, 1, 1, 2, 2, 3)
 
 
 class BlockLoadDraws:
@@ -283,3 +358,21 @@ class BlockLoadDraws:
 
     #: A dimension is long: more often than of other layouts, since block coordinates come of it.
     LONG = one_in(6, 4, 9)
+
+    #: Loads of a case: mostly one, each has a layout and a function.
+    LOADS = (1, 1, 1, 2)
+
+    #: Blocks that a span is stretched over: three first, so that a middle block has neighbours.
+    SPANS = (3, 2, 5, 1)
+
+    #: Lines that a split block has.
+    SPLITS = (2, 4, 8)
+
+    #: Factors of a block's innermost extent, which vector functions divide; 1 twice, for scalar functions.
+    LANES = (1, 1, 2, 4, 8)
+
+    #: Fields of a block structure: two are enough for padding between them.
+    FIELDS = (1, 2, 2, 3)
+
+    #: Base offsets of decoded loads, in alignment units.
+    BASES = (1, 2, 3, 5)

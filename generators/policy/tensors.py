@@ -53,6 +53,9 @@ class LayoutDraws:
     #: An access has a view: half, with and without one other code runs.
     VIEWED = tenths(5, 4, 7)
 
+    #: Ranks of layouts: the higher ones, in which more can go wrong, more often.
+    RANKS = (1, 2, 3, 3, 4, 5, 5, 5)
+
 
 class ViewDraws:
     """Chances of tensor views."""
@@ -99,3 +102,15 @@ class TransferDraws:
 
     #: A plain store has a drawn order, row-major otherwise.
     STORED_IN_ANY_ORDER = tenths(4, 3, 6)
+
+    #: Matrices that a case transfers: up to five, most often one or two, each with its own layout.
+    TRANSFERS = (1, 1, 1, 2, 2, 2, 3, 3, 4, 5)
+
+    #: Stores of a transferred matrix: rarely two, the second is mostly like the first.
+    SINKS = (1,) * 11 + (2,)
+
+    #: Units between the lines of plain loads; negative if lines overlap.
+    LOAD_PADS = (0, 0, 0, 1, 2, -1)
+
+    #: Units between the lines of plain stores, which must not overlap.
+    STORE_PADS = (0, 0, 0, 1, 2)

@@ -56,6 +56,18 @@ class VectorDraws:
     #: The constant is a special number, in cases that have any.
     SPECIAL_FACTOR = tenths(5, 3, 7)
 
+    #: Steps of a program between its first load and its stores: more than of matrices, vectors are cheap.
+    STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
+
+    #: Periods of counts and selectors: 3 first, which divides no number of invocations.
+    PERIODS = (3, 2, 4, 5)
+
+    #: Periods of conditions: 2 twice, which makes neighbours differ.
+    CONDITION_PERIODS = (2, 3, 2, 5)
+
+    #: Periods of negative divisors, as those of matrices.
+    NEGATIVE_PERIODS = (5, 3, 61, 7, 31)
+
 
 class VectorProductDraws:
     """Chances of the areas vector_multiply and vector_conversions."""
@@ -105,6 +117,21 @@ class VectorProductDraws:
     #: A bias has special numbers.
     SPECIAL_BIAS = tenths(4, 2, 6)
 
+    #: Layers of a network: mostly one, the area kernels has longer ones.
+    LAYERS = (1, 1, 1, 2, 2, 3)
+
+    #: Conversions of a chain: one or two, a third rarely rounds anew.
+    CONVERSIONS = (1, 2, 1, 2, 3)
+
+    #: Packed components that an input has to spare: mostly none, as in programs.
+    SPARE = (0, 0, 0, 1, 3)
+
+    #: Offsets of optimal matrices, in bytes: multiples of their alignment.
+    OFFSETS = (0, 0, 64, 256)
+
+    #: One number of so many is special: few, for two infinities in one sum make a NaN.
+    SPECIAL_ONE_IN = (16, 31, 7)
+
 
 class TrainingDraws:
     """Chances of the area vector_training."""
@@ -144,3 +171,12 @@ class TrainingDraws:
 
     #: A layer has a bias.
     BIAS = tenths(5, 3, 7)
+
+    #: Dispatches of a case: several add to the same memory.
+    DISPATCHES = (1, 1, 1, 2, 3)
+
+    #: Accumulations of a case.
+    TIMES = (1, 1, 2, 3)
+
+    #: Offsets of training-optimal matrices, in bytes.
+    OFFSETS = (0, 0, 64, 128)
