@@ -75,13 +75,13 @@ def _draw_load(
     pointees: Sequence[ComponentType],
 ) -> None:
     component = support.component
-    kind = choices.between(0, 9)
+    kind = choices.pick(BlockLoadDraws.DECODED_BY)
     sketch = sketch_for_blocks(choices)
     physical = Feature.BUFFER_DEVICE_ADDRESS in kernel.features
     formats = formats_for(component, pointees)
     decoding = None
-    if kind >= 2 and physical:
-        if kind >= 4 and formats:
+    if kind != "nothing" and physical:
+        if kind == "format" and formats:
             decoding, memory = draw_format(choices, kernel, sketch, component, formats, pointees)
         else:
             decoding, memory = _draw_expression(choices, kernel, sketch, component, pointees)

@@ -69,9 +69,10 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     a, b = factors.draw(choices, Use.A), factors.draw(choices, Use.B)
     for n in range(times):
         # Of several, each has operands of its own, one of them, or none.
-        if n and (new := choices.between(0, 3)):
-            a = factors.draw(choices, Use.A) if new in (1, 3) else a
-            b = factors.draw(choices, Use.B) if new in (2, 3) else b
+        if n:
+            new = choices.pick(ProductDraws.NEW_FACTORS)
+            a = factors.draw(choices, Use.A) if new in ("a", "both") else a
+            b = factors.draw(choices, Use.B) if new in ("b", "both") else b
         if n and choices.chance(ProductDraws.FIRST_ADDEND_AGAIN):
             # What one product added to, another one needs as well.
             kernel.store(choices, c)
@@ -121,11 +122,11 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
 
 def _draw_more(choices: Choices, kernel: Kernel, m: Matrix, *, exact: bool) -> Matrix:
     """One operation on a matrix."""
-    kind = choices.between(0, 12)
-    if kind >= 10:
+    kind = choices.pick(ProductDraws.OPERATIONS)
+    if kind == "there and back":
         return draw_there_and_back(choices, kernel, m)
-    if kind >= 8:
+    if kind == "components":
         return draw_components(choices, kernel, m)
-    if kind >= 6:
+    if kind == "times scalar":
         return draw_times_scalar(choices, kernel, m)
     return draw_arithmetic(choices, kernel, m, exact=exact)

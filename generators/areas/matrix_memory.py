@@ -65,16 +65,16 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
 
 def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:
     """A matrix from memory, a null matrix, or a constant, composed of one value or replicated (KM-016, KM-021)."""
-    kind = choices.between(0, 9)
-    if kind < 7:
+    kind = choices.pick(MoveDraws.ORIGINS)
+    if kind == "load":
         return places.load(choices)
     matrix, kernel = places.matrix("c"), places.kernel
-    if kind == 7:
+    if kind == "null":
         kernel.program.emit(MatrixNull(id=matrix.id, type=matrix.type))
         return matrix
     component = matrix.component
     value = pattern(component) if choices.chance(MoveDraws.VARIED_CONSTANT) else OBJECT[component]
-    replicated = kind == 9 and Feature.REPLICATED_COMPOSITES in kernel.features
+    replicated = kind == "replicated" and Feature.REPLICATED_COMPOSITES in kernel.features
     written = kernel.constness.component(value)
     if replicated:
         kernel.program.emit(MatrixConstant(id=matrix.id, type=matrix.type, value=written, replicated=True))
@@ -95,21 +95,21 @@ def _draw_regrouped(choices: Choices, places: RegionAllocator, matrix: Matrix, *
 
 def _draw_step(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A matrix more, or a store; `depth` loops and conditions are around it."""
-    kind = choices.between(0, 14)
+    kind = choices.pick(MoveDraws.STEP)
     matrix = pool[-1 - choices.between(0, len(pool) - 1)]
-    if kind > 12 and depth == 0:
+    if kind == "regroup" and depth == 0:
         return _draw_regrouped(choices, places, matrix)
-    if kind < 4 or kind > 12 or (depth > 1 and kind > 5):
+    if kind in ("copy", "regroup") or (depth > 1 and kind != "origin"):
         return _draw_copies(choices, places, matrix)
-    if kind < 6:
+    if kind == "origin":
         return _draw_origin(choices, places)
-    if kind == 6 and depth == 0:
+    if kind == "exchange" and depth == 0:
         return places.exchange(choices, matrix, again=False)
-    if kind < 9:
+    if kind in ("exchange", "loop"):
         return _draw_loop(choices, places, pool, depth)
-    if kind < 11:
+    if kind == "condition":
         return _draw_if(choices, places, pool, depth)
-    if kind == 12:
+    if kind == "switch":
         return _draw_switch(choices, places, pool, depth)
     places.store(choices, matrix)
     return None
@@ -130,28 +130,26 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
     """A loop that carries one matrix, or several, which change places, through one step in each iteration."""
     count = choices.pick(CallbackDraws.CARRIED)
     inits = [pool[-1 - choices.between(0, len(pool) - 1)] for _ in range(count)]
-    kind = choices.between(0, 10)
+    kind = choices.pick(MoveDraws.ITERATION)
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
         inner = (*pool, *carried)
-        if kind == 9 and depth == 0:
+        if kind == "exchange" and depth == 0:
             step: Matrix | None = places.exchange(c, carried[0], again=True)
-        elif kind == 10 and depth == 0:
+        elif kind == "regroup" and depth == 0:
             step = _draw_regrouped(c, places, carried[0], again=True)
         else:
             step = c.group(partial(_draw_step, places=places, pool=inner, depth=depth + 1))
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind >= 9)[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step")[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:
     """A condition whose branches give a matrix each, or store."""
-    branch, two = (
-        _branch(choices.chance(MoveDraws.IF_STORES), places, pool, depth),
-        choices.chance(MoveDraws.IF_HAS_ELSE),
-    )
+    branch = _branch(choices.chance(MoveDraws.IF_STORES), places, pool, depth)
+    two = choices.chance(MoveDraws.IF_HAS_ELSE)
     return draw_if(choices, places.kernel, branch, branch if two else None)
 
 

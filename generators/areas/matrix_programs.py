@@ -112,8 +112,8 @@ def _store(choices: Choices, kernel: Kernel, matrix: Matrix) -> None:
 
 def _draw_within(choices: Choices, kernel: Kernel, matrix: Matrix, following: Callable[..., Matrix]) -> Matrix:
     """What follows a matrix; in one of five cases under a condition or in a loop, as parts of attention are."""
-    around = choices.between(0, 9)
-    if around < 8 or kernel.program.in_block:
+    around = choices.pick(ProgramDraws.AROUND)
+    if around == "nothing" or kernel.program.in_block:
         return following(choices, matrix=matrix)
 
     def stored(c: Choices, of: Matrix) -> Matrix | None:
@@ -123,7 +123,7 @@ def _draw_within(choices: Choices, kernel: Kernel, matrix: Matrix, following: Ca
         _store(c, kernel, computed)
         return None
 
-    if around == 8:
+    if around == "condition":
         return draw_if(choices, kernel, lambda c: stored(c, matrix), lambda c: matrix) or matrix
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -144,7 +144,7 @@ def _draw_next(
     pointees: Sequence[ComponentType],
 ) -> Matrix:
     """What follows a product, in two of ten cases on a matrix of the other scope."""
-    if choices.between(0, 9) < 8 or kernel.program.in_block:
+    if not choices.chance(ProgramDraws.OTHER_SCOPE) or kernel.program.in_block:
         return _draw_following(choices, kernel, row, matrix, pointees)
     same = [r for r in products if r.scope is other_scope(kernel) and _types(r) == _types(row)]
     fitting = [r for r in same if r.subgroups in (None, kernel.dispatch.subgroups)]
@@ -220,7 +220,9 @@ def _draw_converted(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
 
 def _draw_second(choices: Choices, kernel: Kernel, row: MulAddSupport, matrix: Matrix) -> Matrix:
     """The matrix as A of another product of the same row, where its shape and values admit that."""
-    sizes = Sizes(matrix.rows, matrix.cols if row.exact else row.n * choices.between(1, 2), matrix.cols)
+    sizes = Sizes(
+        matrix.rows, matrix.cols if row.exact else row.n * choices.pick(ProgramDraws.SECOND_TILES), matrix.cols
+    )
     fits = (
         (sizes.m, sizes.n, sizes.k) == (row.m, row.n, row.k)
         if row.exact
@@ -289,7 +291,7 @@ class _Flow:
         """A null, or a matrix of one small number."""
         kind = self.support.component, *self.shape, self.support.use
         return (
-            self.kernel.constant(*kind, choices.between(1, 7))
+            self.kernel.constant(*kind, choices.pick(ProgramDraws.CONSTANTS))
             if choices.chance(ProgramDraws.CONSTANT_CARRIED)
             else self.kernel.null(*kind)
         )
@@ -307,19 +309,19 @@ class _Flow:
         return emit_arithmetic(self.kernel, operation, a, b, self.known)
 
     def step(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
-        kind = choices.between(0, 11)
-        if kind == 10 and depth < 2:
+        kind = choices.pick(ProgramDraws.STEP)
+        if kind == "switch" and depth < 2:
             return self._switch(choices, matrix, depth)
-        if depth == 0 and kind == 11:
+        if depth == 0 and kind == "regroup":
             regrouped = draw_regrouped(choices, self.places, matrix, self._on)
             return self.add(matrix, self.load(choices)) if regrouped is None else replace(regrouped, known=self.known)
-        if depth == 0 and kind >= 8:
+        if depth == 0 and kind == "exchange":
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)
-        if kind <= 2 and depth < 2:
+        if kind == "loop" and depth < 2:
             return self._loop(choices, matrix, depth)
-        if 3 <= kind <= 5 and depth < 2:
+        if kind == "condition" and depth < 2:
             return self._if(choices, matrix, depth)
-        if kind == 6:
+        if kind == "store":
             self.kernel.store(choices, matrix)
             return matrix
         return self.add(matrix, self.load(choices))
@@ -336,7 +338,7 @@ class _Flow:
         moved, grown, result = choices.record(1, count, count - 1) if count > 1 else (0, 0, 0)
         if alike and choices.chance(ProgramDraws.NOTHING_GROWS):
             grown = count
-        inner = choices.between(0, 11)
+        inner = choices.pick(ProgramDraws.ITERATION)
         begin = (
             [self._constant(choices)] * count if alike else [matrix, *(self.load(choices) for _ in range(count - 1))]
         )
@@ -350,24 +352,22 @@ class _Flow:
 
         return draw_loop(choices, self.kernel, inits, iteration)[result]
 
-    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: int) -> Matrix:
+    def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: str) -> Matrix:
         """What an iteration makes of a matrix: a sum, perhaps under a condition, in a switch or a loop of its own."""
-        if inner >= 10:
+        if inner == "switch":
             merged = draw_switch(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), matrix)
             return merged or matrix
-        if inner >= 7 and depth == 0:
+        if inner == "loop" and depth == 0:
             return choices.group(partial(self._loop, matrix=matrix, depth=depth + 1))
-        if inner >= 4:
+        if inner in ("condition", "loop"):
             merged = draw_if(choices, self.kernel, lambda c: self.add(matrix, self.load(c)), lambda c: matrix)
             return merged or matrix
         return self.add(matrix, self.load(choices))
 
     def _if(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Either branch computes or stores."""
-        branch, two = (
-            self._branch(choices.chance(ProgramDraws.IF_STORES), matrix, depth),
-            choices.chance(ProgramDraws.IF_HAS_ELSE),
-        )
+        branch = self._branch(choices.chance(ProgramDraws.IF_STORES), matrix, depth)
+        two = choices.chance(ProgramDraws.IF_HAS_ELSE)
         return draw_if(choices, self.kernel, branch, branch if two else None) or matrix
 
     def _switch(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:

@@ -72,10 +72,10 @@ def _draw_transfer(choices: Choices, transfers: Transfers) -> None:
 
 def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
     """A matrix from a constant, a load or a tensor load, and whether it is from a tensor load."""
-    kind, kernel = choices.between(0, 9), transfers.kernel
-    if kind == 0:
+    kind, kernel = choices.pick(TransferDraws.SOURCES), transfers.kernel
+    if kind == "constant":
         return transfers.constant(choices), False
-    if kind < 4 or Feature.TENSOR_ADDRESSING not in kernel.features:
+    if kind == "load" or Feature.TENSOR_ADDRESSING not in kernel.features:
         return transfers.load(choices), False
     spare = partial(_draw_object, transfers=transfers)
     return draw_tensor_load(choices, kernel, transfers.tile, transfers.source, spare), True
@@ -83,20 +83,18 @@ def _draw_source(choices: Choices, transfers: Transfers) -> tuple[str, bool]:
 
 def _draw_object(choices: Choices, transfers: Transfers) -> str:
     """The matrix whose elements a load keeps where it clips: mostly a constant, else what was loaded before."""
-    kind = choices.between(0, 9)
-    if kind < 8:
+    kind = choices.pick(TransferDraws.OBJECTS)
+    if kind == "constant":
         return transfers.constant(choices)
-    if kind == 8:
+    if kind == "load":
         return transfers.load(choices)
     return draw_tensor_load(choices, transfers.kernel, transfers.tile, transfers.source, transfers.constant)
 
 
 def _draw_sink(choices: Choices, transfers: Transfers, matrix: str, by_tensor: bool) -> None:
     """A store or a tensor store: what comes from a tensor load mostly goes to a plain store."""
-    tensor, kernel = (
-        choices.chance(TransferDraws.BOTH_BY_TENSOR if by_tensor else TransferDraws.STORED_BY_TENSOR),
-        transfers.kernel,
-    )
+    tensor = choices.chance(TransferDraws.BOTH_BY_TENSOR if by_tensor else TransferDraws.STORED_BY_TENSOR)
+    kernel = transfers.kernel
     region = transfers.draw_destination(choices)
     if tensor and Feature.TENSOR_ADDRESSING in kernel.features:
         draw_tensor_store(choices, kernel, transfers.tile, region, matrix)

@@ -27,7 +27,7 @@ from cts.generators.parts.vector_parts import (
     draw_times_scalar,
     draw_wrapped,
 )
-from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
@@ -79,15 +79,15 @@ class _Steps:
 
     def draw_origin(self, choices: Choices, component: ComponentType, length: int) -> Vector:
         """A vector from memory, or of a constant; now and then of any bits, or with bits of another type."""
-        kind = choices.between(0, 11)
+        kind = choices.pick(VectorDraws.ORIGINS)
         kernel = self.kernel
-        if kind == 11:
+        if kind == "constant":
             numbers = (3, -7, 0.5, 100) if component.is_float else (3, 7, 0, 100)
             return kernel.constant(choices, component, length, numbers)
-        if kind == 10:
+        if kind == "bits":
             read = choices.pick([c for c in ARITHMETIC if c.size == component.size])
             known = None if read.is_float or component.is_float else anything(read)
-            contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
+            contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
             vector = kernel.load(choices, read, length, contents, component)
             if kernel.ieee and component.is_float:
                 return replace(vector, known=UNBOUNDED)
@@ -99,18 +99,18 @@ class _Steps:
 
     def draw(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """One vector more, or a store; `depth` loops and conditions are around it."""
-        kind = max(choices.between(0, 36) - 6, 0)
-        if self.kernel.ieee and kind in (3, 4, 5):
+        kind = choices.pick(VectorDraws.STEP)
+        if kind == "conversion of specials":
             # Infinities and NaNs are converted often enough.
-            kind = 18
+            kind = "conversion" if self.kernel.ieee else "operation"
         vector = pool[-1 - choices.between(0, len(pool) - 1)]
-        if kind >= 25 and depth < 2:
+        if kind in ("loop", "condition", "switch") and depth < 2:
             return self._draw_block(choices, pool, vector, depth, kind)
-        if kind in (23, 24) and depth == 0:
+        if kind == "exchange" and depth == 0:
             return self.kernel.exchange(choices, vector)
-        if kind in (21, 22):
+        if kind == "origin":
             return self.draw_origin(choices, vector.component, vector.length)
-        drawn = self._draw_parts(choices, pool, vector, kind) if 10 <= kind <= 20 else None
+        drawn = self._draw_parts(choices, pool, vector, kind) if kind in VectorDraws.PARTS else None
         return drawn or self._operation(choices, vector, pool)
 
     def _operation(self, choices: Choices, vector: Vector, pool: Sequence[Vector]) -> Vector:
@@ -123,45 +123,45 @@ class _Steps:
             )
         return draw_operation(choices, self.kernel, vector, exact=self.exact, others=pool)
 
-    def _draw_parts(self, choices: Choices, pool: Sequence[Vector], vector: Vector, kind: int) -> Vector | None:
+    def _draw_parts(self, choices: Choices, pool: Sequence[Vector], vector: Vector, kind: str) -> Vector | None:
         """What has its own instructions; None where it is not for this vector."""
         kernel = self.kernel
         same = [v for v in pool if v.component is vector.component]
         other = same[-1 - choices.between(0, len(same) - 1)]
-        if kind <= 12:
+        if kind == "construct":
             return draw_construct(choices, kernel, [other, vector])
-        if kind == 13:
+        if kind == "insert":
             return draw_insert(choices, kernel, vector, other)
-        if kind in (14, 15):
+        if kind == "bitcast":
             return draw_bitcast(choices, kernel, vector)
         if vector.known is None:
             return None
-        if kind == 16 and vector.component.is_float:
+        if kind == "unsigned conversion" and vector.component.is_float:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
             return draw_conversion(choices, kernel, vector, unsigned=True)
-        if kind == 17 and not vector.component.is_float:
+        if kind == "wrapped" and not vector.component.is_float:
             return draw_wrapped(choices, kernel, vector)
-        if kind <= 18:
+        if kind != "times scalar":
             return draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:
             return draw_times_scalar(choices, kernel, vector, other)
         return None
 
     def _draw_block(
-        self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int, kind: int
+        self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int, kind: str
     ) -> Vector | None:
-        if kind == 30:
+        if kind == "switch":
             return self._draw_switch(choices, pool, depth)
-        if kind >= 28:
+        if kind == "condition":
             return self._draw_if(choices, pool, depth)
         return self._draw_loop(choices, pool, vector, depth)
 
     def _draw_loop(self, choices: Choices, pool: Sequence[Vector], vector: Vector, depth: int) -> Vector:
         """A loop that carries one vector, or several, which change places, through a step in each iteration."""
         count = choices.pick(CallbackDraws.CARRIED)
-        store, guarded = choices.chance(VectorDraws.LOOP_STORES), choices.between(0, 10)
+        store, guard = choices.chance(VectorDraws.LOOP_STORES), choices.pick(VectorDraws.GUARDS)
         integers = not vector.component.is_float
         grown = vector
         if vector.known is not None:
@@ -175,9 +175,9 @@ class _Steps:
                 return c.group(partial(self._draw_iteration, pool=inner, carried=carried[0], depth=depth + 1))
 
             step: Vector | None
-            if guarded == 10:
+            if guard == "switch":
                 step = draw_switch(c, self.kernel, body, carried[0])
-            elif guarded >= 7:
+            elif guard == "condition":
                 step = draw_if(c, self.kernel, body, lambda _: carried[0])
             else:
                 step = body(c)
@@ -192,7 +192,7 @@ class _Steps:
         """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
         drawn = self.draw(choices, pool, depth)
         alike = drawn is not None and (drawn.component, drawn.length) == (carried.component, carried.length)
-        kind = choices.between(0, 5)
+        which = choices.pick(VectorDraws.CLOSED)
         if drawn is not None and alike and _fits(drawn, carried):
             return drawn
         kernel, component = self.kernel, carried.component
@@ -203,16 +203,14 @@ class _Steps:
         )
         operations = _CLOSED_FLOAT if component.is_float else _CLOSED_INTEGER
         name = kernel.name("v")
-        operation = operations[kind % len(operations)]
+        operation = operations[which % len(operations)]
         kernel.program.emit(VectorArithmetic(id=name, operation=operation, a=carried.id, b=other.id))
         return Vector(name, component, carried.length, carried.known)
 
     def _draw_if(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:
         """A condition whose branches give a vector each, or store."""
-        branch, two = (
-            self._branch(choices.chance(VectorDraws.IF_STORES), pool, depth),
-            choices.chance(VectorDraws.IF_HAS_ELSE),
-        )
+        branch = self._branch(choices.chance(VectorDraws.IF_STORES), pool, depth)
+        two = choices.chance(VectorDraws.IF_HAS_ELSE)
         return draw_if(choices, self.kernel, branch, branch if two else None)
 
     def _draw_switch(self, choices: Choices, pool: Sequence[Vector], depth: int) -> Vector | None:

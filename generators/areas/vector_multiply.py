@@ -55,14 +55,14 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     exact = not choices.chance(VectorProductDraws.INEXACT)
     source = load_input(choices, kernel, row, k, exact=exact)
     result = _draw_divergent(choices, kernel, row, source, k, m, exact=exact)
-    kept = choices.between(0, 7)
+    kept = choices.pick(VectorProductDraws.KEPT)
     first = result
     for _ in range(layers - 1):
         result = choices.group(partial(draw_next, kernel=kernel, rows=rows, vector=result, exact=exact))
     kernel.store(choices, result)
-    if kept >= 6:
+    if kept != "nothing":
         # An implementation may overwrite what is still needed.
-        kernel.store(choices, first if kept == 6 else source)
+        kernel.store(choices, first if kept == "first" else source)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
@@ -70,8 +70,8 @@ def _draw_divergent(
     choices: Choices, kernel: VectorKernel, row: VectorMulSupport, source: Vector, k: int, m: int, *, exact: bool
 ) -> Vector:
     """A layer, now and then under a condition, in a switch, or in a loop that others leave or never enter (CV-010)."""
-    around = choices.between(0, 10)
-    if around < 7:
+    around = choices.pick(VectorProductDraws.AROUND)
+    if around == "nothing":
         return draw_layer(choices, kernel, row, source, k, m, exact=exact)
     result = choices.pick(results_of(kernel.capabilities, row))
     other = kernel.constant(choices, result, m, (0, 1, 2, 3))
@@ -79,11 +79,11 @@ def _draw_divergent(
     def layer(c: Choices) -> Vector:
         return draw_layer(c, kernel, row, source, k, m, exact=exact, result=result)
 
-    if around < 9:
+    if around == "condition":
         merged = draw_if(choices, kernel, layer, lambda c: other)
         assert merged is not None
         return merged
-    if around == 10:
+    if around == "switch":
         return draw_switch(choices, kernel, layer, other) or other
     return draw_loop(choices, kernel, [other], lambda c, carried: [layer(c)])[0]
 

@@ -53,27 +53,27 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     times = choices.pick(TrainingDraws.TIMES)
     exact = not choices.chance(TrainingDraws.INEXACT)
     training = Training(kernel, accumulators, exact)
-    around = choices.between(0, 9)
+    around = choices.pick(TrainingDraws.AROUND)
     for _ in range(times):
-        body = training.draw_outer if outer else partial(training.draw_sum, how=choices.between(0, 9))
+        body = training.draw_outer if outer else partial(training.draw_sum, how=choices.pick(TrainingDraws.SUMS))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
         outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and _C.float16 in capabilities.vector_components
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
-def _draw_around(choices: Choices, kernel: VectorKernel, around: int, body: partial[None]) -> None:
+def _draw_around(choices: Choices, kernel: VectorKernel, around: str, body: partial[None]) -> None:
     """An accumulation, alone, or in a loop, or where a condition holds, or in both branches of one."""
-    if around in (6, 7):
+    if around == "loop":
 
         def iteration(c: Choices, carried: Sequence[Vector]) -> Sequence[Vector]:
             body(c, iterations=MAX_ITERATIONS)
             return carried
 
         draw_loop(choices, kernel, [], iteration)
-    elif around >= 8:
+    elif around != "nothing":
         kernel.program.begin_if(written(kernel.constness, draw_condition(choices, kernel)))
         body(choices, iterations=1)
-        if around == 9:
+        if around == "both branches":
             kernel.program.begin_else()
             body(choices, iterations=1)
         kernel.program.end_if()

@@ -112,11 +112,11 @@ class VectorKernel:
 
     def storage(self, choices: Choices, shared: int = 0) -> StorageClass:
         """Storage buffers, now and then physical ones, and where `shared` bytes are left, workgroup memory."""
-        kind = choices.between(0, 9)
-        if kind == 9 and 0 < shared <= self._shared_left:
+        kind = choices.pick(VectorDraws.STORAGES)
+        if kind == "workgroup" and 0 < shared <= self._shared_left:
             self._shared_left -= shared
             return StorageClass.Workgroup
-        if kind in (7, 8) and Feature.BUFFER_DEVICE_ADDRESS in self.features:
+        if kind == "physical" and Feature.BUFFER_DEVICE_ADDRESS in self.features:
             return StorageClass.PhysicalStorageBuffer
         return StorageClass.StorageBuffer
 

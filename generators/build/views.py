@@ -144,7 +144,7 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
 
 def _draw_own(choices: Choices) -> _Own:
     fit, strided, order, far = choices.record(1, 1, 119, 9)
-    dim = choices.between(1, 5)
+    dim = choices.pick(ViewDraws.RANKS)
     drawn = [choices.record(LIMITS[dim] - 1, 9) for _ in range(dim)]
     return _Own([1 + d for d, _ in drawn], [s for _, s in drawn], fit == 1, strided == 1, order, far)
 

@@ -46,11 +46,11 @@ def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch
     What writes memory does, or all else: then what one of the two counts wrongly does not meet what the other one
     counts. Or stores do, with z in the least steps and x in the largest ones: each has a place of another's own.
     """
-    kind = choices.between(0, 5)
-    if kind < 2 or dispatch.shape == WorkgroupShape():
+    kind = choices.pick(CaseDraws.BY_COORDINATES)
+    if kind == "none" or dispatch.shape == WorkgroupShape():
         return list(program)
-    axes = (2, 1, 0) if kind > 3 else (0, 1, 2)
-    chosen = {2: _writes, 3: _writes_nothing}.get(kind, _stores)
+    axes = (2, 1, 0) if kind == "stores" else (0, 1, 2)
+    chosen = {"writes": _writes, "others": _writes_nothing}.get(kind, _stores)
     return [_by_coordinates(i, dispatch, axes) if chosen(i) else i for i in program]
 
 

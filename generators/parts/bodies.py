@@ -56,21 +56,21 @@ def _draw_compared(choices: Choices, a: Term, special: Sequence[Term]) -> Term:
 
 def _draw_last(choices: Choices, a: Term) -> Term:
     """Mostly `a` itself; sometimes an operation whose result is rounded."""
-    kind = choices.between(0, 15)
-    if a.number or kind < 11 or (kind in (13, 15) and not a.known.bounded):
+    kind = choices.pick(CallbackDraws.LAST)
+    if a.number or kind == "itself" or (kind in ("exponential", "sigmoid") and not a.known.bounded):
         # No clamp has a result of NaN.
         return a
-    if kind == 11:
+    if kind == "there and back":
         # The type has no odd numbers next to this one: there a strict program must round (NU-019).
         coarse = 1 << a.type.format.precision if a.type.is_ieee else 0
         if a.known.size > coarse:
             return a
         return Term(f"(({a.text} + {coarse}) - {coarse})", a.type, Known(-a.known.size - 2, a.known.size + 2, None))
-    if kind == 12:
+    if kind == "third":
         return Term(f"({a.text} / 3)", a.type, Known(a.known.low, a.known.high, None))
-    if kind == 13:
+    if kind == "exponential":
         return Term(f"exp(clamp({a.text}, -3, 4))", a.type, Known(0, 60, None))
-    if kind == 14:
+    if kind == "reciprocal":
         return Term(f"(1 / (abs({a.text}) + 3))", a.type, Known(0, 1, None) if a.known.bounded else UNBOUNDED)
     return Term(f"({a.text} * exp(clamp({a.text}, -2, 1)))", a.type, Known(-3 * a.known.size, 3 * a.known.size, None))
 

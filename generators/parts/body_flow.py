@@ -19,15 +19,15 @@ _INDICES = (ComponentType.uint32, ComponentType.int32)
 
 def draw_flow(choices: Choices, a: Term, terms: Sequence[Term]) -> tuple[list[str], Term]:
     """Lines that make something of `a`, by the ways that elements take, and what that is."""
-    kind = choices.between(0, 7)
-    if kind <= 1:
-        return _draw_branch(choices, a, terms, has_else=kind == 1)
-    if kind == 2 and not a.type.is_float and not a.type.is_signed:
+    kind = choices.pick(CallbackDraws.BODY_FLOW)
+    if kind in ("branch", "two branches"):
+        return _draw_branch(choices, a, terms, has_else=kind == "two branches")
+    if kind == "division" and not a.type.is_float and not a.type.is_signed:
         return _draw_guarded_division(choices, a, terms)
     indices = [t for t in terms if t.type in _INDICES and not t.number]
-    if kind <= 3 and indices:
+    if kind in ("division", "lookup") and indices:
         return _draw_guarded_lookup(choices, a, choices.pick(indices))
-    return _draw_loop(choices, a, terms, branches=kind >= 6)
+    return _draw_loop(choices, a, terms, branches=kind == "branching loop")
 
 
 def indented(lines: Sequence[str]) -> list[str]:
@@ -61,7 +61,7 @@ def _draw_guarded_division(choices: Choices, a: Term, terms: Sequence[Term]) -> 
 
 def _draw_guarded_lookup(choices: Choices, a: Term, index: Term) -> tuple[list[str], Term]:
     """An element of an array of constants where the index is inside (TA-073)."""
-    numbers = [choices.between(0, 9) for _ in range(choices.pick(CallbackDraws.LOOKUPS))]
+    numbers = [choices.pick(CallbackDraws.LOOKED_UP) for _ in range(choices.pick(CallbackDraws.LOOKUPS))]
     typed = (f"{a.type.value}({n})" for n in numbers)
     condition = f"{index.text} < {len(numbers)}"
     if index.type is ComponentType.int32:

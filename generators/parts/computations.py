@@ -99,10 +99,10 @@ def _operations(component: ComponentType) -> Sequence[Arithmetic]:
 
 def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted) -> Matrix:
     """A matrix of the type of `like`: loaded, a constant, or that matrix itself."""
-    kind = choices.between(0, 9)
-    if kind == 9:
+    kind = choices.pick(ComputationDraws.SECOND_OPERANDS)
+    if kind == "same":
         return like
-    if kind == 8:
+    if kind == "constant":
         value = _scalar(choices, kernel, like.component)
         return kernel.constant(like.component, like.rows, like.cols, like.use, value)
     contents = draw_numbers(choices, like.component, wanted, ieee=kernel.ieee)

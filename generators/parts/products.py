@@ -253,8 +253,7 @@ class Factors:
         self._shapes = {Use.A: (sizes.m, sizes.k), Use.B: (sizes.k, sizes.n)}
         self._staging = Staging(kernel)
         self._sources: list[Source] = []
-        # In one case of five all operands are tiles in shared memory, as in most programs that people write.
-        self._staged = choices.between(0, 4) == 4
+        self._staged = choices.chance(ProductDraws.ALL_STAGED)
 
     def draw(self, choices: Choices, use: Use) -> Matrix:
         """A matrix declared with the row's signs or, where the driver has such matrices, with the others."""

@@ -143,10 +143,10 @@ class RegionAllocator:
         base = choices.pick(MoveDraws.SMALL_BASES) * unit if isinstance(region, Part) else draw_base(choices) * unit
         name = region.name
         offset = Varying(base, factors)
-        by_pointer = choices.between(0, 9)
+        by_pointer = choices.pick(MoveDraws.POINTERS)
         far = offset
-        if by_pointer >= 7 and Feature.VARIABLE_POINTERS in self.kernel.features:
-            name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer >= 8)
+        if by_pointer != "none" and Feature.VARIABLE_POINTERS in self.kernel.features:
+            name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer == "selected")
         region.size = max(region.size, far.range(grid)[1] * region.element_size + extent)
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
         loaded = self.matrix("m")

@@ -164,16 +164,16 @@ def draw_tiles(
     choices: Choices, kernel: Kernel, operand: Operand, formats: Sequence[Format], *, decoded: bool = False
 ) -> Tiles:
     """How tiles of an operand are loaded: by KHR loads, or by slices of a tensor, perhaps `decoded`."""
-    kind = 9 if decoded else choices.between(0, 9)
+    kind = "blocks" if decoded else choices.pick(ProductDraws.TILES_FROM)
     tensors = Feature.TENSOR_ADDRESSING in kernel.features
-    if kind < 4 or not tensors:
+    if kind == "matrix" or not tensors:
         source = kernel.source(choices, operand.component, operand.contents)
         return Tiles(
             operand.contents.known,
             lambda c, number: kernel.load_from(c, source, operand.rows, operand.cols, operand.use, number=number),
         )
     blocks = {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= kernel.features
-    chosen = choices.pick(formats) if kind >= 6 and formats and blocks else None
+    chosen = choices.pick(formats) if kind == "blocks" and formats and blocks else None
     return _draw_slices(choices, kernel, operand, chosen)
 
 

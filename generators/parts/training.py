@@ -134,7 +134,7 @@ class Training:
         self._places[drawn.names[0]] = drawn.place
         return drawn.names[0]
 
-    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int, how: int) -> None:
+    def draw_sum(self, choices: Choices, shape: tuple[int, int], iterations: int, how: str) -> None:
         """A vector added to memory: everywhere the same place, one for each, a few, or places that overlap.
 
         `how`, 0 to 9, says by what: a reduced sum, or atomic additions, or both of them to the same numbers.
@@ -144,10 +144,10 @@ class Training:
         component = choices.pick(self.accumulators)
         addable = self._addable()
         integers = [c for c in addable if not c.is_float]
-        if how == 9 and integers:
+        if how == "atomic of integers" and integers:
             component = choices.pick(integers)
-        atomic = how >= 5 and component in addable
-        reduced = how not in (5, 9) or not atomic
+        atomic = how != "sum" and component in addable
+        reduced = how in ("sum", "both") or not atomic
         many = reduced + atomic
         length = min(shape[0], _ATOMIC_LENGTH) if atomic else shape[0]
         room = self._room(component, iterations) // many

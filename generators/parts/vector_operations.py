@@ -98,12 +98,12 @@ class VectorOperands:
 
     def any(self, *, other: bool = False) -> Known:
         """One more operand; with `other` not the first one again, and no constant beyond its range."""
-        a, kind = self.operands[0], self.choices.between(0, 9)
-        if other and (kind == 9 or kind == 3):
-            kind = 0
-        if kind == 9 or (kind == 3 and self.kernel.ieee):
+        a, kind = self.operands[0], self.choices.pick(VectorDraws.OPERANDS)
+        if other and kind in ("same", "same of specials"):
+            kind = "load"
+        if kind == "same" or (kind == "same of specials" and self.kernel.ieee):
             self.operands.append(a)
-        elif kind in (7, 8) or (kind == 4 and self.kernel.ieee):
+        elif kind == "constant" or (kind == "constant of specials" and self.kernel.ieee):
             numbers: Sequence[Number] = [n for n in _NUMBERS if represents(a.component, n)]
             if other and a.known is not None:
                 known = a.known
@@ -111,7 +111,7 @@ class VectorOperands:
             if self.kernel.ieee and a.component.is_float and self.choices.chance(VectorDraws.SPECIAL_CONSTANT):
                 numbers = (*some_specials(a.component), *numbers[:3])
             self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers))
-        elif kind in (5, 6) and self.others:
+        elif kind == "other" and self.others:
             self.operands.append(self.others[-1 - self.choices.between(0, len(self.others) - 1)])
         else:
             wanted = Wanted(exact=self.exact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.choices import Chance, one_in, tenths
+from cts.generators.policy.weighted import weights
 
 
 class CaseDraws:
@@ -43,6 +44,12 @@ class CaseDraws:
 
     #: How a case delivers its operands; "mixed" decides for each. Literals are simplest, mixtures find most.
     OPERANDS = ("literal", "mixed", "literal", "spec", "dynamic", "mixed", "literal", "mixed")
+
+    #: Seeds of random bits: sixteen, so that a case keeps its numbers if other draws change.
+    SEEDS = range(16)
+
+    #: Operands that count invocations by coordinates: never all of a case, or two mistakes may cancel out.
+    BY_COORDINATES = weights(none=2, writes=1, others=1, stores=2)
 
 
 class FloatDraws:
@@ -126,3 +133,12 @@ class CallbackDraws:
 
     #: Branches of a switch that have literals: two or three mostly, one is no choice.
     BRANCHES = (2, 3, 1, 2, 4, 3)
+
+    #: Last operations of a body: a third rounds, since bounds judge such results less sharply.
+    LAST = weights({"itself": 11, "there and back": 1, "third": 1, "exponential": 1, "reciprocal": 1, "sigmoid": 1})
+
+    #: Blocks in a body: loops half of the time, which also stand for what does not fit.
+    BODY_FLOW = weights({"branch": 1, "two branches": 1, "division": 1, "lookup": 1, "loop": 2, "branching loop": 2})
+
+    #: Elements of an array of constants: digits, which every type holds.
+    LOOKED_UP = range(10)

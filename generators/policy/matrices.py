@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.choices import Chance, one_in, tenths
+from cts.generators.policy.weighted import weights
 
 
 class MoveDraws:
@@ -104,6 +105,18 @@ class MoveDraws:
     #: Base offsets of regrouped matrices.
     REGROUPED_BASES = (0, 1, 2)
 
+    #: Origins of a matrix: mostly loads, a constant has one value only.
+    ORIGINS = weights(load=7, null=1, constant=1, replicated=1)
+
+    #: Steps of a program: copies lead, there are eight ways of them; blocks nest, so that two of each are many.
+    STEP = weights(copy=4, origin=2, exchange=1, loop=2, condition=2, store=1, switch=1, regroup=2)
+
+    #: Iterations of a loop: mostly any step; the other two need barriers, hence counts that are the same everywhere.
+    ITERATION = weights(step=9, exchange=1, regroup=1)
+
+    #: Pointers that a load goes by: few, most drivers turn them into offsets early; selected ones more often.
+    POINTERS = weights(none=7, plain=1, selected=2)
+
 
 class ConversionDraws:
     """Chances of the area conversions."""
@@ -193,6 +206,18 @@ class ProductDraws:
     #: Tiles of B beside one another: mostly one, each multiplies the products of a case.
     TILES = (1, 1, 1, 1, 2, 3, 4)
 
+    #: Factors of a further product that are not those of the one before: each in equal shares.
+    NEW_FACTORS = weights(none=1, a=1, b=1, both=1)
+
+    #: Element-wise operations: half arithmetic, which has most opcodes; there and back shows illegal rewriting.
+    OPERATIONS = weights({"arithmetic": 6, "times scalar": 2, "components": 2, "there and back": 3})
+
+    #: All factors are tiles in shared memory, as in most programs that people write.
+    ALL_STAGED = one_in(5, 3, 8)
+
+    #: Loads of tiles: plain ones, slices of a tensor, or decoded slices, which need the other two to work.
+    TILES_FROM = weights(matrix=4, tensor=2, blocks=4)
+
 
 class ComputationDraws:
     """Chances of element-wise operations, reductions and functions of elements."""
@@ -251,6 +276,9 @@ class ComputationDraws:
     #: Values of a constant extra matrix: small, so that sums with it stay exact.
     EXTRA_CONSTANTS = (1, 2, 3)
 
+    #: Second operands: mostly loaded, whose elements differ, so that wrong places show.
+    SECOND_OPERANDS = weights(load=8, constant=1, same=1)
+
 
 class ProgramDraws:
     """Chances of the area matrix_programs."""
@@ -299,6 +327,24 @@ class ProgramDraws:
 
     #: Matrices that a loop carries and that begin alike: from two on, or there is nothing to mistake.
     ALIKE = (2, 2, 3, 3, 4, 5)
+
+    #: What follows a product computes at the other scope: seldom, few drivers list both with one shape.
+    OTHER_SCOPE = tenths(2, 1, 4)
+
+    #: Blocks around what follows a product: few, the other half of the area is made of blocks.
+    AROUND = weights(nothing=8, condition=1, loop=1)
+
+    #: Tiles of B in a second product: two at most, for its K is as long as a row of the first.
+    SECOND_TILES = (1, 2)
+
+    #: Values of constants: not 0, which no sum shows; small, for sums that stay exact.
+    CONSTANTS = range(1, 8)
+
+    #: Steps of a flow: blocks lead, since they are what a flow is for.
+    STEP = weights(loop=3, condition=3, store=1, add=1, exchange=2, switch=1, regroup=1)
+
+    #: What grows a carried matrix in an iteration: a sum alone in a third, the usual accumulator.
+    ITERATION = weights(add=4, condition=3, loop=3, switch=2)
 
 
 class KernelDraws:
@@ -376,3 +422,6 @@ class BlockLoadDraws:
 
     #: Base offsets of decoded loads, in alignment units.
     BASES = (1, 2, 3, 5)
+
+    #: Decode functions: mostly formats of programs, if the type has any; the rest is drawn. A fifth is plain loads.
+    DECODED_BY = weights(nothing=2, function=2, format=6)

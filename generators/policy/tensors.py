@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.choices import Chance, one_in, tenths
+from cts.generators.policy.weighted import weights
 
 
 class LayoutDraws:
@@ -72,6 +73,9 @@ class ViewDraws:
     #: The result of a view's setter is unused.
     DEAD_SETTER = one_in(12, 8, 20)
 
+    #: Ranks of views with their own dimensions: each in equal shares.
+    RANKS = range(1, 6)
+
 
 class TransferDraws:
     """Chances of the area tensor_addressing."""
@@ -114,3 +118,9 @@ class TransferDraws:
 
     #: Units between the lines of plain stores, which must not overlap.
     STORE_PADS = (0, 0, 0, 1, 2)
+
+    #: Sources of a matrix: mostly tensor loads, the area is about these; others feed tensor stores.
+    SOURCES = weights(constant=1, load=3, tensor=6)
+
+    #: Matrices whose elements a clipped load keeps: mostly a constant, which no source element equals.
+    OBJECTS = weights(constant=8, load=1, tensor=1)

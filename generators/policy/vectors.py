@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.choices import Chance, one_in, tenths
+from cts.generators.policy.weighted import weights
 
 
 class VectorDraws:
@@ -68,6 +69,34 @@ class VectorDraws:
     #: Periods of negative divisors, as those of matrices.
     NEGATIVE_PERIODS = (5, 3, 61, 7, 31)
 
+    #: Origins of a vector: mostly numbers from memory; any bits, as NaNs and denormals, rarely.
+    ORIGINS = weights(load=10, bits=1, constant=1)
+
+    #: Steps with instructions of their own.
+    PARTS = ("construct", "insert", "bitcast", "unsigned conversion", "wrapped", "conversion", "times scalar")
+
+    #: Steps of a program: operations lead, there are thirty-six of them; blocks are a sixth, since they nest.
+    STEP = (
+        *weights({"operation": 9, "conversion of specials": 3}),
+        *weights({"operation": 4, "construct": 3, "insert": 1, "bitcast": 2, "unsigned conversion": 1, "wrapped": 1}),
+        *weights({"conversion": 1, "times scalar": 2, "origin": 2, "exchange": 2}),
+        *weights({"loop": 3, "condition": 2, "switch": 1}),
+    )
+
+    #: Blocks around an iteration: some, since invocations that sit one out must keep what they carry.
+    GUARDS = weights(nothing=7, condition=3, switch=1)
+
+    #: Numbers of operations that stay in any range; the first two of four come twice.
+    CLOSED = range(6)
+
+    #: Memory of vectors: mostly storage buffers, the simplest; workgroup memory needs a barrier.
+    STORAGES = weights(buffer=7, physical=2, workgroup=1)
+
+    #: Further operands: mostly loaded; with special numbers more often the same or a constant, where both are sure.
+    OPERANDS = weights(
+        {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 2, "constant": 2, "same": 1}
+    )
+
 
 class VectorProductDraws:
     """Chances of the areas vector_multiply and vector_conversions."""
@@ -132,6 +161,12 @@ class VectorProductDraws:
     #: One number of so many is special: few, for two infinities in one sum make a NaN.
     SPECIAL_ONE_IN = (16, 31, 7)
 
+    #: Vectors that are stored again at the end: a quarter, since a driver may have overwritten them.
+    KEPT = weights(nothing=6, first=1, source=1)
+
+    #: Blocks around a layer: a third, since divergence in a multiplication is allowed (CV-010), and hard.
+    AROUND = weights(nothing=7, condition=2, loop=1, switch=1)
+
 
 class TrainingDraws:
     """Chances of the area vector_training."""
@@ -180,3 +215,9 @@ class TrainingDraws:
 
     #: Offsets of training-optimal matrices, in bytes.
     OFFSETS = (0, 0, 64, 128)
+
+    #: Blocks around an accumulation: two fifths, since an addition that runs too often shows there.
+    AROUND = weights({"nothing": 6, "loop": 2, "condition": 1, "both branches": 1})
+
+    #: Ways to add a vector: a reduction, atomically, or both to one place, which must not lose either.
+    SUMS = weights({"sum": 5, "atomic": 1, "both": 3, "atomic of integers": 1})
