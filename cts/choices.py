@@ -11,7 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -32,12 +32,17 @@ class Odds(NamedTuple):
     times: int
     of: int
 
+    def __str__(self) -> str:
+        return f"{self.times} in {self.of}"
+
 
 class Chance:
     """How often something is drawn: the usual odds, and those that a run's policy may have instead.
 
-    Its name is that of the class attribute that it is.
+    Its name is that of the class attribute that it is, and `declared` all chances of imported generators by name.
     """
+
+    declared: ClassVar[dict[str, Chance]] = {}
 
     def __init__(self, times: int, of: int, drawn: Sequence[Odds] = ()) -> None:
         self.name = ""
@@ -46,6 +51,26 @@ class Chance:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = f"{owner.__name__}.{name}"
+        Chance.declared[self.name] = self
+
+
+class DrawPolicy:
+    """The odds of a run's chances: the usual ones, or by a seed each from its range, whichever others there are."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed = seed
+        self._drawn: dict[Chance, Odds] = {}
+
+    def odds(self, chance: Chance) -> Odds:
+        """The odds of a chance."""
+        if self.seed is None:
+            return chance.usual
+        if chance not in self._drawn:
+            self._drawn[chance] = random.Random(f"policy {self.seed} {chance.name}").choice(chance.drawn)
+        return self._drawn[chance]
+
+
+USUAL = DrawPolicy()
 
 
 def tenths(usual: int, low: int, high: int) -> Chance:
@@ -61,13 +86,16 @@ def one_in(usual: int, low: int, high: int) -> Chance:
 class Choices(ABC):
     """Draws of one example. Every method's simplest result is its first: no, 0, the first option."""
 
+    def __init__(self, policy: DrawPolicy = USUAL) -> None:
+        self.policy = policy
+
     @abstractmethod
     def below(self, count: int) -> int:
         """An integer of [0, count)."""
 
     def odds(self, chance: Chance) -> Odds:
         """The odds of a chance."""
-        return chance.usual
+        return self.policy.odds(chance)
 
     def chance(self, chance: Chance) -> bool:
         """True as often as a chance says."""
@@ -105,7 +133,8 @@ class Choices(ABC):
 class Seeded(Choices):
     """Numbers by a seed, all equally likely."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, policy: DrawPolicy = USUAL) -> None:
+        super().__init__(policy)
         self._random = random.Random(seed).random
 
     def below(self, count: int) -> int:
@@ -123,16 +152,17 @@ class Number(NamedTuple):
 class Recorded(Choices):
     """Draws that are kept, and what was drawn as one unit: `spans` from one index of `drawn` to before another."""
 
-    def __init__(self, below: Callable[[int], int]) -> None:
+    def __init__(self, below: Callable[[int], int], policy: DrawPolicy = USUAL) -> None:
+        super().__init__(policy)
         self._below = below
         self.drawn: list[Number] = []
         self.spans: list[tuple[int, int]] = []
 
     @classmethod
-    def again(cls, numbers: Iterable[int]) -> Recorded:
+    def again(cls, numbers: Iterable[int], policy: DrawPolicy = USUAL) -> Recorded:
         """With given numbers, made smaller where these are too large, and 0 where they end."""
         left = iter(numbers)
-        return cls(lambda count: min(next(left, 0), count - 1))
+        return cls(lambda count: min(next(left, 0), count - 1), policy)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -166,7 +196,7 @@ def _caller() -> str:
 
 
 def strategy(source: Source[T]) -> SearchStrategy[T]:
-    """The Hypothesis strategy that draws what a source makes."""
+    """The Hypothesis strategy that draws what a source makes, by the usual policy."""
     from hypothesis import strategies as st
 
     @st.composite
@@ -180,6 +210,7 @@ class OfHypothesis(Choices):
     """Numbers of Hypothesis, in units that its shrinker knows."""
 
     def __init__(self, draw: Callable[[Any], Any]) -> None:
+        super().__init__()
         self._draw = draw
 
     def below(self, count: int) -> int:

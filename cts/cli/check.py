@@ -50,6 +50,9 @@ def check(
             "--example", help="With --area: print this example, and what it was drawn from.", metavar="N", min=1
         ),
     ] = None,
+    policy: Annotated[
+        bool, typer.Option("--policy", help="With --area: print how often generators draw what with this seed.")
+    ] = False,
     baseline: BaselineFile = None,
     quarantine: QuarantineFile = None,
 ) -> None:
@@ -63,7 +66,13 @@ def check(
 
     if not targets and not area:
         raise BadInput("nothing-selected", "no case and no area is selected", "cts check", "CASE... or --area")
-    of_areas = {"--driver": driver, "--max-examples": max_examples, "--seed": seed, "--example": number}
+    of_areas = {
+        "--driver": driver,
+        "--max-examples": max_examples,
+        "--seed": seed,
+        "--example": number,
+        "--policy": policy or None,
+    }
     for option, value in of_areas.items():
         if value is not None and not area:
             raise BadInput("area-option", f"{option} is for generated cases only", option, "--area with it")
@@ -80,6 +89,9 @@ def check(
         typer.echo(str(error), err=True)
     faults = 0
     known = Known(quarantine, baseline)
+    if policy:
+        _print_policy(area or [], seed)
+        raise typer.Exit(2 if errors else 0)
     if area and driver is None:
         raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
     if area and driver is not None and number is not None:
@@ -87,6 +99,20 @@ def check(
     elif area and driver is not None:
         faults = _check_areas(area, driver, max_examples, seed, known, oracle)
     raise typer.Exit(3 if faults else 2 if errors else 0)
+
+
+def _print_policy(areas: list[str], seed: int | None) -> None:
+    """Print the odds of all chances with a seed, or the usual ones, and those that a seed can draw."""
+    from cts.choices import Chance, DrawPolicy
+    from cts.plugins import registry
+
+    for area in areas:
+        registry.area(area)
+    policy = DrawPolicy(seed)
+    typer.echo(f"{'chance':<48} {'drawn' if seed is not None else 'usual':<8} range")
+    for name, chance in sorted(Chance.declared.items()):
+        odds = f"{chance.drawn[0]} to {chance.drawn[-1]}" if len(chance.drawn) > 1 else "fixed"
+        typer.echo(f"{name:<48} {policy.odds(chance)!s:<8} {odds}")
 
 
 def _check_areas(

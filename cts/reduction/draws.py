@@ -56,7 +56,7 @@ class _Search:
         if not self._left:
             raise _Spent
         self._left -= 1
-        draws = Recorded.again(key)
+        draws = Recorded.again(key, self.best.policy)
         if not self._wanted(draws):
             return False
         drawn = draws.numbers

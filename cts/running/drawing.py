@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from cts.capabilities import Capabilities
-from cts.choices import Choices, Recorded, Seeded, Source
+from cts.choices import Choices, DrawPolicy, Recorded, Seeded, Source
 from cts.errors import HarnessTrouble, NothingToGenerate, described
 from cts.judging.judge import trouble
 from cts.model import Case, resolve
@@ -78,11 +78,19 @@ class Draws:
     """A generator's examples by seed and number, from 1: the same in every process, whichever others are drawn.
 
     An example to `avoid` is drawn anew, up to TRIES times, except for every WATCH-th: so most examples differ from
-    known failures, and known failures stay under watch. The examples depend on the seed and `avoid` alone.
+    known failures, and known failures stay under watch. The examples depend on the seed and `avoid` alone: the seed
+    also decides the policy, unless one is given.
     """
 
-    def __init__(self, source: Source[Case], seed: int | None, avoid: Callable[[Case], bool] | None = None) -> None:
+    def __init__(
+        self,
+        source: Source[Case],
+        seed: int | None,
+        avoid: Callable[[Case], bool] | None = None,
+        policy: DrawPolicy | None = None,
+    ) -> None:
         self.source, self.seed = source, seed
+        self.policy = policy or DrawPolicy(seed)
         self._avoid = avoid
         #: Of examples that were drawn anew, how often.
         self._again: dict[int, int] = {}
@@ -103,7 +111,7 @@ class Draws:
         """The draws of that example, to be made and kept."""
         if self._avoid is not None and number not in self._again:
             self.example(number)
-        return Recorded(Seeded(self._text(number, self._again.get(number, 0))).below)
+        return Recorded(Seeded(self._text(number, self._again.get(number, 0))).below, self.policy)
 
     def simplest(self, number: int, keep: Callable[[Example], T | None], trials: int) -> T | None:
         """The value of `keep` for the simplest example that it keeps, searched from the draws of one example.
@@ -114,10 +122,10 @@ class Draws:
         if keep(made(self.source, first)) is None:
             return None
         draws = simplest(first, lambda choices: keep(made(self.source, choices)) is not None, trials)
-        return keep(made(self.source, Recorded.again(draws.numbers)))
+        return keep(made(self.source, Recorded.again(draws.numbers, self.policy)))
 
     def _made(self, number: int, again: int) -> Example:
-        return made(self.source, Seeded(self._text(number, again)))
+        return made(self.source, Seeded(self._text(number, again), self.policy))
 
     def _text(self, number: int, again: int) -> str:
         assert self.seed is not None, "profile() settles the seed"
@@ -278,6 +286,10 @@ def examine(draws: Draws, profile: Profile, check: Callable[[Case], object]) -> 
     return examined
 
 
-def drawn(source: Source[Case], profile: Profile) -> list[Case]:
-    """The cases that a run with this profile explores, without examples that raise: the run reports these as faults."""
-    return [one for _, one in examples(Draws(source, profile.seed), profile) if isinstance(one, Case)]
+def drawn(source: Source[Case], profile: Profile, policy: DrawPolicy | None = None) -> list[Case]:
+    """The cases that a run with this profile explores, without examples that raise: the run reports these as faults.
+
+    A `policy` replaces the seed's.
+    """
+    draws = Draws(source, profile.seed, policy=policy)
+    return [one for _, one in examples(draws, profile) if isinstance(one, Case)]

@@ -159,7 +159,7 @@ def _redrawn(source: Source[Case], first: Recorded, structure: Structure, dice: 
     for place in dice.sample(places, min(REDRAWN, len(places))):
         drawn, numbers = first.drawn[place], list(first.numbers)
         numbers[place] = (drawn.value + dice.randrange(1, drawn.end)) % drawn.end
-        case = made(source, Recorded.again(numbers))
+        case = made(source, Recorded.again(numbers, first.policy))
         if not isinstance(case, Undrawn) and structure_of(case) == structure:
             yield dynamic_words(case)
 

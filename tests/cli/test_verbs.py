@@ -323,3 +323,15 @@ def test_a_forgotten_path_is_not_the_next_option(cts: Cts, option: str) -> None:
     ran = cts("run", option, "--no-generate", "--driver", "fake:right")
     assert ran.status == 2
     assert "a path is missing before --no-generate" in " ".join(ran.err.split())
+
+
+def test_the_policy_of_a_seed(cts: Cts) -> None:
+    usual, drawn = (
+        cts("check", "--area", "reductions", "--policy"),
+        cts("check", "--area", "reductions", "--seed", "7", "--policy"),
+    )
+    assert (usual.status, drawn.status) == (0, 0)
+    rows = {line.split()[0]: line for line in drawn.out.splitlines()[1:]}
+    assert rows.keys() == {line.split()[0] for line in usual.out.splitlines()[1:]}
+    assert rows["CaseDraws.FLOATS"].endswith("fixed") and rows["ComputationDraws.SECOND_REDUCTION"] not in usual.out
+    assert drawn.out == cts("check", "--area", "reductions", "--seed", "7", "--policy").out

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import find, settings
 
 from cts.capabilities import everything
-from cts.choices import Choices, Recorded, Seeded, one_in, strategy, tenths
+from cts.choices import USUAL, Chance, Choices, DrawPolicy, Odds, Recorded, Seeded, one_in, strategy, tenths
 from cts.model import Case
 from cts.plugins import registry
 from cts.reduction.draws import simplest
 from cts.running.drawing import Draws, drawn
 from cts.running.profiles import Profile
+from tests.fakes.fake_drivers import fixed_case
 
 
 @pytest.mark.parametrize(("low", "high"), [(-3, 5), (-5, 3), (-2, 2), (0, 4), (-4, 0), (-7, -3), (3, 7), (6, 6)])
@@ -94,3 +97,49 @@ def test_few_examples_are_alike() -> None:
     for area in registry.names("cts.areas"):
         cases += drawn(registry.area(area)(everything()), Profile("choices", 30, 5))
     assert len({case.content_hash for case in cases}) == len(cases)
+
+
+class _Draws:
+    OFTEN = tenths(5, 2, 8)
+    SELDOM = one_in(6, 4, 9)
+    ALWAYS_HALF = Chance(1, 2)
+
+
+def test_a_policy_depends_on_its_seed_alone() -> None:
+    """Whichever chances were asked for before."""
+    first, second = DrawPolicy(11), DrawPolicy(11)
+    wanted = [first.odds(c) for c in (_Draws.OFTEN, _Draws.SELDOM)]
+    assert [second.odds(c) for c in (_Draws.SELDOM, _Draws.OFTEN)] == wanted[::-1]
+    drawn = {DrawPolicy(seed).odds(_Draws.SELDOM) for seed in range(200)}
+    assert drawn == {Odds(1, of) for of in range(4, 10)}
+    assert {DrawPolicy(seed).odds(_Draws.ALWAYS_HALF) for seed in range(20)} == {Odds(1, 2)}
+    assert USUAL.odds(_Draws.OFTEN) == Odds(5, 10)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_a_chance_is_as_frequent_as_the_policy_says(seed: int | None) -> None:
+    policy = DrawPolicy(seed)
+    choices = Seeded("9", policy)
+    times, of = policy.odds(_Draws.OFTEN)
+    found = sum(choices.chance(_Draws.OFTEN) for _ in range(5000))
+    assert abs(found / 5000 - times / of) < 0.03
+
+
+def test_examples_of_a_seed_have_its_policy_also_when_drawn_again() -> None:
+    def source(choices: Choices) -> Case:
+        return fixed_case(2 + sum(choices.chance(_Draws.OFTEN) for _ in range(200)))
+
+    means = {}
+    for seed in (1, 2, 3, 4):
+        draws = Draws(source, seed)
+        assert draws.example(3) == source(draws.recorded(3))
+        assert Recorded.again(draws.recorded(3).numbers, draws.policy).policy is draws.policy
+        means[seed] = draws.policy.odds(_Draws.OFTEN)
+        again = Recorded.again([n.value for n in _made(source, draws.recorded(3)).drawn], draws.policy)
+        assert source(again) == draws.example(3)
+    assert len(set(means.values())) > 1
+
+
+def _made(source: Callable[[Choices], Case], choices: Recorded) -> Recorded:
+    source(choices)
+    return choices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from cts.capabilities import Capabilities, everything
+from cts.choices import USUAL
 from cts.model import Case
 from cts.plugins import registry
 from cts.running.drawing import drawn
@@ -17,6 +18,6 @@ SEED = 1
 def sample(
     count: int, capabilities: Capabilities | None = None, area: str = "tensor_addressing", number: int = SEED
 ) -> tuple[Case, ...]:
-    """The first `count` examples of an area for a driver with `capabilities` (default: everything), by a seed."""
+    """The first `count` examples of an area for a driver (default: one with everything), with the usual policy."""
     source = registry.area(area)(capabilities or everything())
-    return tuple(drawn(source, Profile("sample", count, number)))
+    return tuple(drawn(source, Profile("sample", count, number), USUAL))
