@@ -22,7 +22,7 @@ from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
-from cts.generators.policy.matrices import BlockLoadDraws
+from cts.generators.policy.programs import BlockLoadDraws
 from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
 from cts.model.functions import Coordinates
 

@@ -36,11 +36,8 @@ from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.training_steps import draw_training_step, trainable
 from cts.generators.parts.vector_networks import draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import usable_rows
-from cts.generators.policy.matrices import KernelDraws
+from cts.generators.policy.programs import KernelDraws
 from cts.model import Case, ComponentType, Use
-
-#: Operands whose tiles go through shared memory.
-_STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (Use.A, Use.B), (Use.A, Use.B), (Use.A,), (Use.B,))
 
 #: Most elements of all accumulators of an instance.
 _MOST_ELEMENTS = 2048
@@ -103,7 +100,7 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, capabilities, a * b * sizes.largest)
     controls = draw_float_controls(choices, capabilities)
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
-    grid = Grid(a, b, choices.pick(_STAGED))
+    grid = Grid(a, b, choices.pick(KernelDraws.STAGED))
     if kind == "window":
         accumulators = draw_convolution(choices, kernel, row, sizes, grid)
     else:
@@ -163,7 +160,7 @@ def _draw_network(choices: Choices, capabilities: Capabilities) -> Case:
     controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
     vector = draw_layer(choices, kernel, row, load_input(choices, kernel, row, k, exact=True), k, m, exact=True)
-    for _ in range(choices.between(2, 4)):
+    for _ in range(choices.pick(KernelDraws.LAYERS)):
         vector = choices.group(partial(draw_next, kernel=kernel, rows=rows, vector=vector, exact=True))
     kernel.store(choices, vector)
     return kernel.case(controls)
@@ -172,7 +169,7 @@ def _draw_network(choices: Choices, capabilities: Capabilities) -> Case:
 def _draw_training(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
     """A step of training of one to three layers."""
     row = choices.pick(trainable(usable_rows(capabilities), frozenset({ComponentType.float16})))
-    count = choices.between(2, 4)
+    count = choices.pick(KernelDraws.LAYERS)
     widths = tuple(min(draw_length(choices, capabilities), 48) for _ in range(count))
     dispatch = draw_vector_dispatch(choices, capabilities, max(a * b for a, b in pairwise(widths)) // 16 + 1)
     kernel = VectorKernel(choices, capabilities, dispatch)

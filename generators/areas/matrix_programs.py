@@ -34,7 +34,7 @@ from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_fo
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
-from cts.generators.policy.matrices import ProgramDraws
+from cts.generators.policy.programs import ProgramDraws
 from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
 
 

@@ -32,6 +32,7 @@ from cts.generators.build.returns import with_return
 from cts.generators.build.supports import Supports, grid_of
 from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
 from cts.generators.build.workgroups import draw_size
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import MoveDraws, ProductDraws
 from cts.model import (
     SCHEMA_VERSION,
@@ -233,7 +234,7 @@ class Kernel:
     def source(self, choices: Choices, component: ComponentType, contents: Contents, *, scalar: bool = False) -> Source:
         """A buffer to read, of `component`, or now and then, unless `scalar`, of vectors of it."""
         number = sum(isinstance(r, Source) for r in self._regions)
-        components = choices.pick((2, 4)) if not scalar and choices.chance(MoveDraws.VECTOR_POINTEES) else 1
+        components = choices.pick(CaseDraws.VECTORS) if not scalar and choices.chance(MoveDraws.VECTOR_POINTEES) else 1
         storage = self.storage(choices)
         region = Source(f"src{number or ''}", component, components, storage, contents.data, known=contents.known)
         self._regions.append(region)

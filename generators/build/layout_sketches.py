@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.choices import Chance, Choices
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.tensors import LayoutDraws
 from cts.model import ClampMode
-
-#: Constant twice: its clamp value has rules of its own.
-CLAMPS = (*ClampMode, ClampMode.Constant)
 
 #: Largest drawn extent by rank: keeps whole tensors to a few thousand elements.
 LIMITS = {1: 40, 2: 12, 3: 7, 4: 5, 5: 4}
@@ -60,9 +58,6 @@ OFFSETS: tuple[Callable[[int, int], int], ...] = (
 #: products wrap, a span near 2^32.
 WIDE = ("offset", "accumulate", "stride", "dims", "span")
 
-#: How an operand varies over the dispatch: mostly not.
-VARIATIONS = (0, 0, 0, 0, 0, 0, 0, 1, 3, -2, 5)
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -103,7 +98,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class ClampValue:
-    """SetClampValue: an index into CLAMP_VALUES, how many steps before the last, a factor of VARIATIONS."""
+    """SetClampValue: an index into CLAMP_VALUES, how many steps before the last, a factor of CaseDraws.VARIATIONS."""
 
     value: int
     back: int
@@ -150,11 +145,11 @@ class LayoutSketch:
 def draw_layout(choices: Choices, *, longer: Chance = LayoutDraws.LONG) -> LayoutSketch:
     """A sketch of any layout; as often as `longer` says it is long in one dimension."""
     c = choices
-    clamp = c.pick(CLAMPS)
+    clamp = c.pick(LayoutDraws.CLAMPS)
     reuse = c.record(5, 1) if c.chance(LayoutDraws.REUSED) else None
     fit, sliced = c.chance(LayoutDraws.FITS), c.chance(LayoutDraws.SLICED)
     # 60 numbers, as many for each dimension of every rank.
-    focus = c.between(0, 59) if c.chance(LayoutDraws.ONE_OUTSIDE) else None
+    focus = c.pick(LayoutDraws.FOCUS) if c.chance(LayoutDraws.ONE_OUTSIDE) else None
     bare = c.chance(LayoutDraws.BARE)
     wide = c.record(len(WIDE) - 1, 4, 7) if c.chance(LayoutDraws.WIDE) else None
     dim = c.pick(LayoutDraws.RANKS)
@@ -162,14 +157,14 @@ def draw_layout(choices: Choices, *, longer: Chance = LayoutDraws.LONG) -> Layou
     axes = [c.record(limit - 1, limit - 1, len(OFFSETS) - 1, 3) for _ in range(dim)]
     strides = c.record(11, 2, 24) if c.chance(LayoutDraws.STRIDES) else None
     blocks = c.record(2, 5**5 - 1, 5**5 - 1) if c.chance(LayoutDraws.BLOCKS) else None
-    first = c.between(-9, 9) if c.chance(LayoutDraws.SECOND_SLICE) else None
-    variation = c.pick(VARIATIONS)
+    first = c.pick(LayoutDraws.SECOND_OFFSETS) if c.chance(LayoutDraws.SECOND_SLICE) else None
+    variation = c.pick(CaseDraws.VARIATIONS)
     varying, tiled = c.record(4, 2) if variation else (0, 0)
     clamp_value = None
     if c.chance(LayoutDraws.CLAMP_VALUE_READ if clamp is ClampMode.Constant else LayoutDraws.CLAMP_VALUE_UNREAD):
-        clamp_value = c.record(len(CLAMP_VALUES) - 1, 5, len(VARIATIONS) - 1)
+        clamp_value = c.record(len(CLAMP_VALUES) - 1, 5, len(CaseDraws.VARIATIONS) - 1)
     overridden = c.record(3, 9) if c.chance(LayoutDraws.OVERRIDDEN) else None
-    dead = c.between(-3, 9) if c.chance(LayoutDraws.DEAD_SETTER) else None
+    dead = c.pick(LayoutDraws.DEAD_OFFSETS) if c.chance(LayoutDraws.DEAD_SETTER) else None
     long = c.record(4, 63) if c.chance(longer) and wide is None else None
     sketch = LayoutSketch(
         clamp=clamp,
@@ -187,7 +182,9 @@ def draw_layout(choices: Choices, *, longer: Chance = LayoutDraws.LONG) -> Layou
         variation=variation,
         varying=varying,
         tiled=tiled == 2,
-        clamp_value=ClampValue(clamp_value[0], clamp_value[1], VARIATIONS[clamp_value[2]]) if clamp_value else None,
+        clamp_value=ClampValue(clamp_value[0], clamp_value[1], CaseDraws.VARIATIONS[clamp_value[2]])
+        if clamp_value
+        else None,
         overridden=(overridden[0], overridden[1]) if overridden else None,
         dead=dead,
     )

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 from cts.choices import Chance, Choices
-from cts.generators.build.layout_sketches import VARIATIONS
 from cts.generators.build.operands import Grid, Varying, varied
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import MoveDraws
 from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
 from cts.model.component import Number
@@ -183,7 +183,7 @@ def draw_far_stride(choices: Choices, lines: Lines, chance: Chance) -> int | Non
 def draw_read(choices: Choices, region: Region, grid: Grid, alignment: int, extent: int) -> Varying:
     """Where reads of `extent` bytes start, in elements, and make room for them."""
     unit = aligned_elements(region, alignment)
-    offset = Varying(draw_base(choices) * unit, varied(grid, unit * abs(choices.pick(VARIATIONS))))
+    offset = Varying(draw_base(choices) * unit, varied(grid, unit * abs(choices.pick(CaseDraws.VARIATIONS))))
     region.size = max(region.size, offset.range(grid)[1] * region.element_size + extent)
     return offset
 

@@ -189,9 +189,9 @@ def draw_dispatch(
         subgroups = choices.between(1, min(4, capabilities.max_subgroups))
     if choices.chance(several):
         workgroups = (
-            choices.between(1, 3),
-            choices.between(1, 3),
-            choices.between(1, 2) if choices.chance(CaseDraws.DEEP) else 1,
+            choices.pick(CaseDraws.WORKGROUPS),
+            choices.pick(CaseDraws.WORKGROUPS),
+            choices.pick(CaseDraws.WORKGROUPS_IN_Z) if choices.chance(CaseDraws.DEEP) else 1,
         )
     apart = subgroups if scope is Scope.Subgroup else 1
     x, y, z = workgroups

@@ -20,6 +20,7 @@ from cts.generators.build.returns import with_return
 from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
 from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
 from cts.generators.build.workgroups import by_coordinates, draw_size
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     SCHEMA_VERSION,
@@ -139,7 +140,7 @@ class VectorKernel:
     ) -> Vector:
         """A vector from a buffer of its own with these contents, read as `declared`, which is as wide."""
         extent = length * component.size
-        components = choices.pick((2, 4)) if choices.chance(VectorDraws.VECTOR_POINTEES) else 1
+        components = choices.pick(CaseDraws.VECTORS) if choices.chance(VectorDraws.VECTOR_POINTEES) else 1
         shared = self._bytes_of_a_part(extent)
         storage = self.storage(choices, shared)
         name = self.fresh_name("src")
@@ -236,7 +237,7 @@ class VectorKernel:
         tile = -(-extent // ALIGNMENT) * ALIGNMENT
         self.store_at(region, At(0, tiles(lanes, tile)), vector)
         self.program.barrier()
-        rotated = choices.between(0, 2)
+        rotated = choices.pick(VectorDraws.ROTATED)
         place = reversed_tiles(lanes, tile, 0)
         if lanes.instances == lanes.inv > 1 and rotated:
             place = At(rotated * tile, tiles(lanes, tile), lanes.inv * tile)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from cts.choices import Choices
 from cts.generators.build.layout_plans import fitted
-from cts.generators.build.layout_sketches import VARIATIONS
 from cts.generators.build.operands import Grid, Varying, varied
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.tensors import ViewDraws
 
 #: All permutations by rank, identity first.
@@ -120,17 +120,17 @@ def draw_view(choices: Choices, layout_dim: int, shape: tuple[int, int], injecti
     clip, early = _draw_clip(choices, shape, injective, grid) if choices.chance(ViewDraws.CLIPPED) else (None, False)
     own = _draw_own(choices) if choices.chance(ViewDraws.OWN_DIMENSIONS) else None
     dim = len(own.dims) if own else layout_dim
-    number = choices.between(0, 135)
+    number = choices.pick(ViewDraws.PERMUTATIONS)
     permutation = PERMUTATIONS[dim][number % math.factorial(dim)]
     if own and dim == len(SPACE_TO_DEPTH) and number >= 120:
         permutation = SPACE_TO_DEPTH
         own = replace(own, dims=[own.dims[0], 2, own.dims[2], 2, own.dims[4]])
     ineffective = (
-        _ineffective(choices.between(0, 9), dim, strides=own is not None)
+        _ineffective(choices.pick(ViewDraws.IGNORED), dim, strides=own is not None)
         if choices.chance(ViewDraws.IGNORED_SETTER)
         else None
     )
-    dead = _ineffective(choices.between(0, 9), dim) if choices.chance(ViewDraws.DEAD_SETTER) else None
+    dead = _ineffective(choices.pick(ViewDraws.IGNORED), dim) if choices.chance(ViewDraws.DEAD_SETTER) else None
     needed = clipped_count(shape, clip) if injective else 0
     steps: list[ViewStep] = [] if ineffective is None else [ineffective]
     if own:
@@ -188,7 +188,7 @@ def clipped_count(shape: tuple[int, int], clip: SetClip | None) -> int:
 
 
 #: The largest number that each draw of a clip may be: see `clip_of`.
-CLIP_RECORD = (len(CLIP_OFFSETS) - 1, len(CLIP_SPANS) - 1) * 2 + (len(VARIATIONS) - 1, 1)
+CLIP_RECORD = (len(CLIP_OFFSETS) - 1, len(CLIP_SPANS) - 1) * 2 + (len(CaseDraws.VARIATIONS) - 1, 1)
 
 
 def _draw_clip(choices: Choices, shape: tuple[int, int], fixed: bool, grid: Grid) -> tuple[SetClip, bool]:
@@ -207,7 +207,7 @@ def clip_of(numbers: Sequence[int], shape: tuple[int, int], fixed: bool, grid: G
     spans = [CLIP_SPANS[i](n, start) for i, n, start in zip((rows, cols), shape, starts, strict=True)]
     offsets = [Varying(start) for start in starts]
     varying = Varying(starts[which], varied(grid, 1))
-    if VARIATIONS[variation] and not fixed and varying.range(grid)[1] + spans[which] < 2**32:
+    if CaseDraws.VARIATIONS[variation] and not fixed and varying.range(grid)[1] + spans[which] < 2**32:
         offsets[which] = varying
     return SetClip(offsets[0], spans[0], offsets[1], spans[1])
 

@@ -17,7 +17,7 @@ from cts.generators.parts.flow import draw_if, draw_loop
 from cts.generators.parts.products import draw_mul_add
 from cts.generators.parts.routes import Staging
 from cts.generators.policy.cases import CallbackDraws
-from cts.generators.policy.matrices import KernelDraws
+from cts.generators.policy.programs import KernelDraws
 from cts.model import (
     Arithmetic,
     Combine,

@@ -15,7 +15,7 @@ from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything
 from cts.generators.parts.expressions import Term
-from cts.generators.policy.matrices import BlockLoadDraws
+from cts.generators.policy.programs import BlockLoadDraws
 from cts.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
 from cts.model.component import Number
 

@@ -197,7 +197,7 @@ def _coordinate_bodies(a: Matrix) -> list[tuple[str, Known]]:
 
 def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: CopyPath | None = None) -> Matrix:
     """A matrix that is the same after a way, this one or any, through what holds or passes matrices (KM-011)."""
-    through, which = through or choices.pick(tuple(CopyPath)), choices.between(0, 7)
+    through, which = through or choices.pick(tuple(CopyPath)), choices.pick(ComputationDraws.COMPONENTS)
     name = kernel.name("m")
     if through is CopyPath.Component and which and kernel.scope is Scope.Subgroup:
         last = sure_components(a.rows * a.cols) - 1

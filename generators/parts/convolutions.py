@@ -15,7 +15,7 @@ from cts.generators.parts.flow import draw_loop
 from cts.generators.parts.products import Sizes, draw_factors
 from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw_grid, draw_start, draw_tiles
 from cts.generators.policy.cases import CallbackDraws
-from cts.generators.policy.matrices import KernelDraws
+from cts.generators.policy.programs import KernelDraws
 from cts.model import (
     ClampMode,
     MatrixLoadTensor,

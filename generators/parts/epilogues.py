@@ -15,7 +15,7 @@ from cts.generators.build.operands import NOWHERE, Varying
 from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
 from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
-from cts.generators.policy.matrices import KernelDraws
+from cts.generators.policy.programs import KernelDraws
 from cts.model import (
     Arithmetic,
     ClampMode,
@@ -55,7 +55,7 @@ def draw_epilogue(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[i
 
 def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     """All elements times a number, alpha, as a scalar or in every element of a matrix."""
-    value: float = choices.pick((2, 0.5, -1, 3, 0.25) if tile.component.is_float else (2, -1, 3, 5, 7))
+    value: float = choices.pick(KernelDraws.FLOAT_SCALES if tile.component.is_float else KernelDraws.INTEGER_SCALES)
     if not tile.component.is_float and not tile.component.is_signed:
         value = abs(value)
     scalar = kernel.constness.component(value)

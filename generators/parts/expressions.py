@@ -64,7 +64,7 @@ class Trees:
         """An operation of at most so many levels, or a leaf."""
         if depth == 0:
             return self.leaf(component)
-        kind = self.choices.between(0, 11)
+        kind = self.choices.pick(CallbackDraws.EXPRESSIONS)
         if kind == 11:
             return self._select(component, depth)
         if kind >= 9:
@@ -103,7 +103,7 @@ class Trees:
         operations = (
             ("+", "-", "*", "min", "max") if component.is_float else ("+", "-", "*", "min", "max", "&", "|", "^", "+")
         )
-        operation = operations[(kind * 5 + self.choices.between(0, 4)) % len(operations)]
+        operation = operations[(kind * 5 + self.choices.pick(CallbackDraws.OPERATIONS)) % len(operations)]
         if component.is_float and operation in "+-*":
             known = combined(a, b, operation).known
             if known.bounded and (known.grain is None or known.size > 1 << 20):

@@ -205,7 +205,7 @@ def _draw_special_factors(choices: Choices, row: MulAddSupport, k: int) -> tuple
 
 def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
     """Contents of C: for integers near an end of the type as a rule, where sums wrap or saturate (NU-001, NU-002)."""
-    kind = choices.between(0, 9)
+    kind = choices.pick(ProductDraws.ADDENDS)
     if not row.c.is_float and kind >= 4:
         return near_an_end(row.c, (251, 13, 4093)[kind % 3], top=kind < 7)
     return draw_contents(choices, row.c, Wanted(size=size, exact=True, halves=row.c.size > 1))

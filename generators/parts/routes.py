@@ -152,24 +152,25 @@ def draw_operand(
 
     With `signs`, also with other signs, where the type computes; `staged`: through shared memory.
     """
-    kernel, kind = staging.kernel, 8 if staged else choices.between(0, 19)
-    if kind >= 17 and use is not Use.Accumulator and Feature.CONVERSIONS in kernel.features:
-        of_nv = kind == 19 and use is Use.B and Feature.TRANSPOSES in kernel.features
-        of_ext = kind == 19 and not of_nv and Feature.CONVERSIONS_EXT in kernel.features
+    kernel, kind = staging.kernel, "shared memory" if staged else choices.pick(ProductDraws.ROUTES)
+    converted = kind in ("conversion", "transposition")
+    if converted and use is not Use.Accumulator and Feature.CONVERSIONS in kernel.features:
+        of_nv = kind == "transposition" and use is Use.B and Feature.TRANSPOSES in kernel.features
+        of_ext = kind == "transposition" and not of_nv and Feature.CONVERSIONS_EXT in kernel.features
         before = shape[::-1] if of_nv or of_ext else shape
         if kernel.admits(component, *before, Use.Accumulator):
             matrix = load(choices, Use.Accumulator, *before)
             return emit_step(kernel, matrix, Step(matrix.component, use=use, transpose=of_nv, decorated=of_ext))
     matrix = load(choices, use, *shape)
-    if kind < 8:
+    if kind == "load":
         return matrix
-    if kind in (10, 11):
+    if kind == "condition":
         return draw_if(choices, kernel, lambda c: load(c, use, *shape), lambda c: matrix) or matrix
-    if kind in (12, 13):
+    if kind == "loop":
         return draw_loop(choices, kernel, [matrix, load(choices, use, *shape)], _change_places)[0]
-    if kind == 14:
+    if kind == "copy":
         return draw_copy(choices, kernel, matrix)
-    if kind in (15, 16) and signs:
+    if kind == "signs" and signs:
         return _with_signs(choices, kernel, matrix)
     return staging.pass_through(choices, matrix)
 

@@ -217,7 +217,7 @@ class RegionAllocator:
         In workgroup memory where there is room, else in a storage buffer.
         """
         kernel = self.kernel
-        storage = choices.between(4, 9)
+        storage = choices.pick(MoveDraws.TILE_STORAGES)
         region = self.tiles(self.storage(storage, self._need()), self.tile.component)
         order, stride, extent, alignment = self.lines(choices, region, MoveDraws.TILE_PADS)
         unit = aligned_elements(region, alignment)

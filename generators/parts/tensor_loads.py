@@ -10,13 +10,14 @@ from cts.choices import Choices
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.layout_plans import Purpose, plan
-from cts.generators.build.layout_sketches import VARIATIONS, LayoutSketch, Strides, draw_layout
+from cts.generators.build.layout_sketches import LayoutSketch, Strides, draw_layout
 from cts.generators.build.memory import LARGE_BYTES, OBJECT, TENSOR_ALIGNMENT, Region, draw_read
 from cts.generators.build.operands import Varying, varied
 from cts.generators.build.value_ranges import Known
 from cts.generators.build.views import draw_view
 from cts.generators.parts.tensor_operands import draw_tensor_operands
-from cts.generators.policy.matrices import BlockLoadDraws
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.programs import BlockLoadDraws
 from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
 
 
@@ -141,6 +142,6 @@ def _draw_offset(choices: Choices, kernel: Kernel, memory: Memory, extent: int) 
     region = kernel.source(choices, memory.pointee, memory.contents, scalar=True)
     unit = memory.alignment // region.element_size
     base = choices.pick(BlockLoadDraws.BASES) if choices.chance(BlockLoadDraws.BLOCK_BASE) else 0
-    offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(VARIATIONS))))
+    offset = Varying(base * unit, varied(kernel.grid, unit * abs(choices.pick(CaseDraws.VARIATIONS))))
     region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + extent)
     return region.name, offset

@@ -35,9 +35,6 @@ from cts.model.operand import Factors
 #: Most iterations of the loop over K, and most tiles of an operand in one of them.
 MOST, MOST_TILES = max(CallbackDraws.COUNTS) + 2, 4
 
-#: Which operands' tiles go through shared memory: those of one operand, or of both.
-STAGED: tuple[tuple[Use, ...], ...] = ((), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B))
-
 #: What gives an accumulator its first value, by its number.
 Start = Callable[[Choices, int], Matrix]
 
@@ -85,7 +82,7 @@ def draw_tiled_product(
     operands = [
         choices.group(partial(draw_tiles, kernel=kernel, operand=o, formats=f)) for o, f in ((a, ()), (b, formats))
     ]
-    grid = Grid(1, choices.pick(ProductDraws.TILES), choices.pick(STAGED))
+    grid = Grid(1, choices.pick(ProductDraws.TILES), choices.pick(ProductDraws.STAGED))
     start = draw_start(choices, kernel, row, sizes, contents[2])
     first, *others = draw_grid(choices, kernel, row, sizes, (operands[0], operands[1]), start, grid)
     for other in others:
@@ -118,7 +115,7 @@ def draw_grid(
 ) -> list[Matrix]:
     """The accumulators of all pairs of a tile of A and one of B behind the loop over K, those of the first B first."""
     begun = [start(choices, number) for number in range(grid.of_a * grid.of_b)]
-    checked = choices.pick(((), (), (), (), (), (Use.A,), (Use.B,), (Use.A, Use.B)))
+    checked = choices.pick(ProductDraws.CHECKED)
     bound = _bound(kernel, row, sizes, begun[0], *(tiles.known for tiles in operands))
     begun = [replace(m, known=bound) for m in begun]
     staging = Staging(kernel)

@@ -12,6 +12,7 @@ from cts.generators.build.memory import Region
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, tiles, written
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import TrainingDraws
 from cts.model import (
     ATOMIC_ADDS,
@@ -69,7 +70,7 @@ class Training:
     def draw_outer(self, choices: Choices, shape: tuple[int, int], iterations: int) -> None:
         """An outer product added to a matrix: a new one, or one that an earlier outer product added to."""
         kernel = self.kernel
-        again, which = choices.chance(TrainingDraws.MATRIX_AGAIN), choices.between(0, 3)
+        again, which = choices.chance(TrainingDraws.MATRIX_AGAIN), choices.pick(TrainingDraws.MATRICES)
         component = choices.pick(self.accumulators)
         room = self._room(component, iterations)
         a = self._draw_factor(choices, shape[0], room)
@@ -109,7 +110,7 @@ class Training:
         if not component.is_float:
             return draw_contents(choices, component, Wanted())
         if not self.exact:
-            return realistic(component, choices.between(0, 9))
+            return realistic(component, choices.pick(CaseDraws.SEEDS_OF_TEN))
         return draw_contents(choices, component, Wanted(size=size, exact=True, halves=False))
 
     def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:

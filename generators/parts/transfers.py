@@ -10,6 +10,7 @@ from cts.capabilities import Feature
 from cts.choices import Choices
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import FILL, OBJECT, Lines, Region, draw_read, draw_write, numbered, pattern
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.tensors import TransferDraws
 from cts.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass
 
@@ -57,7 +58,7 @@ class Transfers:
 
     def _draw(self, choices: Choices, name: str) -> Region:
         pointee = choices.pick(self.pointees) if choices.chance(TransferDraws.OTHER_POINTEE) else self.tile.component
-        components = choices.pick((2, 4)) if choices.chance(TransferDraws.VECTOR_POINTEE) else 1
+        components = choices.pick(CaseDraws.VECTORS) if choices.chance(TransferDraws.VECTOR_POINTEE) else 1
         return Region(name, pointee, components, choices.pick(self._storages), Data(fill=0))
 
     def constant(self, choices: Choices) -> str:

@@ -90,7 +90,7 @@ def draw_next(
         activated = other or activated
     steps: list[Step | None] = [None, *feasible(kernel, activated)]
     options = [(row, step) for step in steps for row in rows if _takes(row, activated, step)]
-    which = choices.between(0, 63)
+    which = choices.pick(VectorProductDraws.NEXT)
     if not options:
         return activated
     row, step = options[which % len(options)]
@@ -121,7 +121,7 @@ def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:
 
 def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
     """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
-    kind = choices.between(0, 9)
+    kind = choices.pick(VectorProductDraws.ACTIVATIONS)
     component = vector.component
     if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
         # Of NaN no activation is portable.

@@ -214,7 +214,7 @@ def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
         for c in ARITHMETIC
         if c.size == vector.component.size and c is not vector.component and c in kernel.capabilities.vector_components
     ]
-    which = choices.between(0, 3)
+    which = choices.pick(VectorDraws.BITCASTS)
     if not targets:
         return None
     target = targets[which % len(targets)]

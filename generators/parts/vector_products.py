@@ -20,6 +20,7 @@ from cts.generators.build.specials import BOUNDED, draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
 from cts.generators.parts.products import FLOAT8_BITS, alike
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import VectorProductDraws
 from cts.model import ComponentType, Data, RandomBits
 from cts.model.component import Number
@@ -103,16 +104,16 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
         return contents
     if reading.packed:
         if choices.chance(VectorProductDraws.PACKED_BITS):
-            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.between(0, 15))))
+            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
         return _draw_for_integers(choices, row, ieee=ieee)
     if ieee and given is reading.component and choices.chance(VectorProductDraws.SPECIAL_INPUT):
         return draw_specials(choices, given)
     if not given.is_float and choices.chance(VectorProductDraws.INTEGER_TIES):
-        return ties(given, reading.component, choices.between(0, 30))
+        return ties(given, reading.component, choices.pick(VectorProductDraws.TIES))
     if not exact:
-        return realistic(given, choices.between(0, 15)) if given.is_float else consecutive(0, 5003)
+        return realistic(given, choices.pick(CaseDraws.SEEDS)) if given.is_float else consecutive(0, 5003)
     size = min(budget_of(row, k).input, 1 << reading.component.format.precision)
     return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
 
@@ -197,7 +198,7 @@ def draw_matrix(
     if not component.is_float:
         return ends(component, which) if full == 4 else draw_contents(choices, component, Wanted())
     if not exact:
-        return realistic(component, choices.between(0, 15))
+        return realistic(component, choices.pick(CaseDraws.SEEDS))
     if full == 4 or (given.grain or 0) > 0:
         wide = (raised(component, 3, 0), *large(component))
         fitting = [c for c in wide if adds_up(given, c.known, k, row.result, bits_of(row))]
@@ -217,7 +218,7 @@ def draw_bias(choices: Choices, row: VectorMulSupport, product: Known, *, ieee: 
     if not product.bounded:
         return draw_contents(choices, component, Wanted(size=7, exact=True, halves=False))
     if product.grain is None:
-        return realistic(component, choices.between(0, 15))
+        return realistic(component, choices.pick(CaseDraws.SEEDS))
     if product.grain > 0:
         return choices.pick(addends(component, product.grain, row.result, bits_of(row)) or [raised(component, 3, 0)])
     room = budget_of(row, 1).bias * 2.0**product.grain

@@ -51,6 +51,21 @@ class CaseDraws:
     #: Operands that count invocations by coordinates: never all of a case, or two mistakes may cancel out.
     BY_COORDINATES = weights(none=2, writes=1, others=1, stores=2)
 
+    #: Components of a vector that a buffer has as elements.
+    VECTORS = (2, 4)
+
+    #: Workgroups along x and y: up to three, so that a middle one has neighbours.
+    WORKGROUPS = range(1, 4)
+
+    #: Workgroups along z: two are enough for a difference.
+    WORKGROUPS_IN_Z = range(1, 3)
+
+    #: Seeds of realistic numbers in training.
+    SEEDS_OF_TEN = range(10)
+
+    #: Factors by which an operand varies over the dispatch: mostly none, and one that is negative.
+    VARIATIONS = (0, 0, 0, 0, 0, 0, 0, 1, 3, -2, 5)
+
 
 class FloatDraws:
     """Chances of strict and loose arithmetic."""
@@ -142,3 +157,9 @@ class CallbackDraws:
 
     #: Elements of an array of constants: digits, which every type holds.
     LOOKED_UP = range(10)
+
+    #: Kinds of expressions: 0 to 7 of two operands, 8 by a number, 9 and 10 of one, 11 a choice of two.
+    EXPRESSIONS = range(12)
+
+    #: Operations of two operands, of which each kind of expression begins at another one.
+    OPERATIONS = range(5)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cts.choices import Chance, one_in, tenths
-from cts.generators.policy.weighted import weights
+from cts.generators.policy.weighted import signed, weights
+from cts.model import ClampMode
 
 
 class LayoutDraws:
@@ -57,6 +58,18 @@ class LayoutDraws:
     #: Ranks of layouts: the higher ones, in which more can go wrong, more often.
     RANKS = (1, 2, 3, 3, 4, 5, 5, 5)
 
+    #: The dimension that goes out of bounds alone: 60 numbers are as many for each dimension of every rank.
+    FOCUS = range(60)
+
+    #: Offsets of a second slice: of both signs, since the sum with the first one counts.
+    SECOND_OFFSETS = signed(9, 9)
+
+    #: Offsets of a slice whose result is unused.
+    DEAD_OFFSETS = signed(3, 9)
+
+    #: Clamp modes: Constant twice, for its clamp value has rules of its own.
+    CLAMPS = (*ClampMode, ClampMode.Constant)
+
 
 class ViewDraws:
     """Chances of tensor views."""
@@ -75,6 +88,12 @@ class ViewDraws:
 
     #: Ranks of views with their own dimensions: each in equal shares.
     RANKS = range(1, 6)
+
+    #: Permutations of five dimensions, 120, and as often as sixteen of these space to depth.
+    PERMUTATIONS = range(136)
+
+    #: Numbers of setters that a view ignores or does not use.
+    IGNORED = range(10)
 
 
 class TransferDraws:

@@ -97,6 +97,12 @@ class VectorDraws:
         {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 2, "constant": 2, "same": 1}
     )
 
+    #: Places by which invocations exchange vectors: 0 reverses them.
+    ROTATED = range(3)
+
+    #: Numbers of the type that a bitcast goes to.
+    BITCASTS = range(4)
+
 
 class VectorProductDraws:
     """Chances of the areas vector_multiply and vector_conversions."""
@@ -167,6 +173,15 @@ class VectorProductDraws:
     #: Blocks around a layer: a third, since divergence in a multiplication is allowed (CV-010), and hard.
     AROUND = weights(nothing=7, condition=2, loop=1, switch=1)
 
+    #: Numbers of the next layer, among rows and conversions that fit: as many as any driver lists.
+    NEXT = range(64)
+
+    #: Kinds of activations: of floats 0 to 3 relu, 4 to 7 a clamp, then tanh; of integers from 4 on a mask.
+    ACTIVATIONS = range(10)
+
+    #: Seeds of ties.
+    TIES = range(31)
+
 
 class TrainingDraws:
     """Chances of the area vector_training."""
@@ -221,3 +236,6 @@ class TrainingDraws:
 
     #: Ways to add a vector: a reduction, atomically, or both to one place, which must not lose either.
     SUMS = weights({"sum": 5, "atomic": 1, "both": 3, "atomic of integers": 1})
+
+    #: Numbers of the matrix that is added to again.
+    MATRICES = range(4)

@@ -333,5 +333,6 @@ def test_the_policy_of_a_seed(cts: Cts) -> None:
     assert (usual.status, drawn.status) == (0, 0)
     rows = {line.split()[0]: line for line in drawn.out.splitlines()[1:]}
     assert rows.keys() == {line.split()[0] for line in usual.out.splitlines()[1:]}
-    assert rows["CaseDraws.FLOATS"].endswith("fixed") and rows["ComputationDraws.SECOND_REDUCTION"] not in usual.out
+    assert rows["CaseDraws.FLOATS"].endswith("fixed")
+    assert sum(row not in usual.out for row in rows.values()) > len(rows) // 2
     assert drawn.out == cts("check", "--area", "reductions", "--seed", "7", "--policy").out
