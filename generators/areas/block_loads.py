@@ -166,7 +166,7 @@ def _draw_expression(
 def _draw_vector(
     choices: Choices, kernel: Kernel, decode: Decode, block: tuple[int, ...], known: Known
 ) -> DecodeVector | None:
-    """A vector function that agrees with a decode function (DV-012) where that is exact and the driver has any."""
+    """A vector function equal to a decode function (DV-012); None if it is inexact or the driver has none."""
     wanted = choices.chance(BlockLoadDraws.BY_VECTORS)
     most = 8 if Feature.LONG_VECTOR in kernel.features else 4
     lanes = [n for n in LANES if block[-1] % n == 0 and n <= most]

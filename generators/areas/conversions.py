@@ -58,7 +58,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     support = choices.pick(accumulators if accumulators and not choices.chance(ConversionDraws.ANY_USE) else rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=CaseDraws.TILED)
     square = (max(shape), max(shape))
-    # In a square matrix a transposition, or one that is forgotten, leaves the shape as it is.
+    # A square matrix keeps its shape when it is transposed, so that only values show a forgotten transposition.
     if choices.chance(ConversionDraws.SQUARE) and supports.admits(
         support.component, support.use, support.scope, square, support.subgroups
     ):

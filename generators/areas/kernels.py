@@ -56,7 +56,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _of_matrices(capabilities: Capabilities) -> list[Callable[[Choices], Case]]:
-    """The kernels of matrices that a driver can run, as often as each is drawn."""
+    """Drawable matrix kernels; an entry that occurs twice is drawn twice as often."""
     supports = Supports(capabilities)
     products = usable_products(supports)
     if not products:

@@ -68,7 +68,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     factors = Factors(choices, kernel, row, sizes, (of_a, of_b))
     a, b = factors.draw(choices, Use.A), factors.draw(choices, Use.B)
     for n in range(times):
-        # Of several, each has operands of its own, one of them, or none.
+        # A further product has two new factors, one, or none.
         if n:
             new = choices.pick(ProductDraws.NEW_FACTORS)
             a = factors.draw(choices, Use.A) if new in ("a", "both") else a

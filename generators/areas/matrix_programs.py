@@ -329,8 +329,8 @@ class _Flow:
     def _loop(self, choices: Choices, matrix: Matrix, depth: int) -> Matrix:
         """Acc = acc + x; or, with several carried, these change places, and perhaps one of them grows.
 
-        Only what the next iteration gets as it is shows an update of one after the other. Several may begin as one
-        constant: compilers represent what they know in another way.
+        A driver that updates one matrix after another is found by matrices that the next iteration gets unchanged.
+        Several may begin as one constant: compilers represent constants in another way.
         """
         alike = choices.chance(ProgramDraws.ALIKE_CARRIED)
         count = choices.pick(ProgramDraws.ALIKE if alike else CallbackDraws.CARRIED)

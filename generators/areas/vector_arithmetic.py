@@ -189,7 +189,7 @@ class _Steps:
         return draw_loop(choices, self.kernel, [grown] * count, iteration)[-1]
 
     def _draw_iteration(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
-        """What an iteration makes of what it carries, or another vector of the type, within what is known of it."""
+        """The vector that an iteration carries on: of the same type, and in the range that is known of `carried`."""
         drawn = self.draw(choices, pool, depth)
         alike = drawn is not None and (drawn.component, drawn.length) == (carried.component, carried.length)
         which = choices.pick(VectorDraws.CLOSED)
@@ -257,7 +257,7 @@ def _grown(vector: Vector) -> Known:
 
 
 def _fits(vector: Vector, carried: Vector) -> bool:
-    """Whether an iteration may hand on a vector where `carried` came in."""
+    """Whether an iteration may replace `carried` by a vector."""
     if carried.known is None or vector.known is None:
         return carried.known is vector.known and vector.fresh
     known, room = vector.known, carried.known

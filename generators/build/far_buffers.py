@@ -32,7 +32,7 @@ _SIGN = 1 << 31
 
 
 def with_far_buffers(choices: Choices, case: Case, capabilities: Capabilities) -> Case:
-    """The case; in one of twenty with one buffer of matrices, or all, whose byte offsets come to 2 GiB or nearly 4 GiB.
+    """The case; in one of twenty one buffer of matrices, or all, have byte offsets around 2 GiB or below 4 GiB.
 
     Where the device allows that (VK-066), and not in cases with robustness, whose accesses may go beyond 4 GiB then.
     """
@@ -65,7 +65,7 @@ def _of_matrices(case: Case) -> Iterator[str]:
 
 
 def _units(case: Case) -> dict[str, int]:
-    """Bytes of which contents must begin at a multiple, for what is aligned to stay so; VK-040 asks for odd ones."""
+    """Alignment of contents in bytes, so that aligned accesses stay aligned; VK-040 asks for odd ones."""
     roots, types = {name: name for name in case.buffers}, types_of(case)
     units = dict.fromkeys(case.buffers, BEGIN_ALIGNMENT)
     for i in case.program:

@@ -27,7 +27,7 @@ from cts.model.vector_arithmetic import FLOATING as FLOATING_OF_VECTORS
 _REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
 _NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)
 
-#: What an instruction or type allows.
+#: Flags of an instruction or a type: rearranging in any combination, then NaNs and infinities, which need care.
 _BITS: tuple[FastMathBits, ...] = (
     _REARRANGED,
     (FastMath.NSZ,),
@@ -38,7 +38,7 @@ _BITS: tuple[FastMathBits, ...] = (
     (),
 )
 
-#: What picks the instructions that have some: every one whose number this divides.
+#: Which instructions have flags: every second, each, or every third; first the simplest mixture.
 _EVERY = (2, 1, 3)
 
 

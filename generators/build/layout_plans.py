@@ -145,7 +145,7 @@ def _geometry(sketch: LayoutSketch, start: LayoutState, purpose: Purpose, wide: 
     least = 2 if sketch.clamp is ClampMode.RepeatMirrored else 1  # TA-063
     span = list(fitted(purpose.shape, sketch.dim)) if sketch.fit else [axis.span for axis in sketch.axes]
     if sketch.fit and sketch.axes[0].span % 3 == 0:
-        # Whole rows that run out: an implementation may take the outermost digit for the row as it is (TA-034).
+        # The span has fewer rows than the matrix: an implementation may use the outermost digit as the row (TA-034).
         span[0] = min(span[0], sketch.axes[0].span)
     geometry = _Geometry(list(span), span, [0] * sketch.dim, sketch.sliced or keep or wide != "")
     if geometry.sliced:

@@ -134,7 +134,7 @@ def tile_elements(region: Region, alignment: int, extent: int) -> int:
 
 @dataclass(frozen=True)
 class Lines:
-    """The rows of a matrix in a region, or its columns: so many, of so many bytes each."""
+    """The rows or columns of a matrix in a region: their number, and the bytes of each."""
 
     region: Region
     count: int

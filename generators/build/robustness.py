@@ -24,11 +24,11 @@ from cts.model import (
     tables_of,
 )
 
-#: Bytes of which a buffer has a multiple: where it is stored to, and else where nothing may read as one of two values;
-#: and the least (VK-064, VK-065).
+#: Units of a shortened buffer's size. Blocks: where bytes of one access may have two values otherwise. Words: the least
+#: that Vulkan bounds accesses by (VK-064, VK-065).
 _BLOCK, _WORD = 16, 4
 
-#: In how many steps the end of a buffer may move.
+#: Places where a buffer may end: sixteen, so that most rows of a small matrix are one.
 _STEPS = 15
 
 

@@ -109,7 +109,7 @@ def _mixed(
     seed: int,
     length: int,
 ) -> tuple[Number, ...]:
-    """`length` numbers, of which one in `one_in` is special, in an order that `seed` chooses."""
+    """`length` numbers in an order by `seed`; one in `one_in` is special."""
     rng = random.Random(seed)
     count = max(-(-length // one_in), 1)
     # Patterns alternate: positive, negative.

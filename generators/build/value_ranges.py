@@ -54,7 +54,7 @@ class Known:
 #: All values are 0.
 ZEROS = Known(0, 0)
 
-#: Floats of which nothing is known, infinities and NaNs among them: in modules that make IEEE 754 binding.
+#: Any floats, also infinities and NaNs, in modules that make IEEE 754 binding.
 UNBOUNDED = Known(-math.inf, math.inf, None)
 
 

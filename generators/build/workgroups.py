@@ -43,8 +43,9 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
 def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
     """The program, in which some operands of most shaped workgroups find invocations by x, y and z, not by index.
 
-    What writes memory does, or all else: then what one of the two counts wrongly does not meet what the other one
-    counts. Or stores do, with z in the least steps and x in the largest ones: each has a place of another's own.
+    Either all instructions that write memory, or all others: so a wrong count of one half does not meet the same wrong
+    count of the other. Or only stores, with the smallest steps along z and the largest along x: then each invocation
+    stores to another one's place.
     """
     kind = choices.pick(CaseDraws.BY_COORDINATES)
     if kind == "none" or dispatch.shape == WorkgroupShape():

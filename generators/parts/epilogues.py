@@ -137,7 +137,7 @@ def _by_function(kernel: Kernel, matrix: Matrix, function: str, known: Known, *s
 
 
 def draw_conversion(choices: Choices, kernel: Kernel, tile: Matrix) -> Step | None:
-    """The type that results are stored in, where that is not the accumulators'."""
+    """A conversion of results before they are stored; None to store them in the accumulators' type."""
     steps = feasible(tile.component, tile.rows, tile.cols, tile.use, kernel.admits, ())
     clear = [s for s in steps if sound(tile.component, tile.known, s, ieee=kernel.ieee)]
     if not clear or not choices.chance(KernelDraws.RESULT_CONVERTED):

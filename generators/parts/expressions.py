@@ -74,7 +74,7 @@ class Trees:
         return self._binary(component, depth, kind)
 
     def leaf(self, component: ComponentType) -> Term:
-        """A term as it is or converted; now and then a number."""
+        """One of the terms, converted if its type is another; now and then a number."""
         which, fraction, sign = self.choices.record(2 * len(self.terms), 9, 2)
         if which == 2 * len(self.terms):
             return self._number(component)
@@ -182,7 +182,7 @@ def combined(a: Term, b: Term, operation: str) -> Term:
 
 
 def converted(a: Term, target: ComponentType) -> Term | None:
-    """A term as another type; None where that is not exact, or no use."""
+    """A term as another type; None if the conversion is inexact or useless."""
     if a.type is target:
         return a
     if a.type.storage_only:

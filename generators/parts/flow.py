@@ -15,8 +15,8 @@ from cts.generators.policy.cases import CallbackDraws
 from cts.model import Break, Continue
 from cts.model.operand import Factors
 
-#: How iterations are left early, by a number up to LAST_EXIT: nothing, or a Break or Continue, and whether that is
-#: before what is done in the iteration, with what was carried into it, or behind it; a Break has the results then.
+#: Early ends of iterations by a number up to LAST_EXIT, other numbers having none: a Break or Continue, and whether it
+#: comes first in the iteration, with the carried values, or last; a Break that comes last has the results.
 EXITS: Mapping[int, tuple[type[Break | Continue], bool]] = {
     10: (Break, True),
     11: (Continue, True),

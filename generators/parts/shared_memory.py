@@ -184,7 +184,7 @@ class RegionAllocator:
         return either, other.plus(rest), rest
 
     def store(self, choices: Choices, matrix: Matrix) -> None:
-        """Store a matrix to a place of its own in a new buffer, of any memory."""
+        """Store a matrix to its own place in a new buffer of any storage class."""
         narrow, vector, storage = choices.record(19, 9, 9)
         component = matrix.component
         pointee = self.pointees[narrow % len(self.pointees)] if narrow >= 17 else component
@@ -248,7 +248,7 @@ class RegionAllocator:
         return loaded
 
     def matrix(self, prefix: str) -> Matrix:
-        """A new matrix of the case's type, of which nothing is known but that it moves."""
+        """A new matrix of the case's type. Its values are unknown: it is only moved."""
         t = self.tile
         use = self.kernel.use
         return Matrix(self.kernel.name(prefix), t.type, t.component, t.rows, t.cols, use, ZEROS)

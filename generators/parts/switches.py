@@ -12,18 +12,18 @@ FIRST = (0, 1, -1, 2**16 - 2, 254, 2**31 - 2, -(2**15) - 1, -(2**31), 2**16 - 1,
 #: So many values from the first one on are dealt out to branches; any other takes the default.
 DEALT = 5
 
-#: By what a literal that leads nowhere differs from a value that is there.
+#: Bits by which a literal that no selector equals differs from one: those at which narrower integers end.
 _ELSEWHERE = (1 << 16, 1 << 31, 1 << 8, 1 << 24)
 
 
 def draw_literals(choices: Choices, first: int, branches: int) -> list[tuple[int, ...]]:
-    """Of each branch its literals: values from `first` on, and some that no selector is, as like to one as can be."""
+    """The literals of each branch: values from `first` on, and values that differ from a selector by one bit."""
     dealt = choices.record(*[branches] * DEALT)
     extra, bit, as_unsigned = choices.record(branches, len(_ELSEWHERE) - 1, 3)
     literals: list[list[int]] = [[] for _ in range(branches)]
     for offset, branch in enumerate(dealt):
         if branch < branches:
-            # Where there are several, those of lower values come last.
+            # Of several literals the lower ones come last.
             literals[branch].insert(0, first + offset)
     for n, own in enumerate(literals):
         if n == extra or not own:

@@ -46,7 +46,7 @@ def draw_tensor_load(
 ) -> str:
     """A tensor load of a matrix of the tile's type; its id. Clipped elements keep the values of the matrix `spare`.
 
-    It is drawn last, so that what is simpler in its place leaves the rest as it is.
+    `spare` is drawn last: a simpler one then leaves all other draws unchanged.
     """
     tensor = draw_tensor_operands(choices, kernel, tile, region, store=False)
     offset = draw_read(choices, region, kernel.grid, TENSOR_ALIGNMENT, tensor.extent)

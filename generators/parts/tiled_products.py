@@ -41,7 +41,7 @@ Start = Callable[[Choices, int], Matrix]
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of an operand: what is known of their elements, and what loads one of those of an iteration."""
+    """The tiles of an operand: the range of their elements, and a function that loads one tile of an iteration."""
 
     known: Known
     load: Callable[[Choices, int], Matrix]

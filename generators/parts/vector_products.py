@@ -209,7 +209,7 @@ def draw_matrix(
 
 
 def draw_bias(choices: Choices, row: VectorMulSupport, product: Known, *, ieee: bool = False) -> Contents:
-    """What the bias holds: numbers as coarse as the products, and no more of them than add up exactly."""
+    """Contents of the bias: multiples of the step of the products, small enough for exact sums."""
     component = row.bias_interpretation.component
     if not component.is_float:
         return draw_contents(choices, component, Wanted())

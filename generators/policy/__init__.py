@@ -1,1 +1,1 @@
-"""The policy of draws: how often generators draw what, with the reason of each value."""
+"""The policy of draws: chances, weights and counts of generators, each with the reason of its value."""
