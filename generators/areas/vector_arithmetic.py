@@ -13,12 +13,12 @@ from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
-from cts.generators.build.supports import draw_length
+from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
-from cts.generators.parts.vector_operations import ARITHMETIC, components_of, draw_operation
+from cts.generators.parts.vector_operations import components_of, draw_operation
 from cts.generators.parts.vector_parts import (
     draw_bitcast,
     draw_construct,
@@ -85,7 +85,7 @@ class _Steps:
             numbers = (3, -7, 0.5, 100) if component.is_float else (3, 7, 0, 100)
             return kernel.constant(choices, component, length, numbers)
         if kind == "bits":
-            read = choices.pick([c for c in ARITHMETIC if c.size == component.size])
+            read = choices.pick([c for c in VECTOR_ARITHMETIC if c.size == component.size])
             known = None if read.is_float or component.is_float else anything(read)
             contents = Contents(known or Known(0, 0), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
             vector = kernel.load(choices, read, length, contents, component)

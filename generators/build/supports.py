@@ -38,6 +38,18 @@ _SIMPLEST_FIRST = (
     ComponentType.float8_e5m2,
 )
 
+#: Types that vectors compute with, the simplest first.
+VECTOR_ARITHMETIC = (
+    ComponentType.int32,
+    ComponentType.float32,
+    ComponentType.uint32,
+    ComponentType.float16,
+    ComponentType.int8,
+    ComponentType.uint8,
+    ComponentType.int16,
+    ComponentType.uint16,
+)
+
 
 class Supports:
     """The matrices a driver can run that are small enough for generated cases, simplest first."""

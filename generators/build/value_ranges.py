@@ -23,6 +23,10 @@ _LARGEST = {
     _C.bfloat16: 2.0**100,
 }
 
+#: Magnitudes of results that become a type without arithmetic: half of the greatest number of a float8 type, away from
+#: where AM-29 leaves a result open; for bfloat16 far beyond what it represents exactly.
+CONVERTED = {_C.float8_e4m3fn: 240, _C.float8_e5m2: 30000, _C.bfloat16: 1 << 20}
+
 
 def _largest(component: ComponentType) -> float:
     return int(component.format.greatest) if component.is_float8 else _LARGEST[component]

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.choices import Choices
-from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
+from cts.generators.build.value_ranges import CONVERTED, UNBOUNDED, Known, settled
 from cts.generators.parts.body_flow import draw_flow
 from cts.generators.parts.expressions import Term, Trees, bare, converted
 from cts.generators.policy.cases import CallbackDraws
 from cts.model import ComponentType
 
 _C = ComponentType
-
-#: Magnitudes of results that the float8 types hold, away from where AM-29 leaves the result open.
-_CONVERTED = {_C.float8_e4m3fn: 240, _C.float8_e5m2: 30000, _C.bfloat16: 1 << 20}
 
 
 def draw_body(choices: Choices, returns: ComponentType, terms: Sequence[Term], *, inexact: bool = True) -> Term:
@@ -77,7 +74,7 @@ def _draw_last(choices: Choices, a: Term) -> Term:
 
 def narrowed(target: ComponentType, a: Term) -> Term:
     """A float32 result as one of a type without arithmetic."""
-    most = _CONVERTED[target]
+    most = CONVERTED[target]
     if a.number:
         a = replace(a, text=f"float32({a.text})", number=False)
     if not a.known.bounded:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cts.capabilities import VectorMulSupport
 from cts.choices import Choices
-from cts.generators.build.supports import draw_length
+from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import Known, anything, clamped, settled
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS
@@ -17,7 +17,7 @@ from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if
 from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import draw_stored
-from cts.generators.parts.vector_operations import ARITHMETIC, EXPONENTS
+from cts.generators.parts.vector_operations import EXPONENTS
 from cts.generators.parts.vector_parts import convert, feasible
 from cts.generators.parts.vector_products import (
     are_ties,
@@ -123,7 +123,7 @@ def draw_activation(choices: Choices, kernel: VectorKernel, vector: Vector) -> V
     """Relu, a clamp, or tanh where it is portable: of floats what keeps them small enough for a next layer."""
     kind = choices.pick(VectorProductDraws.ACTIVATIONS)
     component = vector.component
-    if component not in ARITHMETIC or (component.is_float and not vector.range.bounded):
+    if component not in VECTOR_ARITHMETIC or (component.is_float and not vector.range.bounded):
         # Of NaN no activation is portable.
         return vector
     if not component.is_float and kind >= 4:

@@ -9,6 +9,7 @@ from cts.capabilities import Capabilities, Feature
 from cts.choices import Choices
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
+from cts.generators.build.supports import VECTOR_ARITHMETIC
 from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,
@@ -34,8 +35,6 @@ from cts.model.vector_arithmetic import operand_count
 _C = ComponentType
 _O = VectorOperation
 
-#: Component types with arithmetic, simplest first.
-ARITHMETIC = (_C.int32, _C.float32, _C.uint32, _C.float16, _C.int8, _C.uint8, _C.int16, _C.uint16)
 
 _INTEGER = (
     _O.IAdd, _O.ISub, _O.IMul, _O.SNegate, _O.BitwiseAnd, _O.BitwiseOr, _O.BitwiseXor, _O.Not, _O.SMax, _O.SMin,
@@ -291,4 +290,4 @@ def components_of(capabilities: Capabilities) -> list[ComponentType]:
     """The component types with arithmetic that vectors may have, simplest first."""
     if Feature.COOPERATIVE_VECTOR not in capabilities.features:
         return []
-    return [c for c in ARITHMETIC if c in capabilities.vector_components]
+    return [c for c in VECTOR_ARITHMETIC if c in capabilities.vector_components]

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from cts.choices import Choices
 from cts.generators.build.contents import consecutive
 from cts.generators.build.specials import draw_special_number
+from cts.generators.build.supports import VECTOR_ARITHMETIC
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
 from cts.generators.parts.conversion_operands import Step, converted
-from cts.generators.parts.vector_operations import ARITHMETIC, represents
+from cts.generators.parts.vector_operations import represents
 from cts.generators.policy.vectors import VectorDraws
 from cts.model import (
     ComponentType,
@@ -133,7 +134,7 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
 def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
     """Every conversion of a vector with numbers that is defined for all of them (NU-016)."""
     steps = []
-    for target in ARITHMETIC:
+    for target in VECTOR_ARITHMETIC:
         if target is vector.component or target not in kernel.capabilities.vector_components:
             continue
         for operation in _operations(vector.component, target):
@@ -189,7 +190,7 @@ def draw_wrapped(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
 
     As many as `vector` has; None where the device has no such types.
     """
-    available = [c for c in ARITHMETIC if c in kernel.capabilities.vector_components]
+    available = [c for c in VECTOR_ARITHMETIC if c in kernel.capabilities.vector_components]
     narrow = [c for c in (_C.int8, _C.uint8, _C.int16) if c in available]
     narrow_one, period, which = choices.record(2, 7, 3)
     component = narrow[narrow_one % len(narrow)] if narrow else vector.component
@@ -211,7 +212,7 @@ def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
         return None
     targets = [
         c
-        for c in ARITHMETIC
+        for c in VECTOR_ARITHMETIC
         if c.size == vector.component.size and c is not vector.component and c in kernel.capabilities.vector_components
     ]
     which = choices.pick(VectorDraws.BITCASTS)
