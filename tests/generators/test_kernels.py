@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cts.capabilities import everything
-from cts.choices import Choices
+from cts.choices import Chance, Choices
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.memory import Lines, Region
 from cts.generators.build.supports import Supports
@@ -22,10 +22,7 @@ class Last(Choices):
     def below(self, count: int) -> int:
         raise AssertionError("nothing is drawn")
 
-    def chance(self, tenths: int) -> bool:
-        return tenths > 0
-
-    def rarely(self, one_in: int) -> bool:
+    def chance(self, chance: Chance) -> bool:
         return True
 
     def between(self, low: int, high: int) -> int:
