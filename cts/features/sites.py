@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
@@ -27,27 +27,11 @@ from cts.model import (
     Instruction,
     LayoutType,
     Loop,
-    MatrixBitcast,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixTranspose,
     Operand,
     PointerType,
     Setter,
     SpecNumber,
     Switch,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    VectorBitcast,
-    VectorInsert,
     ViewType,
     base_of,
     body_of,
@@ -62,16 +46,6 @@ from cts.oracle.expectation import Extent
 
 #: What one attribute may be at once; None: it is not there.
 Values: TypeAlias = "tuple[Any, ...] | None"
-
-#: Instructions whose result has the numbers of an operand, which field it is.
-PASSING: dict[type[Instruction], str] = {
-    MatrixCopy: "matrix",
-    MatrixConvertUse: "matrix",
-    MatrixTranspose: "matrix",
-    MatrixBitcast: "matrix",
-    VectorBitcast: "vector",
-    VectorInsert: "vector",
-}
 
 
 class Site:
@@ -134,17 +108,43 @@ class Memory:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a layout or a view has been given, in the end."""
+    """What a layout or a view has been given, in the end, by the fields of setters.
+
+    `block_then` is the block size when the dimensions were set.
+    """
 
     type: LayoutType | ViewType
     dims: tuple[Operand, ...] = ()
     strides: tuple[Operand, ...] | None = None
-    block: tuple[Operand, ...] = ()
+    block_size: tuple[Operand, ...] = ()
     block_then: tuple[Operand, ...] = ()
     span: tuple[Operand, ...] = ()
     offset: tuple[Operand, ...] = ()
-    clamp_value: tuple[Operand, ...] | None = None
-    clip: tuple[Operand, ...] | None = None
+    value: Operand | None = None
+    row_offset: Operand | None = None
+    row_span: Operand | None = None
+    col_offset: Operand | None = None
+    col_span: Operand | None = None
+
+    @property
+    def spans(self) -> tuple[Operand, ...]:
+        """Of a layout the spans of its slice, or its dimensions."""
+        return self.span or (self.dims if isinstance(self.type, LayoutType) else ())
+
+    @property
+    def clamp_value(self) -> tuple[Operand, ...] | None:
+        """The clamp value, if one is set."""
+        return None if self.value is None else (self.value,)
+
+    @property
+    def clip(self) -> tuple[Operand, ...] | None:
+        """All operands of the clip, in SPIR-V's order."""
+        given = (self.row_offset, self.row_span, self.col_offset, self.col_span)
+        operands = tuple(operand for operand in given if operand is not None)
+        return operands or None
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Layout)}
 
 
 @dataclass(frozen=True)
@@ -226,12 +226,13 @@ class CaseView:
         """What each layout and view has been given."""
         found: dict[str, Layout] = {}
         for i in self.case.program:
-            if isinstance(i, (TensorLayout, TensorView)):
-                kind = self.types[i.id]
-                assert isinstance(kind, (LayoutType, ViewType))
-                found[i.id] = Layout(kind)
-            elif isinstance(i, Setter):
-                found[i.id] = _SET[type(i)](found[i.of], i)
+            if isinstance(i, Setter):
+                found[i.id] = _changed(found[i.of], i)
+                continue
+            name = getattr(i, "id", "")
+            kind = self.types.get(name)
+            if isinstance(kind, (LayoutType, ViewType)):
+                found[name] = Layout(kind)
         return found
 
     @cached_property
@@ -338,22 +339,11 @@ class CaseView:
             yield Site(self, "Arm", Arm(start, stop))
 
 
-_SET: dict[type[Instruction], Callable[[Layout, Any], Layout]] = {
-    TensorLayoutSetDimension: lambda s, i: _with(
-        s, dims=i.dims, span=i.dims, offset=(), strides=None, block_then=s.block
-    ),
-    TensorLayoutSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorLayoutSlice: lambda s, i: _with(s, offset=i.offset, span=i.span),
-    TensorLayoutSetBlockSize: lambda s, i: _with(s, block=i.block_size),
-    TensorLayoutSetClampValue: lambda s, i: _with(s, clamp_value=(i.value,)),
-    TensorViewSetDimension: lambda s, i: _with(s, dims=i.dims, strides=None),
-    TensorViewSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorViewSetClip: lambda s, i: _with(s, clip=(i.row_offset, i.row_span, i.col_offset, i.col_span)),
-}
-
-
-def _with(state: Layout, **given: Any) -> Layout:
-    return replace(state, **given)
+def _changed(layout: Layout, setter: Setter) -> Layout:
+    given = {**{name: _DEFAULTS[name] for name in setter.resets}, **setter.given}
+    if "dims" in given:
+        given["block_then"] = layout.block_size
+    return replace(layout, **given)
 
 
 def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
