@@ -15,17 +15,10 @@ from cts.errors import BadInput
 from cts.model import (
     Case,
     Operand,
+    Setter,
     TensorInstruction,
     TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
     TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
     base_of,
     constant_of,
     factors_of,
@@ -196,20 +189,8 @@ def _setters(case: Case, name: str, before: int) -> Iterator[list[Any]]:
 
 def _operands(step: Any) -> list[Sequence[Operand]]:
     """The operands of a setter, as `programs.js` has them."""
-    match step:
-        case TensorLayoutSetBlockSize():
-            return [step.block_size]
-        case TensorLayoutSetDimension() | TensorViewSetDimension():
-            return [step.dims]
-        case TensorLayoutSetStride() | TensorViewSetStride():
-            return [step.strides]
-        case TensorLayoutSlice():
-            return [step.offset, step.span]
-        case TensorLayoutSetClampValue():
-            return [[step.value]]
-        case TensorViewSetClip():
-            return [[step.row_offset, step.row_span, step.col_offset, step.col_span]]
-    return []
+    given = step.given.values() if isinstance(step, Setter) else ()
+    return [operands if isinstance(operands, tuple) else (operands,) for operands in given]
 
 
 def _first(operand: Operand) -> int:

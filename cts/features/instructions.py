@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import types as python_types
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -64,7 +63,7 @@ from cts.model import (
     number_of,
     references,
 )
-from cts.model.instruction import Part
+from cts.model.fields import Held, held, leaves_of
 from cts.model.instructions import AnyInstruction
 from cts.oracle.expectation import Reach
 
@@ -246,48 +245,39 @@ BLOCK = {
 
 def _field(cls: type[Instruction], name: str, hint: Any) -> Attribute | None:
     """The attribute that a field of an instruction is."""
-    leaves = _leaves(hint)
 
     def raw(site: Site) -> tuple[Any, ...] | None:
         value = getattr(site.of.instruction, name)
         return None if value is None else _as_tuple(value)
 
-    if name in ("function", "combine", "decode", "decode_vector"):
-        return _names(raw, "Function", CaseView.function, f"the callback `{name}`")
-    if name in ("buffer", "bias") or (name == "matrix" and name not in cls.refers):
-        return _names(raw, "Memory", CaseView.memory, f"the memory `{name}`")
-    if (name in ("layout", "view") and name in cls.refers) or (name == "of" and issubclass(cls, Setter)):
-        return _names(raw, "Layout", CaseView.layout, f"the layout or view `{name}`")
-    if str in leaves and name in cls.refers:
-        return _names(raw, "Value", CaseView.value, f"the operand `{name}`")
-    if any(isinstance(leaf, type) and issubclass(leaf, Part) for leaf in leaves):
-        return _names(
-            lambda s: tuple(n for part in raw(s) or () for n in references(part)),
-            "Value",
-            CaseView.value,
-            f"values of `{name}`",
-        )
-    enums = [leaf for leaf in leaves if isinstance(leaf, type) and issubclass(leaf, enum.Enum)]
-    if enums:
-        return several(
-            WORD, f"`{name}`", lambda s: _mapped(raw(s), lambda v: word_of(getattr(v, "spec", v))), words_of(enums[0])
-        )
-    if bool in leaves:
-        return several(TRUTH, f"`{name}`", lambda s: _mapped(raw(s), lambda v: bool(getattr(v, "spec", v))))
-    if SpecNumber in leaves:
-        return several(
-            OPERAND,
-            f"`{name}`, component values",
-            lambda s: _mapped(raw(s), lambda v: _component_value(s, v)),
-            (),
-            name,
-        )
-    if Scalar in leaves:
-        return several(
-            OPERAND, f"`{name}`", lambda s: _mapped(raw(s), lambda v: Site(s.view, OPERAND, Given(v))), (), name
-        )
-    if int in leaves:
-        return several(NUMBER, f"`{name}`", lambda s: _mapped(raw(s), lambda v: getattr(v, "spec", v)))
+    def part_names(site: Site) -> tuple[str, ...]:
+        return tuple(n for part in raw(site) or () for n in references(part))
+
+    def mapped(make: Callable[[Site, Any], Any]) -> Callable[[Site], Values]:
+        return lambda site: _mapped(raw(site), lambda value: make(site, value))
+
+    match held(cls, name):
+        case Held.FUNCTION:
+            return _names(raw, "Function", CaseView.function, f"the callback `{name}`")
+        case Held.MEMORY:
+            return _names(raw, "Memory", CaseView.memory, f"the memory `{name}`")
+        case Held.LAYOUT:
+            return _names(raw, "Layout", CaseView.layout, f"the layout or view `{name}`")
+        case Held.RESULT:
+            return _names(raw, "Value", CaseView.value, f"the operand `{name}`")
+        case Held.PART:
+            return _names(part_names, "Value", CaseView.value, f"values of `{name}`")
+        case Held.ENUM:
+            words = next(words_of(leaf) for leaf in leaves_of(hint) if issubclass(leaf, enum.Enum))
+            return several(WORD, f"`{name}`", mapped(lambda _, v: word_of(getattr(v, "spec", v))), words)
+        case Held.TRUTH:
+            return several(TRUTH, f"`{name}`", mapped(lambda _, v: bool(getattr(v, "spec", v))))
+        case Held.COMPONENT:
+            return several(OPERAND, f"`{name}`, component values", mapped(_component_value), (), name)
+        case Held.OPERAND:
+            return several(OPERAND, f"`{name}`", mapped(lambda s, v: Site(s.view, OPERAND, Given(v))), (), name)
+        case Held.INTEGER:
+            return several(NUMBER, f"`{name}`", mapped(lambda _, v: getattr(v, "spec", v)))
     return None
 
 
@@ -313,21 +303,6 @@ def _names(raw: Callable[[Site], Any], kind: str, make: Callable[[CaseView, str]
         return None if names is None else tuple(make(site.view, name) for name in names)
 
     return Attribute(kind, got, says)
-
-
-def _leaves(hint: Any) -> list[Any]:
-    """The plain types of an annotation."""
-    leaves, waiting = [], [hint]
-    while waiting:
-        one = waiting.pop()
-        origin = get_origin(one)
-        if origin is Annotated:
-            waiting.append(get_args(one)[0])
-        elif origin in (Union, python_types.UnionType, tuple):
-            waiting += [a for a in get_args(one) if a is not ...]
-        elif origin is not Literal:
-            leaves.append(one)
-    return leaves
 
 
 @cache

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
-from cts.model import (
-    Instruction,
-    LayoutType,
-    Operand,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    ViewType,
-)
+from cts.model import LayoutType, Operand, Setter, ViewType
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The settings of a layout or a view so far."""
+    """The settings of a layout or a view so far, by the fields of its setters.
+
+    `block_then` is the block size when the dimensions were set.
+    """
 
     type: LayoutType | ViewType
     dims: tuple[Operand, ...] = ()
     strides: tuple[Operand, ...] | None = None
-    block: tuple[Operand, ...] = ()
+    block_size: tuple[Operand, ...] = ()
     block_then: tuple[Operand, ...] = ()
     span: tuple[Operand, ...] = ()
     offset: tuple[Operand, ...] = ()
-    clamp_value: tuple[Operand, ...] | None = None
-    clip: tuple[Operand, ...] | None = None
+    value: Operand | None = None
+    row_offset: Operand | None = None
+    row_span: Operand | None = None
+    col_offset: Operand | None = None
+    col_span: Operand | None = None
+
+    @property
+    def spans(self) -> tuple[Operand, ...]:
+        """Of a layout the spans of its slice, or its dimensions."""
+        return self.span or (self.dims if isinstance(self.type, LayoutType) else ())
+
+    @property
+    def clamp_value(self) -> tuple[Operand, ...] | None:
+        """The clamp value, if one is set."""
+        return None if self.value is None else (self.value,)
+
+    @property
+    def clip(self) -> tuple[Operand, ...] | None:
+        """All operands of the clip, in SPIR-V's order."""
+        given = (self.row_offset, self.row_span, self.col_offset, self.col_span)
+        operands = tuple(operand for operand in given if operand is not None)
+        return operands or None
+
+    def after(self, setter: Setter) -> Layout:
+        """The settings after a setter."""
+        given = {**{name: _DEFAULTS[name] for name in setter.resets}, **setter.given}
+        if "dims" in given:
+            given["block_then"] = self.block_size
+        return replace(self, **given)
 
 
-def _with(state: Layout, **given: Any) -> Layout:
-    return replace(state, **given)
-
-
-#: The settings after each setter.
-SET: dict[type[Instruction], Callable[[Layout, Any], Layout]] = {
-    TensorLayoutSetDimension: lambda s, i: _with(
-        s, dims=i.dims, span=i.dims, offset=(), strides=None, block_then=s.block
-    ),
-    TensorLayoutSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorLayoutSlice: lambda s, i: _with(s, offset=i.offset, span=i.span),
-    TensorLayoutSetBlockSize: lambda s, i: _with(s, block=i.block_size),
-    TensorLayoutSetClampValue: lambda s, i: _with(s, clamp_value=(i.value,)),
-    TensorViewSetDimension: lambda s, i: _with(s, dims=i.dims, strides=None),
-    TensorViewSetStride: lambda s, i: _with(s, strides=i.strides),
-    TensorViewSetClip: lambda s, i: _with(s, clip=(i.row_offset, i.row_span, i.col_offset, i.col_span)),
-}
+_DEFAULTS = {field.name: field.default for field in fields(Layout)}

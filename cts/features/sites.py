@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from cts.errors import BadInput
-from cts.features.layout_state import SET, Layout
+from cts.features.layout_state import Layout
 from cts.model import (
     AnyFunction,
     BlockEnd,
@@ -28,19 +28,11 @@ from cts.model import (
     Instruction,
     LayoutType,
     Loop,
-    MatrixBitcast,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixTranspose,
     Operand,
     PointerType,
     Setter,
     SpecNumber,
     Switch,
-    TensorLayout,
-    TensorView,
-    VectorBitcast,
-    VectorInsert,
     ViewType,
     base_of,
     body_of,
@@ -55,16 +47,6 @@ from cts.oracle.expectation import Extent
 
 #: What one attribute may be at once; None: it is not there.
 Values: TypeAlias = "tuple[Any, ...] | None"
-
-#: Instructions whose result has the numbers of an operand, which field it is.
-PASSING: dict[type[Instruction], str] = {
-    MatrixCopy: "matrix",
-    MatrixConvertUse: "matrix",
-    MatrixTranspose: "matrix",
-    MatrixBitcast: "matrix",
-    VectorBitcast: "vector",
-    VectorInsert: "vector",
-}
 
 
 #: Kinds that a block, an arm or a callback does not limit: their sites are those of the whole case.
@@ -210,12 +192,13 @@ class CaseView:
         """What each layout and view has been given."""
         found: dict[str, Layout] = {}
         for i in self.case.program:
-            if isinstance(i, (TensorLayout, TensorView)):
-                kind = self.types[i.id]
-                assert isinstance(kind, (LayoutType, ViewType))
-                found[i.id] = Layout(kind)
-            elif isinstance(i, Setter):
-                found[i.id] = SET[type(i)](found[i.of], i)
+            if isinstance(i, Setter):
+                found[i.id] = found[i.of].after(i)
+                continue
+            name = getattr(i, "id", "")
+            kind = self.types.get(name)
+            if isinstance(kind, (LayoutType, ViewType)):
+                found[name] = Layout(kind)
         return found
 
     @cached_property

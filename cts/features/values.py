@@ -18,7 +18,6 @@ from cts.features.attributes import (
 )
 from cts.features.numbers import NUMBERS, OF_MATRICES, matrix_has, numbers_in
 from cts.features.sites import (
-    PASSING,
     Given,
     Site,
     Value,
@@ -72,10 +71,10 @@ def _origin(site: Site) -> Values:
     """What made a value, behind instructions that pass numbers on."""
     (made,) = _made(site) or (None,)
     assert made is not None
-    field = PASSING.get(type(made.of.instruction))
-    while field is not None:
-        (made,) = _made(site.view.value(getattr(made.of.instruction, field)))  # type: ignore[misc]
-        field = PASSING.get(type(made.of.instruction))
+    instruction = made.of.instruction
+    while instruction.passes:
+        (made,) = _made(site.view.value(getattr(instruction, instruction.passes)))  # type: ignore[misc]
+        instruction = made.of.instruction
     return (made,)
 
 

@@ -1,33 +1,23 @@
 """The case: pure data, readable YAML, exact round trip. See docs/writing-a-case.md."""
 
 from cts.memory import GUARD_BYTES, guard_pattern
-from cts.model.atomics import ATOMIC_ADDS, AtomicScope, VectorAtomicAdd
+from cts.model import (
+    atomics,
+    control,
+    instructions,
+    matrices,
+    matrix_callbacks,
+    matrix_conversions,
+    matrix_memory,
+    vector_arithmetic,
+    vector_products,
+    vectors,
+)
+from cts.model.atomics import *
 from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 from cts.model.case import SCHEMA_VERSION, Case, Dispatch, Robustness, WorkgroupShape, WorkgroupSizeMode, initial_memory
 from cts.model.component import ComponentType, decode, encode
-from cts.model.control import (
-    Branch,
-    BranchStart,
-    Break,
-    Carry,
-    Continue,
-    ControlBarrier,
-    ControlInstruction,
-    Default,
-    Else,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Exit,
-    If,
-    Loop,
-    Merge,
-    Return,
-    Switch,
-    SwitchMerge,
-    branches_of,
-    exits_of,
-)
+from cts.model.control import *
 from cts.model.dynamic_operands import case_dynamic_operands, component_of, dynamic_words
 from cts.model.feature import MAINTENANCE_1, Feature
 from cts.model.float_modes import DENORMS, ROUNDINGS, FastMath, FastMathBits, FloatMode, FloatModes, FloatWidth
@@ -73,49 +63,11 @@ from cts.model.instruction import (
     references,
     renamed,
 )
-from cts.model.instructions import (
-    AnyInstruction,
-    LayoutInstruction,
-    MatrixInstruction,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    VectorInstruction,
-    ViewInstruction,
-)
-from cts.model.matrices import (
-    Arithmetic,
-    CopyPath,
-    MatrixArithmetic,
-    MatrixConstant,
-    MatrixCopy,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixTimesScalar,
-    MulAddOperand,
-    mul_add_types,
-)
-from cts.model.matrix_callbacks import MatrixComponents, MatrixPerElement, MatrixReduce, ReduceMode, Walk
-from cts.model.matrix_conversions import Conversion, MatrixBitcast, MatrixConvert, MatrixConvertUse, MatrixTranspose
-from cts.model.matrix_memory import (
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixStore,
-    MatrixStoreTensor,
-    MemoryInstruction,
-    Pointer,
-    PointerInstruction,
-    PointerSelect,
-    StridedInstruction,
-    TensorInstruction,
-)
+from cts.model.instructions import *
+from cts.model.matrices import *
+from cts.model.matrix_callbacks import *
+from cts.model.matrix_conversions import *
+from cts.model.matrix_memory import *
 from cts.model.opaque import ConversionSide, MatrixConversion, OpaqueMatrix, beside, memory_of
 from cts.model.operand import (
     ClampMode,
@@ -151,65 +103,34 @@ from cts.model.types import (
     VectorType,
     ViewType,
 )
-from cts.model.vector_arithmetic import (
-    EXTENDED,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConversion,
-    VectorConvert,
-    VectorOperation,
-    VectorTimesScalar,
-)
-from cts.model.vector_products import (
-    Interpretation,
-    MatrixLayout,
-    SpecInterpretation,
-    SpecLayout,
-    TrainingInstruction,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    interpretation_of,
-    layout_of,
-)
-from cts.model.vectors import (
-    VectorConstant,
-    VectorConstruct,
-    VectorExtract,
-    VectorInsert,
-    VectorLoad,
-    VectorNull,
-    VectorStore,
-)
+from cts.model.vector_arithmetic import *
+from cts.model.vector_products import *
+from cts.model.vectors import *
 from cts.model.yaml import dumps_case, load_case, loads_case
 
 __all__ = [
-    "ATOMIC_ADDS", "DENORMS", "EXTENDED", "GUARD_BYTES", "MAINTENANCE_1", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation",
-    "AnyFunction", "AnyInstruction", "Arithmetic", "AtomicScope", "BlockEnd", "BlockField", "BlockStart", "Branch",
-    "BranchStart", "Break", "Buffer", "Carry", "Case", "ClampMode", "Combine", "Component", "ComponentType",
-    "Computation", "Constant", "Continue", "ControlBarrier", "ControlInstruction", "Conversion", "ConversionSide",
-    "CopyPath", "Counter", "Data", "Decode", "DecodeVector", "Default", "Dispatch", "Else", "EndIf", "EndLoop",
-    "EndSwitch", "Exit", "Extra", "FastMath", "FastMathBits", "Feature", "FloatControls", "FloatMode", "FloatModes",
-    "FloatWidth", "Helper", "Helpers", "If", "Instruction", "Interpretation", "Iota", "LayoutInstruction", "LayoutType",
-    "Load", "Loop", "MatrixArithmetic", "MatrixBitcast", "MatrixComponents", "MatrixConstant", "MatrixConversion",
-    "MatrixConvert", "MatrixConvertUse", "MatrixCopy", "MatrixInstruction", "MatrixLayout", "MatrixLoad",
-    "MatrixLoadTensor", "MatrixMulAdd", "MatrixNull", "MatrixPerElement", "MatrixReduce", "MatrixShape", "MatrixStore",
-    "MatrixStoreTensor", "MatrixTimesScalar", "MatrixTranspose", "MatrixType", "MemoryInstruction", "Merge",
-    "MulAddOperand", "OpaqueMatrix", "Operand", "Order", "Output", "Parameter", "PerElement", "Pointer",
-    "PointerInstruction", "PointerSelect", "PointerType", "Problem", "Product", "Random", "RandomBits", "ReduceMode",
-    "Return", "Robustness", "Scalar", "ScalarType", "Scope", "Setter", "SpecBool", "SpecClampMode", "SpecInt",
-    "SpecInterpretation", "SpecLayout", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store",
-    "StridedInstruction", "Switch", "SwitchMerge", "Table", "TensorInstruction", "TensorLayout",
-    "TensorLayoutSetBlockSize", "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride",
-    "TensorLayoutSlice", "TensorView", "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride",
-    "TrainingInstruction", "Use", "VectorArithmetic", "VectorAtomicAdd", "VectorBitcast", "VectorConstant",
-    "VectorConstruct", "VectorConversion", "VectorConvert", "VectorExtract", "VectorInsert", "VectorInstruction",
-    "VectorLoad", "VectorMatrixMul", "VectorNull", "VectorOperation", "VectorOuterProductAccumulate",
-    "VectorReduceSumAccumulate", "VectorShape", "VectorStore", "VectorTimesScalar", "VectorType", "ViewInstruction",
-    "ViewType", "Walk", "WorkgroupShape", "WorkgroupSizeMode", "base_of", "beside", "block_alignment", "block_offsets",
-    "body_of", "branches_of", "buffers_of", "case_dynamic_operands", "component_of", "constant_of", "constness_of",
-    "decode", "dumps_case", "dynamic_words", "encode", "exits_of", "factors_of", "guard_pattern", "helpers_of",
-    "initial_bits", "initial_memory", "integers_of", "interpretation_of", "layout_of", "load_case", "loads_case",
-    "memory_of", "modulus_of", "mul_add_types", "number_of", "outputs_of", "parameters_of", "pointers_of", "references",
-    "renamed", "resolve", "returns_of", "scalars_of", "tables_of", "types_of", "with_helpers", "written",
+    "DENORMS", "GUARD_BYTES", "MAINTENANCE_1", "ROUNDINGS", "SCHEMA_VERSION", "Accumulation", "AnyFunction",
+    "BlockEnd", "BlockField", "BlockStart", "Buffer", "Case", "ClampMode", "Combine", "Component", "ComponentType",
+    "Computation", "Constant", "ConversionSide", "Counter", "Data", "Decode", "DecodeVector", "Dispatch", "Extra",
+    "FastMath", "FastMathBits", "Feature", "FloatControls", "FloatMode", "FloatModes", "FloatWidth", "Helper",
+    "Helpers", "Instruction", "Iota", "LayoutType", "Load", "MatrixConversion", "MatrixShape", "MatrixType",
+    "OpaqueMatrix", "Operand", "Order", "Output", "Parameter", "PerElement", "PointerType", "Problem", "Product",
+    "Random", "RandomBits", "Robustness", "Scalar", "ScalarType", "Scope", "Setter", "SpecBool", "SpecClampMode",
+    "SpecInt", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Store", "Table", "Use", "VectorShape",
+    "VectorType", "ViewType", "WorkgroupShape", "WorkgroupSizeMode", "base_of", "beside", "block_alignment",
+    "block_offsets", "body_of", "buffers_of", "case_dynamic_operands", "component_of", "constant_of",
+    "constness_of", "decode", "dumps_case", "dynamic_words", "encode", "factors_of", "guard_pattern", "helpers_of",
+    "initial_bits", "initial_memory", "integers_of", "load_case", "loads_case", "memory_of", "modulus_of",
+    "number_of", "outputs_of", "parameters_of", "pointers_of", "references", "renamed", "resolve", "returns_of",
+    "scalars_of", "tables_of", "types_of", "with_helpers", "written",
 ]  # fmt: skip
+__all__ += atomics.__all__
+__all__ += control.__all__
+__all__ += instructions.__all__
+__all__ += matrices.__all__
+__all__ += matrix_callbacks.__all__
+__all__ += matrix_conversions.__all__
+__all__ += matrix_memory.__all__
+__all__ += vector_arithmetic.__all__
+__all__ += vector_products.__all__
+__all__ += vectors.__all__

@@ -15,6 +15,10 @@ from cts.model.vectors import VectorInstructionBase
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
 
+__all__ = [
+    "ATOMIC_ADDS", "AtomicScope", "VectorAtomicAdd",
+]  # fmt: skip
+
 
 class AtomicScope(enum.Enum):
     """Among which invocations an atomic instruction is atomic (CV-041)."""
@@ -23,12 +27,11 @@ class AtomicScope(enum.Enum):
     Device = "Device"
 
 
-#: What a device must have to add atomically to numbers of a type in buffers (CV-042).
+#: The features for adding atomically to numbers of a type in buffers (CV-042), integers first.
 ATOMIC_ADDS: dict[ComponentType, frozenset[Feature]] = {
-    ComponentType.int32: frozenset(),
-    ComponentType.uint32: frozenset(),
-    ComponentType.float32: frozenset({Feature.ATOMIC_FLOAT32_ADD}),
-    ComponentType.float16: frozenset({Feature.ATOMIC_FLOAT16_ADD}),
+    t: t.descriptor.atomic_add.features
+    for t in sorted(ComponentType, key=lambda t: (t.is_float, -t.size))
+    if t.descriptor.atomic_add is not None
 }
 
 

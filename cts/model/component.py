@@ -8,12 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from msgspec import Meta
+
+from cts.model.feature import Feature
 
 Bits: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -73,6 +75,28 @@ class FloatFormat:
         return top - (1 << self.fraction_bits) if self.infinities else top - 2
 
 
+class GlslType(NamedTuple):
+    """A type in GLSL. `vector` is what the size of a vector is appended to.
+
+    `extensions` are needed to compute with it. `cast` are the built-in functions that make it of an integer's bits,
+    `bits` those that make an integer of its bits, each for signed and unsigned.
+    """
+
+    name: str
+    vector: str
+    extensions: tuple[str, ...] = ()
+    cast: tuple[str, str] = ("", "")
+    bits: tuple[str, str] = ("", "")
+
+
+class AtomicAdd(NamedTuple):
+    """What adding atomically to numbers of a type needs: of a device, a module, and GLSL (CV-042)."""
+
+    features: frozenset[Feature] = frozenset()
+    capability: str = ""
+    extension: str = ""
+
+
 @dataclass(frozen=True)
 class ComponentDescriptor:
     """Facts about a component type beside its name.
@@ -81,11 +105,13 @@ class ComponentDescriptor:
     "" if SPIR-V has no name. `encoding` is the FPEncoding that OpTypeFloat names. The capabilities of a module
     are `declares` for the type itself, `computes` for values of it outside memory, `matrices` for matrices of
     it (KM-001); `features` are those of Vulkan for all of it, without the 8- and 16-bit storage (VK-011).
-    `fact` defines its numbers, if IEEE 754 does not.
+    `fact` defines its numbers, if IEEE 754 does not. `atomic_add` is None if nothing adds to it atomically.
+    `simplicity` is its place among the types that a failing case is reduced to, None if it is not reduced to this one.
     """
 
     number: int
     spirv: str
+    glsl: GlslType
     format: FloatFormat | None = None
     encoding: str = ""
     declares: tuple[str, ...] = ()
@@ -93,12 +119,28 @@ class ComponentDescriptor:
     matrices: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     fact: str = ""
+    atomic_add: AtomicAdd | None = None
+    simplicity: int | None = None
 
 
-def _float8(number: int, spirv: str, encoding: str, float_format: FloatFormat, fact: str) -> ComponentDescriptor:
+_EXPLICIT = "GL_EXT_shader_explicit_arithmetic_types"
+
+
+def _float8(
+    number: int, spirv: str, glsl: str, encoding: str, float_format: FloatFormat, fact: str
+) -> ComponentDescriptor:
+    name = f"float{glsl}"
+    title = name.capitalize()
     return ComponentDescriptor(
         number,
         spirv,
+        GlslType(
+            f"{name}_t",
+            f"f{glsl}vec",
+            (f"GL_EXT_float_{glsl}", _EXPLICIT),
+            (f"intBitsTo{title}EXT", f"uintBitsTo{title}EXT"),
+            (f"{name}BitsToIntEXT", f"{name}BitsToUintEXT"),
+        ),
         float_format,
         encoding,
         declares=("Float8EXT",),
@@ -108,10 +150,15 @@ def _float8(number: int, spirv: str, encoding: str, float_format: FloatFormat, f
     )
 
 
-def _integer(number: int, spirv: str, width: int) -> ComponentDescriptor:
+def _integer(number: int, spirv: str, width: int, simplicity: int | None = None) -> ComponentDescriptor:
+    letter = "" if spirv.startswith("Signed") else "u"
     if width == 32:
-        return ComponentDescriptor(number, spirv)
-    return ComponentDescriptor(number, spirv, computes=(f"Int{width}",), features=(f"shaderInt{width}",))
+        glsl = GlslType(f"{letter}int", f"{letter or 'i'}vec")
+        return ComponentDescriptor(number, spirv, glsl, atomic_add=AtomicAdd(), simplicity=simplicity)
+    glsl = GlslType(f"{letter}int{width}_t", f"{letter or 'i'}{width}vec", (_EXPLICIT,))
+    return ComponentDescriptor(
+        number, spirv, glsl, computes=(f"Int{width}",), features=(f"shaderInt{width}",), simplicity=simplicity
+    )
 
 
 class ComponentType(enum.Enum):
@@ -182,12 +229,43 @@ class ComponentType(enum.Enum):
 
 _DESCRIPTORS = {
     ComponentType.float16: ComponentDescriptor(
-        0, "Float16NV", FloatFormat(5, 10), computes=("Float16",), features=("shaderFloat16",)
+        0,
+        "Float16NV",
+        GlslType(
+            "float16_t",
+            "f16vec",
+            (_EXPLICIT,),
+            ("int16BitsToFloat16", "uint16BitsToFloat16"),
+            ("float16BitsToInt16", "float16BitsToUint16"),
+        ),
+        FloatFormat(5, 10),
+        computes=("Float16",),
+        features=("shaderFloat16",),
+        atomic_add=AtomicAdd(
+            frozenset({Feature.ATOMIC_FLOAT16_ADD}), "AtomicFloat16AddEXT", "GL_EXT_shader_atomic_float2"
+        ),
+        simplicity=3,
     ),
-    ComponentType.float32: ComponentDescriptor(1, "Float32NV", FloatFormat(8, 23)),
+    ComponentType.float32: ComponentDescriptor(
+        1,
+        "Float32NV",
+        GlslType("float", "vec", (), ("intBitsToFloat", "uintBitsToFloat"), ("floatBitsToInt", "floatBitsToUint")),
+        FloatFormat(8, 23),
+        atomic_add=AtomicAdd(
+            frozenset({Feature.ATOMIC_FLOAT32_ADD}), "AtomicFloat32AddEXT", "GL_EXT_shader_atomic_float"
+        ),
+        simplicity=0,
+    ),
     ComponentType.bfloat16: ComponentDescriptor(
         1000141000,
         "",
+        GlslType(
+            "bfloat16_t",
+            "bf16vec",
+            ("GL_EXT_bfloat16", _EXPLICIT),
+            ("intBitsToBFloat16EXT", "uintBitsToBFloat16EXT"),
+            ("bfloat16BitsToIntEXT", "bfloat16BitsToUintEXT"),
+        ),
         FloatFormat(8, 7),
         "BFloat16KHR",
         declares=("BFloat16TypeKHR",),
@@ -196,15 +274,15 @@ _DESCRIPTORS = {
         fact="NU-032",
     ),
     ComponentType.float8_e4m3fn: _float8(
-        1000491002, "FloatE4M3NV", "Float8E4M3EXT", FloatFormat(4, 3, infinities=False), "NU-030"
+        1000491002, "FloatE4M3NV", "e4m3", "Float8E4M3EXT", FloatFormat(4, 3, infinities=False), "NU-030"
     ),
-    ComponentType.float8_e5m2: _float8(1000491003, "FloatE5M2NV", "Float8E5M2EXT", FloatFormat(5, 2), "NU-031"),
-    ComponentType.int8: _integer(3, "SignedInt8NV", 8),
-    ComponentType.uint8: _integer(7, "UnsignedInt8NV", 8),
+    ComponentType.float8_e5m2: _float8(1000491003, "FloatE5M2NV", "e5m2", "Float8E5M2EXT", FloatFormat(5, 2), "NU-031"),
+    ComponentType.int8: _integer(3, "SignedInt8NV", 8, 5),
+    ComponentType.uint8: _integer(7, "UnsignedInt8NV", 8, 4),
     ComponentType.int16: _integer(4, "SignedInt16NV", 16),
     ComponentType.uint16: _integer(8, "UnsignedInt16NV", 16),
-    ComponentType.int32: _integer(5, "SignedInt32NV", 32),
-    ComponentType.uint32: _integer(9, "UnsignedInt32NV", 32),
+    ComponentType.int32: _integer(5, "SignedInt32NV", 32, 2),
+    ComponentType.uint32: _integer(9, "UnsignedInt32NV", 32, 1),
 }
 
 _DTYPES: dict[ComponentType, np.dtype[Any]] = {

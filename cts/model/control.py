@@ -19,6 +19,12 @@ from cts.model.types import Problem
 if TYPE_CHECKING:
     from cts.model.names import TypeEnvironment
 
+__all__ = [
+    "Branch", "BranchStart", "Break", "Carry", "Continue", "ControlBarrier", "ControlInstruction", "Default",
+    "Else", "EndIf", "EndLoop", "EndSwitch", "Exit", "If", "Loop", "Merge", "Return", "Switch", "SwitchMerge",
+    "branches_of", "exits_of",
+]  # fmt: skip
+
 
 class Carry(Part, frozen=True):
     """A matrix that a loop carries: `id` is its value in each iteration and after the loop, `init` before the first."""

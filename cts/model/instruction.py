@@ -40,6 +40,15 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     `needs` are the features that the instruction needs whatever its fields are; `component_values` its fields
     of component values, one or a tuple.
+
+    `form` names the fields with the operands of the SPIR-V instruction, in its order. Operands of `a/b` alternate, and
+    `a?` is left out if it is 0. If it is None, `cts.spirv.lower` has code for the instruction. `glsl` is GLSL's call,
+    with fields as arguments: a call with the argument `id` writes the result, and the function `type` is the
+    constructor of the result's type. If it is "", `cts.export.glsl` has code.
+
+    `typed_as` is the field of the operand whose type the result has, `passes` that of the operand whose numbers it has.
+    `capability` is declared for the instruction itself,
+    not for its types; one without the ending of an extension belongs to two extensions (MX-001).
     """
 
     opcode: ClassVar[str] = ""
@@ -52,11 +61,26 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     exercises: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[frozenset[Feature]] = frozenset()
     component_values: ClassVar[tuple[str, ...]] = ()
+    form: ClassVar[str | None] = None
+    glsl: ClassVar[str] = ""
+    typed_as: ClassVar[str] = ""
+    passes: ClassVar[str] = ""
+    capability: ClassVar[str] = ""
 
     @property
     def spirv(self) -> str:
-        """The name of the SPIR-V instruction, for messages."""
+        """The name of the SPIR-V instruction; of an extended one its name behind OpExtInst."""
         return self.opcode
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """The capabilities for the instruction itself, with its fields as they are."""
+        return (self.capability,) if self.capability else ()
+
+    @property
+    def rounds(self) -> bool:
+        """Whether NoContraction binds it, if its result is of floats (NU-017, NU-019)."""
+        return False
 
     @property
     def features(self) -> frozenset[Feature]:
@@ -108,9 +132,14 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
 
 class Setter(Instruction, frozen=True):
-    """A kind: gives a copy of the layout or view `of`, which `sets` says, with something set (TA-022)."""
+    """A kind: gives a copy of the layout or view `of`, which `sets` says, with something set (TA-022).
+
+    It sets what its own fields are named after, and takes back what was set under the names of `resets`.
+    """
 
     sets: ClassVar[type[LayoutType] | type[ViewType]]
+    resets: ClassVar[tuple[str, ...]] = ()
+    typed_as = "of"
     exercises: ClassVar[tuple[str, ...]] = ("TA-022",)
     id: str
     of: str
@@ -126,6 +155,11 @@ class Setter(Instruction, frozen=True):
                     what = f"{len(values)} operands for {source.dim} dimensions"
                     yield Problem(field, what, f"{source.dim} operands", "TA-022")
             yield from environment.define(self.id, source)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What it sets, by its fields in SPIR-V's order: operands, or one for each dimension."""
+        return {field: getattr(self, field) for field in self.__struct_fields__ if field not in ("id", "of")}
 
     @property
     def explained_by(self) -> tuple[str, ...]:

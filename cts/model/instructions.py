@@ -35,6 +35,13 @@ from cts.model.vectors import VectorCompositeInstruction
 if TYPE_CHECKING:
     from cts.model.names import TypeEnvironment
 
+__all__ = [
+    "AnyInstruction", "LayoutInstruction", "MatrixInstruction", "TensorLayout", "TensorLayoutSetBlockSize",
+    "TensorLayoutSetClampValue", "TensorLayoutSetDimension", "TensorLayoutSetStride", "TensorLayoutSlice",
+    "TensorView", "TensorViewSetClip", "TensorViewSetDimension", "TensorViewSetStride", "VectorInstruction",
+    "ViewInstruction",
+]  # fmt: skip
+
 
 class TensorLayout(Instruction, frozen=True):
     """A layout type and a fresh layout of it (TA-010, TA-012)."""
@@ -74,6 +81,10 @@ class TensorLayoutSetBlockSize(LayoutSetter, frozen=True):
     """TA-013."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetBlockSizeNV"
+    form = "of block_size"
+    glsl = "setTensorLayoutBlockSizeNV(of, block_size)"
+    #: The feature covers block sizes without a decode function, too (VK-012, AM-24).
+    capability = "CooperativeMatrixBlockLoadsNV"
     facts = ("TA-013",)
     exercises = ("TA-022", "VK-012")
     needs = frozenset({Feature.BLOCK_LOADS})
@@ -84,7 +95,10 @@ class TensorLayoutSetDimension(LayoutSetter, frozen=True):
     """TA-014."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetDimensionNV"
+    form = "of dims"
+    glsl = "setTensorLayoutDimensionNV(of, dims)"
     facts = ("TA-014",)
+    resets = ("strides", "offset", "span")
     dims: tuple[Operand, ...]
 
 
@@ -92,6 +106,8 @@ class TensorLayoutSetStride(LayoutSetter, frozen=True):
     """TA-015."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetStrideNV"
+    form = "of strides"
+    glsl = "setTensorLayoutStrideNV(of, strides)"
     facts = ("TA-015",)
     exercises = ("TA-022", "TA-064")
     strides: tuple[Operand, ...]
@@ -101,6 +117,8 @@ class TensorLayoutSlice(LayoutSetter, frozen=True):
     """TA-016."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSliceNV"
+    form = "of offset/span"
+    glsl = "sliceTensorLayoutNV(of, offset/span)"
     facts = ("TA-016",)
     offset: tuple[Operand, ...]
     span: tuple[Operand, ...]
@@ -110,6 +128,8 @@ class TensorLayoutSetClampValue(LayoutSetter, frozen=True):
     """TA-017. `value` is the 32-bit pattern, not a component value (TA-038)."""
 
     opcode: ClassVar[str] = "OpTensorLayoutSetClampValueNV"
+    form = "of value"
+    glsl = "setTensorLayoutClampValueNV(of, value)"
     facts = ("TA-017",)
     effects = ("TA-038",)
     value: Operand
@@ -158,7 +178,10 @@ class TensorViewSetDimension(ViewSetter, frozen=True):
     """TA-019."""
 
     opcode: ClassVar[str] = "OpTensorViewSetDimensionNV"
+    form = "of dims"
+    glsl = "setTensorViewDimensionsNV(of, dims)"
     facts = ("TA-019",)
+    resets = ("strides",)
     effects = ("TA-033",)
     dims: tuple[Operand, ...]
 
@@ -167,6 +190,8 @@ class TensorViewSetStride(ViewSetter, frozen=True):
     """TA-020."""
 
     opcode: ClassVar[str] = "OpTensorViewSetStrideNV"
+    form = "of strides"
+    glsl = "setTensorViewStrideNV(of, strides)"
     facts = ("TA-020",)
     effects = ("TA-033",)
     strides: tuple[Operand, ...]
@@ -176,6 +201,8 @@ class TensorViewSetClip(ViewSetter, frozen=True):
     """TA-021."""
 
     opcode: ClassVar[str] = "OpTensorViewSetClipNV"
+    form = "of row_offset row_span col_offset col_span"
+    glsl = "setTensorViewClipNV(of, row_offset, row_span, col_offset, col_span)"
     facts = ("TA-021",)
     effects = ("TA-032",)
     exercises = ("TA-022", "TA-032", "TA-066")

@@ -11,10 +11,16 @@ from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, Constant, Instruction, Product, TypingResult
 from cts.model.operand import ComponentValue, Scope, Use, number_of
+from cts.model.operations import OPERATIONS, Operation
 from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
+
+__all__ = [
+    "Arithmetic", "CopyPath", "MatrixArithmetic", "MatrixConstant", "MatrixCopy", "MatrixMulAdd", "MatrixNull",
+    "MatrixTimesScalar", "MulAddOperand", "mul_add_types",
+]  # fmt: skip
 
 
 class MulAddOperand(enum.Enum):
@@ -25,6 +31,11 @@ class MulAddOperand(enum.Enum):
     MatrixCSigned = "MatrixCSigned"
     MatrixResultSigned = "MatrixResultSigned"
     SaturatingAccumulation = "SaturatingAccumulation"
+
+    @property
+    def spirv(self) -> str:
+        """The bit by its name in the grammar."""
+        return f"{self.value}{'Components' if self.value.endswith('Signed') else ''}KHR"
 
 
 class Arithmetic(enum.Enum):
@@ -42,10 +53,10 @@ class Arithmetic(enum.Enum):
     FMul = "FMul"
     FDiv = "FDiv"
 
-
-_UNARY = (Arithmetic.SNegate, Arithmetic.FNegate)
-#: What is done with floats alone.
-FLOATING = (Arithmetic.FNegate, Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FDiv)
+    @property
+    def form(self) -> Operation:
+        """How it is written, and of what."""
+        return OPERATIONS[self.value]
 
 
 class CopyPath(enum.Enum):
@@ -94,6 +105,7 @@ class MatrixNull(Constant, frozen=True):
     """A matrix of zeros by OpConstantNull (KM-016)."""
 
     opcode: ClassVar[str] = "OpConstantNull"
+    form = ""
     facts = ("KM-016",)
     id: str
     type: MatrixType
@@ -106,6 +118,8 @@ class MatrixMulAdd(Product, frozen=True):
     """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the type of `c`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixMulAddKHR"
+    form = "a b c operands"
+    typed_as = "c"
     facts = ("KM-014",)
     exercises = ("VK-021",)
     id: str
@@ -164,6 +178,8 @@ class MatrixArithmetic(Computation, frozen=True):
     `fast_math` is the decoration FPFastMathMode (NU-048), as of other instructions on floats; None: not decorated.
     """
 
+    form = "a b"
+    typed_as = "a"
     facts = ("KM-017",)
     id: str
     operation: Arithmetic
@@ -175,17 +191,21 @@ class MatrixArithmetic(Computation, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
+    @property
+    def rounds(self) -> bool:
+        return True
+
     def typed(self, context: TypingContext) -> TypingResult:
         """KM-017, NU-034."""
         a = context.matrix(self.a)
-        if (self.b is None) != (self.operation in _UNARY):
-            right = "no `b`" if self.operation in _UNARY else "two matrices, `a` and `b`"
+        if (self.b is None) != (self.operation.form.operands == 1):
+            right = "no `b`" if self.operation.form.operands == 1 else "two matrices, `a` and `b`"
             yield Problem("b", f"{self.operation.value} has another number of operands", right, "KM-017")
         elif self.b is not None and context.matrix(self.b).declared != a.declared:
             yield Problem("b", "a matrix of another type than a", "matrices of one type, declared alike", "KM-017")
         if self.operation is Arithmetic.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "KM-017")
-        yield from _computes("a", a.component, self.operation in FLOATING)
+        yield from _computes("a", a.component, self.operation.form.floats)
         yield a.declared
 
 
@@ -193,12 +213,18 @@ class MatrixTimesScalar(Computation, frozen=True):
     """KM-017: every element times a value of its component type."""
 
     opcode: ClassVar[str] = "OpMatrixTimesScalar"
+    form = "matrix scalar"
+    typed_as = "matrix"
     facts = ("KM-017",)
     component_values = ("scalar",)
     id: str
     matrix: str
     scalar: ComponentValue
     fast_math: FastMathBits | None = None
+
+    @property
+    def rounds(self) -> bool:
+        return True
 
     def typed(self, context: TypingContext) -> TypingResult:
         source = context.matrix(self.matrix)
@@ -230,6 +256,7 @@ class MatrixCopy(Instruction, frozen=True):
     one variable to another by OpCopyMemory, `CopyLogical` a structure with the matrix to one of another type.
     """
 
+    passes = "matrix"
     facts = ("KM-011",)
     id: str
     matrix: str

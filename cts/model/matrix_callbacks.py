@@ -17,6 +17,10 @@ from cts.model.types import PointerType, Problem
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
 
+__all__ = [
+    "MatrixComponents", "MatrixPerElement", "MatrixReduce", "ReduceMode", "Walk",
+]  # fmt: skip
+
 
 class ReduceMode(enum.Enum):
     """What a reduction combines (CM-004)."""
@@ -25,11 +29,18 @@ class ReduceMode(enum.Enum):
     Column = "Column"
     Square = "2x2"
 
+    @property
+    def spirv(self) -> str:
+        """The bit by its name in the grammar."""
+        return self.value
+
 
 class MatrixReduce(Computation, frozen=True):
     """CM-020..CM-023. `rows` and `cols` of the result where the mode leaves them free; else those of the source."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixReduceNV"
+    form = "matrix mode combine"
+    capability = "CooperativeMatrixReductions"
     facts = ("CM-022", "CM-020", "CM-021", "CM-023")
     exercises = ("CM-004",)
     needs = frozenset({Feature.REDUCTIONS})

@@ -13,10 +13,15 @@ from cts.model.feature import Feature
 from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Instruction, TypingResult
 from cts.model.operand import Use
+from cts.model.operations import CONVERSIONS, Signs
 from cts.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
+
+__all__ = [
+    "Conversion", "MatrixBitcast", "MatrixConvert", "MatrixConvertUse", "MatrixTranspose",
+]  # fmt: skip
 
 
 class Conversion(enum.Enum):
@@ -29,6 +34,11 @@ class Conversion(enum.Enum):
     ConvertFToU = "ConvertFToU"
     ConvertSToF = "ConvertSToF"
     ConvertUToF = "ConvertUToF"
+
+    @property
+    def signs(self) -> Signs:
+        """Of which signs integers are read and written."""
+        return CONVERSIONS[self.value]
 
 
 def _features(use: Use | None, *, transpose: bool) -> frozenset[Feature]:
@@ -68,6 +78,7 @@ class MatrixConvert(Instruction, frozen=True):
     SaturatedToLargestFloat8NormalConversionEXT (NU-033).
     """
 
+    form = "matrix"
     facts = ("KM-018",)
     id: str
     matrix: str
@@ -90,11 +101,14 @@ class MatrixConvert(Instruction, frozen=True):
     def spirv(self) -> str:
         return f"Op{self.operation.value}"
 
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        return () if self.use is None else ("CooperativeMatrixConversions",)
+
     def typed(self, context: TypingContext) -> TypingResult:
         """KM-018, CM-050, NU-033."""
         source = context.matrix(self.matrix)
-        from_float = self.operation in (Conversion.FConvert, Conversion.ConvertFToS, Conversion.ConvertFToU)
-        to_float = self.operation in (Conversion.FConvert, Conversion.ConvertSToF, Conversion.ConvertUToF)
+        from_float, to_float = (sign is None for sign in self.operation.signs)
         if source.component.is_float != from_float:
             yield Problem("matrix", f"{self.operation.value} of {source.component.value}", _kind(from_float), "KM-018")
         if self.component.is_float != to_float:
@@ -121,6 +135,9 @@ class MatrixBitcast(Instruction, frozen=True):
     """KM-018: an integer matrix as one of another integer type of the same width."""
 
     opcode: ClassVar[str] = "OpBitcast"
+    form = "matrix"
+    glsl = "type(matrix)"
+    passes = "matrix"
     facts = ("KM-018",)
     id: str
     matrix: str
@@ -139,6 +156,9 @@ class MatrixConvertUse(Instruction, frozen=True):
     """CM-051, MX-002, MX-003: the same elements in a matrix of another `use`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixConvertNV"
+    form = "matrix"
+    capability = "CooperativeMatrixConversions"
+    passes = "matrix"
     facts = ("CM-051",)
     exercises = ("VK-029",)
     id: str
@@ -164,6 +184,10 @@ class MatrixTranspose(Instruction, frozen=True):
     """CM-052: an Accumulator as its transpose of Use B."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixTransposeNV"
+    form = "matrix"
+    glsl = "coopMatTransposeNV(id, matrix)"
+    capability = "CooperativeMatrixConversionsNV"
+    passes = "matrix"
     facts = ("CM-052",)
     exercises = ("VK-029",)
     needs = frozenset({Feature.TRANSPOSES})

@@ -14,6 +14,11 @@ from cts.model.types import LayoutType, MatrixShape, MatrixType, PointerType, Pr
 if TYPE_CHECKING:
     from cts.model.names import TypeEnvironment
 
+__all__ = [
+    "MatrixLoad", "MatrixLoadTensor", "MatrixStore", "MatrixStoreTensor", "MemoryInstruction", "Pointer",
+    "PointerInstruction", "PointerSelect", "StridedInstruction", "TensorInstruction",
+]  # fmt: skip
+
 
 class MatrixLoadTensor(Load, frozen=True):
     """CM-010. The result has the type of `object`, which supplies clipped elements (TA-038).
@@ -24,6 +29,8 @@ class MatrixLoadTensor(Load, frozen=True):
     """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLoadTensorNV"
+    glsl = "coopMatLoadTensorNV(id, buffer, layout, view, decode, decode_vector)"
+    typed_as = "object"
     facts = ("CM-010",)
     effects = ("TA-036",)
     exercises = ("TA-034", "TA-035", "TA-040", "TA-043", "TA-069", "TA-070", "NU-014")
@@ -87,6 +94,7 @@ class MatrixStoreTensor(Store, frozen=True):
     """CM-011. `offset` counts elements (pointees) of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixStoreTensorNV"
+    glsl = "coopMatStoreTensorNV(matrix, buffer, layout, view)"
     facts = ("CM-011",)
     effects = ("TA-036",)
     exercises = (

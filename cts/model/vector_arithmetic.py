@@ -13,11 +13,17 @@ from cts.model.float_modes import FastMathBits
 from cts.model.instruction import Computation, TypingResult
 from cts.model.matrices import represents
 from cts.model.operand import ComponentValue
+from cts.model.operations import CONVERSIONS, OPERATIONS, Operation, Signs
 from cts.model.types import Problem
 from cts.model.vectors import VectorInstructionBase
 
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
+
+__all__ = [
+    "VectorArithmetic", "VectorBitcast", "VectorConversion", "VectorConvert", "VectorOperation",
+    "VectorTimesScalar",
+]  # fmt: skip
 
 
 class VectorOperation(enum.Enum):
@@ -60,23 +66,10 @@ class VectorOperation(enum.Enum):
     Atan = "Atan"
     Fma = "Fma"
 
-
-#: The operations of GLSL.std.450.
-EXTENDED = frozenset(
-    o
-    for o in VectorOperation
-    if o.value.endswith(("Min", "Max", "Clamp")) or o.value in ("Step", "Exp", "Log", "Tanh", "Atan", "Fma")
-)
-
-_O = VectorOperation
-_ONE = (_O.SNegate, _O.FNegate, _O.Not, _O.Exp, _O.Log, _O.Tanh, _O.Atan)
-_THREE = (_O.FClamp, _O.UClamp, _O.SClamp, _O.NClamp, _O.Fma)
-#: What is done with floats alone.
-FLOATING = frozenset(
-    o
-    for o in _O
-    if (o.value.startswith(("F", "N")) and o is not _O.Not) or o in (_O.Step, _O.Exp, _O.Log, _O.Tanh, _O.Atan)
-)
+    @property
+    def form(self) -> Operation:
+        """How it is written, and of what."""
+        return OPERATIONS[self.value]
 
 
 class VectorConversion(enum.Enum):
@@ -90,10 +83,10 @@ class VectorConversion(enum.Enum):
     ConvertSToF = "ConvertSToF"
     ConvertUToF = "ConvertUToF"
 
-
-def operand_count(operation: VectorOperation) -> int:
-    """How many vectors an operation takes."""
-    return 1 if operation in _ONE else 3 if operation in _THREE else 2
+    @property
+    def signs(self) -> Signs:
+        """Of which signs integers are read and written."""
+        return CONVERSIONS[self.value]
 
 
 class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
@@ -104,6 +97,8 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
         "b",
         "c",
     )
+    form = "a b c"
+    typed_as = "a"
     facts = ("CV-012",)
     id: str
     operation: VectorOperation
@@ -114,20 +109,24 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
 
     @property
     def spirv(self) -> str:
-        return f"OpExtInst {self.operation.value}" if self.operation in EXTENDED else f"Op{self.operation.value}"
+        return f"OpExtInst {self.operation.value}" if self.operation.form.extended else f"Op{self.operation.value}"
+
+    @property
+    def rounds(self) -> bool:
+        return not self.operation.form.extended
 
     def typed(self, context: TypingContext) -> TypingResult:
         """CV-012."""
-        a, count = context.vector(self.a), operand_count(self.operation)
+        a, count = context.vector(self.a), self.operation.form.operands
         given = [n for n in (self.a, self.b, self.c) if n is not None]
         if len(given) != count or (self.b is None and self.c is not None):
             yield Problem("a", f"{self.operation.value} of {len(given)} vectors", f"{count} vectors", "CV-012")
         for field, name in (("b", self.b), ("c", self.c)):
             if name is not None and context.vector(name).declared != a.declared:
                 yield Problem(field, "a vector of another type than a", "vectors of one type, declared alike", "CV-012")
-        if self.operation is _O.UDiv and a.component.is_signed:
+        if self.operation is VectorOperation.UDiv and a.component.is_signed:
             yield Problem("a", f"UDiv of {a.component.value}", "unsigned components: SPIR-V asks for them", "CV-012")
-        yield from _computes("a", a.component, self.operation in FLOATING)
+        yield from _computes("a", a.component, self.operation.form.floats)
         yield a.declared
 
 
@@ -143,6 +142,8 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     """CV-012: every component times a scalar, an earlier one or a value."""
 
     opcode: ClassVar[str] = "OpVectorTimesScalar"
+    form = "vector scalar value"
+    typed_as = "vector"
     refers: ClassVar[tuple[str, ...]] = (
         "vector",
         "scalar",
@@ -154,6 +155,10 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     scalar: str | None = None
     value: ComponentValue | None = None
     fast_math: FastMathBits | None = None
+
+    @property
+    def rounds(self) -> bool:
+        return True
 
     def typed(self, context: TypingContext) -> TypingResult:
         component = context.vector(self.vector).component
@@ -171,6 +176,7 @@ class VectorConvert(VectorInstructionBase, frozen=True):
     """CV-012: every component converted."""
 
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    form = "vector"
     facts = ("CV-012",)
     id: str
     vector: str
@@ -186,11 +192,10 @@ class VectorConvert(VectorInstructionBase, frozen=True):
         """CV-012."""
         source = context.vector(self.vector)
         name = self.operation.value
-        from_float = name.startswith(("F", "ConvertF"))
-        to_float = name.endswith("ToF") or self.operation is VectorConversion.FConvert
+        signs = self.operation.signs
         for field, component, is_float in (
-            ("vector", source.component, from_float),
-            ("component", self.component, to_float),
+            ("vector", source.component, signs.source is None),
+            ("component", self.component, signs.result is None),
         ):
             if component.is_float != is_float:
                 right = "a float type" if is_float else "an integer type"
@@ -210,7 +215,9 @@ class VectorBitcast(VectorInstructionBase, frozen=True):
     """CV-012: the same bits as components of another type of the same width."""
 
     opcode: ClassVar[str] = "OpBitcast"
+    form = "vector"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
+    passes = "vector"
     facts = ("CV-012",)
     id: str
     vector: str

@@ -19,6 +19,11 @@ from cts.model.vectors import COOPERATIVE_VECTOR, VectorInstructionBase
 if TYPE_CHECKING:
     from cts.model.names import TypingContext
 
+__all__ = [
+    "Interpretation", "MatrixLayout", "SpecInterpretation", "SpecLayout", "TrainingInstruction", "VectorMatrixMul",
+    "VectorOuterProductAccumulate", "VectorReduceSumAccumulate", "interpretation_of", "layout_of",
+]  # fmt: skip
+
 
 class Interpretation(enum.Enum):
     """How the multiplication reads components (CV-002): component types, and four 8-bit ones packed in a uint32."""
@@ -190,6 +195,9 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     """CV-020, CV-037: the matrix gains a times the transpose of b, atomically element by element."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorOuterProductAccumulateNV"
+    form = "matrix a b layout interpretation stride?"
+    glsl = "coopVecOuterProductAccumulateNV(a, b, matrix, stride, layout, interpretation)"
+    capability = "CooperativeVectorTrainingNV"
     refers: ClassVar[tuple[str, ...]] = (
         "a",
         "b",
@@ -228,6 +236,9 @@ class VectorReduceSumAccumulate(VectorInstructionBase, Accumulation, frozen=True
     """CV-021: memory gains the vector, atomically component by component. `offset` counts bytes."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorReduceSumAccumulateNV"
+    form = "buffer vector"
+    glsl = "coopVecReduceSumAccumulateNV(vector, buffer)"
+    capability = "CooperativeVectorTrainingNV"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
     facts = ("CV-021", "CV-037")
     exercises = ("VK-050",)

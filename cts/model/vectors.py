@@ -15,6 +15,10 @@ from cts.model.types import Problem, ScalarType, VectorShape, VectorType
 if TYPE_CHECKING:
     from cts.model.names import TypeEnvironment, TypingContext
 
+__all__ = [
+    "VectorConstant", "VectorConstruct", "VectorExtract", "VectorInsert", "VectorLoad", "VectorNull", "VectorStore",
+]  # fmt: skip
+
 
 #: What every vector instruction needs, and what one that trains does.
 COOPERATIVE_VECTOR = frozenset({Feature.COOPERATIVE_VECTOR})
@@ -111,6 +115,7 @@ class VectorNull(VectorInstructionBase, Constant, frozen=True):
     """A vector of zeros by OpConstantNull (CV-011)."""
 
     opcode: ClassVar[str] = "OpConstantNull"
+    form = ""
     refers: ClassVar[tuple[str, ...]] = ()
     facts = ("CV-011",)
     id: str
@@ -125,6 +130,7 @@ class VectorLoad(VectorInstructionBase, Load, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorLoadNV"
+    glsl = "coopVecLoadNV(id, buffer)"
     refers: ClassVar[tuple[str, ...]] = ()
     facts = ("CV-013",)
     exercises = ("VK-050",)
@@ -141,6 +147,7 @@ class VectorStore(VectorInstructionBase, Store, frozen=True):
     """CV-013. `offset` counts bytes from the start of the buffer."""
 
     opcode: ClassVar[str] = "OpCooperativeVectorStoreNV"
+    glsl = "coopVecStoreNV(vector, buffer)"
     refers: ClassVar[tuple[str, ...]] = ("vector",)
     facts = ("CV-013",)
     exercises = ("VK-050",)
@@ -210,6 +217,7 @@ class VectorInsert(VectorInstructionBase, frozen=True):
         "vector",
         "scalar",
     )
+    passes = "vector"
     facts = ("CV-011",)
     id: str
     vector: str

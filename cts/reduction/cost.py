@@ -8,13 +8,11 @@ from cts.model import Case, ComponentType, MatrixShape, VectorShape, types_of
 from cts.model.plain import plain
 
 #: Component types, the simplest first.
-SIMPLEST = (
-    ComponentType.float32,
-    ComponentType.uint32,
-    ComponentType.int32,
-    ComponentType.float16,
-    ComponentType.uint8,
-    ComponentType.int8,
+SIMPLEST = tuple(
+    component
+    for place in range(len(ComponentType))
+    for component in ComponentType
+    if component.descriptor.simplicity == place
 )
 
 _RANKS = {t.value: n for n, t in enumerate((*SIMPLEST, *(t for t in ComponentType if t not in SIMPLEST)))}

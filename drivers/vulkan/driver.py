@@ -124,10 +124,8 @@ class VulkanDriver:
         self._opening = Opening(
             options.worker,
             options.device,
-            options.layered,
-            options.gpu_assisted,
-            options.threads_of_worker,
-            options.memory,
+            options.hello,
+            options.open,
             options.start_timeout,
             options.limit,
         )

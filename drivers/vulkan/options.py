@@ -10,6 +10,7 @@ import msgspec
 
 from cts.driver import IN_PROCESSES
 from cts.driver_options import among, number, says, seconds
+from cts.drivers.vulkan.worker.protocol import Hello, Open
 from cts.stages import Stage
 
 #: Seconds that the dispatches of a run may take by default: cases take milliseconds, and a driver's own watchdog often
@@ -170,6 +171,16 @@ class Options(msgspec.Struct, frozen=True):
     def layered(self) -> bool:
         """Whether the validation layer is loaded."""
         return self.validation or self.gpu_assisted
+
+    @property
+    def hello(self) -> Hello:
+        """The first message to the worker: what its instance is made with."""
+        return Hello(validation=self.layered, gpu_assisted=self.gpu_assisted)
+
+    @property
+    def open(self) -> Open:
+        """The second message to the worker, without the device: what that is opened with."""
+        return Open(device=0, threads=self.threads_of_worker, memory=self.memory)
 
     @property
     def tries(self) -> bool:

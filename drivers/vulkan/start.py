@@ -8,7 +8,9 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from cts.child_process import ChildProcess, Ended
 from cts.driver import QueryFailed
@@ -78,16 +80,15 @@ class Opening:
 
     `command` is that of `package.command`. `device` is an index, a UUID or part of a name; "" means
     the best type of device there is, and with several of it one for each pytest-xdist worker in turn.
-    `timeout` is in seconds, for all of it; `limit` is GiB of address space, 0 for none.
+    `hello` and `open` are the messages to the worker, the latter with the index of no device yet. `timeout` is in
+    seconds, for all of it; `limit` is GiB of address space, 0 for none.
     """
 
-    command: str = ""
-    device: str = ""
-    validation: bool = False
-    gpu_assisted: bool = False
-    threads: int = 1
-    memory: Literal["auto", "host", "staged"] = "auto"
-    timeout: float = 60.0
+    command: str
+    device: str
+    hello: Hello
+    open: Open
+    timeout: float
     limit: int = 0
 
 
@@ -108,7 +109,7 @@ def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess,
         _limit(worker.pid, opening.limit << 30)
     try:
         chosen = choose(devices.devices, again.device.uuid if again else opening.device)
-        worker.ask(Open(chosen.index, opening.threads, opening.memory))
+        worker.ask(replace(opening.open, device=chosen.index))
         return worker, expect(worker, Opened, opening.timeout).description
     except BaseException:
         worker.kill()
@@ -167,7 +168,7 @@ class Trials:
         if self._worker is None:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
-        self._worker.ask(Try(self._index, to_plain(trial), self._opening.memory))
+        self._worker.ask(Try(self._index, to_plain(trial), self._opening.open.memory))
         call, reply = _answer(self._worker, "the first call", self._opening.timeout)
         if isinstance(reply, Tried):
             return self._result(reply, call)
@@ -204,7 +205,7 @@ def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
             "worker-start", f"the worker cannot be started: {e}", " ".join(argv[:3]), "correct the option `worker`"
         ) from e
     try:
-        worker.ask(Hello(VERSION, opening.validation, opening.gpu_assisted))
+        worker.ask(opening.hello)
         return worker, _of_our_version(expect(worker, Devices, opening.timeout))
     except BaseException:
         worker.kill()

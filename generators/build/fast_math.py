@@ -21,8 +21,6 @@ from cts.model import (
     VectorConvert,
     VectorTimesScalar,
 )
-from cts.model.matrices import FLOATING
-from cts.model.vector_arithmetic import FLOATING as FLOATING_OF_VECTORS
 
 _REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
 _NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)
@@ -76,10 +74,8 @@ def _is_to_integers(i: AnyInstruction) -> bool:
 
 def _is_floating(i: AnyInstruction) -> bool:
     match i:
-        case MatrixArithmetic():
-            return i.operation in FLOATING
-        case VectorArithmetic():
-            return i.operation in FLOATING_OF_VECTORS
+        case MatrixArithmetic() | VectorArithmetic():
+            return i.operation.form.floats
         case MatrixConvert() | VectorConvert():
             return "F" in i.operation.value
         case _:

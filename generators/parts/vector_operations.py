@@ -30,7 +30,6 @@ from cts.model import (
     VectorOperation,
 )
 from cts.model.component import Number
-from cts.model.vector_arithmetic import operand_count
 
 _C = ComponentType
 _O = VectorOperation
@@ -140,7 +139,7 @@ class VectorOperands:
 
     def emit(self, operation: VectorOperation, known: Known) -> Vector:
         """The operation on the first operands."""
-        a, b, c, *_ = *self.operands[: operand_count(operation)], None, None
+        a, b, c, *_ = *self.operands[: operation.form.operands], None, None
         assert a is not None
         name = self.kernel.name("v")
         self.kernel.program.emit(

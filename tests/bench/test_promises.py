@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
-MODULES = ("measuring", "promises", "touch")
+MODULES = ("measuring", "budgets", "promises", "resolving", "touch")
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ from cts.model import (
 )
 from cts.model.component import ComponentDescriptor, FloatFormat
 from cts.model.dynamic_operands import component_of
+from cts.model.fields import held
 from cts.model.vectors import VectorInstructionBase
 from cts.spirv.grammar import grammar
 
@@ -51,7 +52,7 @@ FACTS = set(
 )
 #: What the base declares and each struct may say for itself, and what follows from it.
 DECLARED = sorted(name for name in Instruction.__annotations__ if not name.startswith("_"))
-DERIVED = ("spirv", "features", "exercised", "explained_by")
+DERIVED = ("spirv", "features", "exercised", "explained_by", "capabilities", "rounds")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -68,6 +69,22 @@ def test_an_instruction_is_described_completely(kind: type[Instruction]) -> None
     assert set(kind.stands_for or ()) <= own
     assert kind.refers == Instruction.refers or set(kind.refers) <= own
     assert all(isinstance(feature, Feature) for feature in kind.needs)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_forms_are_of_fields_that_hold_operands(kind: type[Instruction]) -> None:
+    own = set(kind.__struct_fields__)
+    words = re.findall(r"\w+", kind.form or "")
+    assert len(words) == len(set(words)) and set(words) <= own
+    function, _, arguments = kind.glsl.partition("(")
+    called = re.findall(r"\w+", arguments)
+    assert set(called) <= own and bool(function) == bool(called)
+    assert "id" not in words and all(held(kind, field) for field in {*words, *called} - {"id"})
+    assert kind.form is None or not kind.glsl or set(called) - {"id"} == set(words)
+    assert {kind.typed_as, kind.passes} - {""} <= set(kind.refers) & own
+    if issubclass(kind, Setter):
+        fields_of_setters = {f for other in KINDS if issubclass(other, Setter) for f in other.__struct_fields__}
+        assert set(kind.resets) <= fields_of_setters - {"id", "of"}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -59,7 +59,6 @@ from cts.model import (
 from cts.model.names import TypingContext
 from cts.model.operand import Constness
 from cts.model.types import Problem, VectorShape
-from cts.model.vector_arithmetic import operand_count
 from tests.case_builder import built_case
 from tests.spirv.matrices import STORAGE_ONLY, conversion, number
 
@@ -120,7 +119,7 @@ def operations(component: ComponentType) -> list[VectorOperation]:
 
 def operation_on(operation: VectorOperation, *names: str) -> VectorArithmetic:
     """An operation on as many of the vectors as it takes."""
-    a, b, c = (*names[: operand_count(operation)], None, None)[:3]
+    a, b, c = (*names[: operation.form.operands], None, None)[:3]
     assert a is not None
     return VectorArithmetic(operation.value, operation, a, b, c)
 

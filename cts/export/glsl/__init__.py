@@ -4,16 +4,15 @@
 from cts.export.glsl import (  # noqa: F401
     arithmetic,
     atomics,
+    by_form,
     callbacks,
+    composites,
     control,
     conversions,
     copies,
     layouts,
-    matrices,
     memory,
-    vector_arithmetic,
     vector_products,
-    vectors,
 )
 from cts.export.glsl.source import glsl
 

@@ -1,4 +1,4 @@
-"""Arithmetic on whole matrices (KM-014, KM-017)."""
+"""Arithmetic on whole matrices and vectors (KM-014, KM-017, CV-012)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import Declared, Shader
 from cts.export.glsl.type_constants import with_component
 from cts.export.glsl.types import with_sign
-from cts.model import Arithmetic, MatrixArithmetic, MatrixMulAdd, MatrixTimesScalar, MulAddOperand
-
-#: Operators, and what sign the components have that GLSL picks the instruction by.
-_OPERATORS = {
-    Arithmetic.IAdd: ("+", None), Arithmetic.ISub: ("-", None), Arithmetic.IMul: ("*", None),
-    Arithmetic.SDiv: ("/", True), Arithmetic.UDiv: ("/", False),
-    Arithmetic.FAdd: ("+", None), Arithmetic.FSub: ("-", None), Arithmetic.FMul: ("*", None),
-    Arithmetic.FDiv: ("/", None),
-}  # fmt: skip
+from cts.model import (
+    MatrixArithmetic,
+    MatrixMulAdd,
+    MatrixTimesScalar,
+    MulAddOperand,
+    VectorArithmetic,
+    VectorTimesScalar,
+)
 
 
 def signed_as(shader: Shader, name: str, signed: bool | None) -> tuple[str, Declared]:
-    """A matrix of integers of a sign, by its bits where the case has it otherwise; with its type."""
-    declared, type_, text = shader.matrix(name).declared, shader.declared[name], shader.results[name]
+    """A matrix or vector of integers of a sign, by its bits where the case has it otherwise; with its type."""
+    declared, type_, text = shader.composite(name).declared, shader.declared[name], shader.results[name]
     if signed is None or declared.component.is_float or declared.component.is_signed is signed:
         return text, type_
     wanted = structs.replace(declared, component=with_sign(declared.component, signed))
@@ -62,22 +61,42 @@ def _require_one_constant_for_each_extent(instruction: MatrixMulAdd, shader: Sha
 
 
 @write_instruction.register
-def matrix_arithmetic(instruction: MatrixArithmetic, shader: Shader) -> None:
-    """KM-017."""
-    type_, strict = shader.declared[instruction.a], shader.matrix(instruction.a).component.is_float
-    if instruction.b is None:
-        shader.define(instruction.id, type_, f"-{shader.results[instruction.a]}", strict=strict)
-        return
-    operator, signed = _OPERATORS[instruction.operation]
-    a, computed = signed_as(shader, instruction.a, signed)
-    b, _ = signed_as(shader, instruction.b, signed)
-    shader.define(instruction.id, type_, back(type_, computed, f"{a} {operator} {b}"), strict=strict)
+def operation(instruction: MatrixArithmetic | VectorArithmetic, shader: Shader) -> None:
+    """By an operator or a built-in function; no function promises anything of NaN."""
+    form, names = instruction.operation.form, (getattr(instruction, field, None) for field in ("a", "b", "c"))
+    if not form.glsl:
+        what = instruction.operation.value
+        raise shader.cannot(f"{what}: its min, max and clamp may do with a NaN as they like")
+    operands = [signed_as(shader, name, form.signed) for name in names if name is not None]
+    values, computed = [value for value, _ in operands], operands[0][1]
+    if form.extended:
+        text = f"{form.glsl}({', '.join(values)})"
+    else:
+        text = f"{form.glsl}{values[0]}" if form.operands == 1 else f"{values[0]} {form.glsl} {values[1]}"
+    _define(instruction, shader, instruction.a, computed, text)
 
 
 @write_instruction.register
-def matrix_times_scalar(instruction: MatrixTimesScalar, shader: Shader) -> None:
-    """KM-017."""
-    component = shader.matrix(instruction.matrix).component
-    factor = shader.value(component, instruction.scalar, "scalar")
-    product = f"{shader.results[instruction.matrix]} * {factor}"
-    shader.define(instruction.id, shader.declared[instruction.matrix], product, strict=component.is_float)
+def times_scalar(instruction: MatrixTimesScalar | VectorTimesScalar, shader: Shader) -> None:
+    """By a value, or by an earlier scalar."""
+    name: str = getattr(instruction, instruction.typed_as)
+    if isinstance(instruction, MatrixTimesScalar):
+        factor = shader.value(shader.composite(name).component, instruction.scalar, "scalar")
+    elif instruction.scalar is not None:
+        factor = shader.results[instruction.scalar]
+    else:
+        assert instruction.value is not None, "resolve asks for one of both"
+        factor = shader.value(shader.composite(name).component, instruction.value, "value")
+    _define(instruction, shader, name, shader.declared[name], f"{shader.results[name]} * {factor}")
+
+
+def _define(
+    instruction: MatrixArithmetic | VectorArithmetic | MatrixTimesScalar | VectorTimesScalar,
+    shader: Shader,
+    operand: str,
+    computed: Declared,
+    text: str,
+) -> None:
+    """The result, of the type of an operand, computed in a type of perhaps another sign."""
+    type_, strict = shader.declared[operand], instruction.rounds and shader.composite(operand).component.is_float
+    shader.define(instruction.id, type_, back(type_, computed, text), strict=strict)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.memory import array_of
 from cts.export.glsl.shader import Shader
-from cts.model import ComponentType, VectorAtomicAdd
-
-_EXTENSIONS = {
-    ComponentType.float32: "GL_EXT_shader_atomic_float",
-    ComponentType.float16: "GL_EXT_shader_atomic_float2",
-}
+from cts.model import VectorAtomicAdd, VectorShape
 
 
 @write_instruction.register
 def vector_atomic_add(instruction: VectorAtomicAdd, shader: Shader) -> None:
     """CV-040: Relaxed is no storage class and no bit of the semantics."""
-    i, shape = instruction, shader.vector(instruction.vector)
-    if shape.component in _EXTENSIONS:
-        shader.extensions.add(_EXTENSIONS[shape.component])
+    i, shape = instruction, shader.composite(instruction.vector)
+    assert isinstance(shape, VectorShape)
+    adds = shape.component.descriptor.atomic_add
+    assert adds is not None, "resolve knows what is added to"
+    if adds.extension:
+        shader.extensions.add(adds.extension)
     array, vector, first = array_of(shader, i.buffer), shader.results[i.vector], shader.names.fresh(f"{i.buffer}_at")
     shader.line(f"const uint {first} = uint({shader.operand('offset', i.offset)}) / {shape.component.size}u;")
     for n in range(shape.length):

@@ -78,6 +78,8 @@ def callback(shader: Shader, name: str) -> str:
     """The function of a callback, written where it is first asked for."""
     function = shader.case.functions[name]
     key = ("callback", name)
+    if isinstance(function, DecodeVector):
+        shader.extensions.add("GL_NV_cooperative_matrix_decode_vector")
     if key not in shader.functions:
         shader.function(key, name, _text(shader, name, function))
     return shader.functions[key][0]

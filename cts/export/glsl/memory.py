@@ -7,12 +7,17 @@ from typing import NamedTuple
 from cts.capabilities import PART_ALIGNMENT
 from cts.export.glsl.instruction import write_instruction
 from cts.export.glsl.shader import PARAMETERS, Declared, Shader
+from cts.export.glsl.type_constants import declared_type
 from cts.export.glsl.types import with_sign
 from cts.model import (
     Buffer,
     ComponentType,
     ControlBarrier,
+    MatrixLoad,
+    MatrixStore,
     MemoryInstruction,
+    Operand,
+    Order,
     Pointer,
     PointerSelect,
     Scope,
@@ -20,6 +25,7 @@ from cts.model import (
     StridedInstruction,
     VectorInstruction,
     buffers_of,
+    memory_of,
 )
 from cts.spirv import lower
 
@@ -174,6 +180,12 @@ def array_of(shader: Shader, name: str) -> str:
     return shader.arrays[name]
 
 
+def memory_place(shader: Shader, name: str, field: str, offset: Operand) -> tuple[str, str]:
+    """All elements of a buffer or opaque matrix, and the offset in bytes that a field holds."""
+    memory = memory_of(shader.case.opaque, name) if name in shader.case.opaque else name
+    return array_of(shader, memory), shader.operand(field, offset)
+
+
 def place_of(shader: Shader, instruction: MemoryInstruction) -> str:
     """Where a memory instruction points to, as two arguments: an array, and the index of an element."""
     name, offset = instruction.buffer, instruction.offset
@@ -196,3 +208,23 @@ def pointer(instruction: Pointer, shader: Shader) -> None:
 def pointer_select(instruction: PointerSelect, shader: Shader) -> None:
     """A variable pointer."""
     raise shader.cannot("a choice between pointers (OpSelect of OpTypePointer): it has no pointers")
+
+
+@write_instruction.register
+def matrix_load(instruction: MatrixLoad, shader: Shader) -> None:
+    """KM-012."""
+    result = shader.define(instruction.id, declared_type(shader, instruction.type))
+    stride = shader.operand("stride", instruction.stride)
+    shader.line(f"coopMatLoad({result}, {place_of(shader, instruction)}, {stride}, {_order(instruction.order)});")
+
+
+@write_instruction.register
+def matrix_store(instruction: MatrixStore, shader: Shader) -> None:
+    """KM-012."""
+    matrix = shader.results[instruction.matrix]
+    stride = shader.operand("stride", instruction.stride)
+    shader.line(f"coopMatStore({matrix}, {place_of(shader, instruction)}, {stride}, {_order(instruction.order)});")
+
+
+def _order(order: Order) -> str:
+    return f"gl_CooperativeMatrixLayout{order.value}"

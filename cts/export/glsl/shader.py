@@ -62,7 +62,7 @@ class Shader:
         self.results: dict[str, str] = {}
         self.declared: dict[str, Declared] = {}
         #: Types by how the case declares them.
-        self.matrix_types: dict[object, Declared] = {}
+        self.composite_types: dict[object, Declared] = {}
         #: The arrays of buffers as the program sees them, those behind descriptors, and the elements of pointers.
         self.arrays: dict[str, str] = {}
         self.bound: dict[str, str] = {}
@@ -144,16 +144,10 @@ class Shader:
         self.extensions.update(extensions_of(component))
         return name_of(component, components)
 
-    def matrix(self, name: str) -> MatrixShape:
-        """What a matrix of the program is."""
+    def composite(self, name: str) -> MatrixShape | VectorShape:
+        """The shape of a matrix or vector of the program."""
         shape = self.types[name]
-        assert isinstance(shape, MatrixShape)
-        return shape
-
-    def vector(self, name: str) -> VectorShape:
-        """What a cooperative vector of the program is."""
-        shape = self.types[name]
-        assert isinstance(shape, VectorShape)
+        assert isinstance(shape, (MatrixShape, VectorShape))
         return shape
 
     def type_name(self, wanted: str, text: str) -> str:

@@ -54,12 +54,14 @@ def type_constant(shader: Shader, declared: object, *path: int | str) -> str:
     return shader.spec_constant(type_, text, *path) if spec or value is not declared else text
 
 
-def matrix_type(shader: Shader, declared: MatrixType) -> Declared:
-    """A matrix type as the case declares it. Types declared alike are one type, their spec constants included."""
-    if declared not in shader.matrix_types:
+def declared_type(shader: Shader, declared: MatrixType | VectorType) -> Declared:
+    """A type as the case declares it. Types declared alike are one type, their spec constants included."""
+    if declared not in shader.composite_types and isinstance(declared, VectorType):
+        _declare_vector(shader, declared, type_constant(shader, declared.length, "type", "length"))
+    elif declared not in shader.composite_types and isinstance(declared, MatrixType):
         texts = {field: type_constant(shader, getattr(declared, field), "type", field) for field in _FIELDS}
         _declare_matrix(shader, declared, texts)
-    return shader.matrix_types[declared]
+    return shader.composite_types[declared]
 
 
 def derived_type(shader: Shader, instruction: Instruction, source: str) -> Declared:
@@ -68,18 +70,19 @@ def derived_type(shader: Shader, instruction: Instruction, source: str) -> Decla
     It has the constants of the source's type but for those that the instruction changes, which are
     constants of its own fields.
     """
-    declared = shader.matrix(getattr(instruction, "id")).declared  # noqa: B009 - every caller's instruction has one
-    if declared not in shader.matrix_types:
+    declared = shader.composite(getattr(instruction, "id")).declared  # noqa: B009 - every caller's instruction has one
+    assert isinstance(declared, MatrixType)
+    if declared not in shader.composite_types:
         constants = {f: _derived(shader, instruction, source, getattr(declared, f), f) for f in _FIELDS}
         _declare_matrix(shader, declared, constants)
-    return shader.matrix_types[declared]
+    return shader.composite_types[declared]
 
 
 def _derived(shader: Shader, instruction: Instruction, source: str, value: object, field: str) -> str:
     """The constant of a field: one of the source's, the instruction's own, or one of the case's rules."""
     if getattr(instruction, field, None) is None:
         for other in (field, *{"rows": ("cols",), "cols": ("rows",)}.get(field, ())):
-            if value is getattr(shader.matrix(source).declared, other):
+            if value is getattr(shader.composite(source).declared, other):
                 return shader.declared[source].constants[other]
     return type_constant(shader, value, field)
 
@@ -93,28 +96,17 @@ def _declare_matrix(shader: Shader, declared: MatrixType, texts: dict[str, str])
     component = shader.component(declared.component)
     text = f"coopmat<{component}, {texts['scope']}, {texts['rows']}, {texts['cols']}, {texts['use']}>"
     name = shader.type_name(f"Matrix_{component.removesuffix('_t')}_{size}_{use.value}{wide}", text)
-    shader.matrix_types[declared] = Declared(name, texts)
+    shader.composite_types[declared] = Declared(name, texts)
 
 
-def with_component(shader: Shader, source: Declared, declared: MatrixType) -> Declared:
-    """The type of matrices as `source`, whose constants it has, with the component that `declared` says."""
-    if declared not in shader.matrix_types:
-        _declare_matrix(shader, declared, source.constants)
-    return shader.matrix_types[declared]
-
-
-def vector_type(shader: Shader, declared: VectorType) -> Declared:
-    """A vector type as the case declares it. Types declared alike are one type, the spec constant included."""
-    if declared not in shader.matrix_types:
-        _declare_vector(shader, declared, type_constant(shader, declared.length, "type", "length"))
-    return shader.matrix_types[declared]
-
-
-def vector_with_component(shader: Shader, source: Declared, declared: VectorType) -> Declared:
-    """The type of vectors as long as those of `source`, with the component that `declared` says."""
-    if declared not in shader.matrix_types:
-        _declare_vector(shader, declared, source.constants["length"])
-    return shader.matrix_types[declared]
+def with_component(shader: Shader, source: Declared, declared: MatrixType | VectorType) -> Declared:
+    """The type of matrices or vectors as `source`, whose constants it has, with the component of `declared`."""
+    if declared not in shader.composite_types:
+        if isinstance(declared, VectorType):
+            _declare_vector(shader, declared, source.constants["length"])
+        else:
+            _declare_matrix(shader, declared, source.constants)
+    return shader.composite_types[declared]
 
 
 def _declare_vector(shader: Shader, declared: VectorType, length: str) -> None:
@@ -122,4 +114,4 @@ def _declare_vector(shader: Shader, declared: VectorType, length: str) -> None:
     component = shader.component(declared.component)
     wanted = f"Vector_{component.removesuffix('_t')}_{constant_of(declared.length)}"
     name = shader.type_name(wanted, f"coopvecNV<{component}, {length}>")
-    shader.matrix_types[declared] = Declared(name, {"length": length})
+    shader.composite_types[declared] = Declared(name, {"length": length})

@@ -2,19 +2,16 @@
 
 # These modules register their lowering functions when they are imported.
 from cts.spirv.lower import (  # noqa: F401
-    arithmetic,
     atomics,
+    by_form,
     callbacks,
+    composites,
     control,
-    conversions,
     copies,
     layouts,
-    matrices,
+    memory,
     pointers,
-    vector_arithmetic,
     vector_products,
-    vectors,
-    views,
 )
 from cts.spirv.lower.context import PARAMETERS, SpecSlot
 from cts.spirv.lower.lowered import Lowered, bind, lower, module_job, sweep_job

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from cts.model import AtomicScope, ComponentType, VectorAtomicAdd, constant_of
+from cts.model import AtomicScope, VectorAtomicAdd, constant_of
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, element
 from cts.spirv.lower.types import scalar
 
-#: What floats are added by; integers need nothing.
-_CAPABILITIES = {ComponentType.float32: "AtomicFloat32AddEXT", ComponentType.float16: "AtomicFloat16AddEXT"}
 #: Scopes as SPIR-V numbers them. Relaxed order is no bit of the memory semantics.
 _SCOPES = {AtomicScope.Device: 1, AtomicScope.QueueFamily: 5}
 _RELAXED = 0
@@ -23,8 +21,10 @@ def vector_atomic_add(instruction: VectorAtomicAdd, lowering: Lowering) -> None:
     component, length = declared.component, constant_of(declared.length)
     assert isinstance(length, int)
     vector = lowering.results[instruction.vector].id
-    if component in _CAPABILITIES:
-        lowering.module.capability(_CAPABILITIES[component])
+    adds = component.descriptor.atomic_add
+    assert adds is not None, "resolve knows what is added to"
+    if adds.capability:
+        lowering.module.capability(adds.capability)
     if instruction.scope is AtomicScope.Device:
         lowering.module.capability("VulkanMemoryModelDeviceScope")
     buffer, type_ = buffer_of(lowering, instruction.buffer), scalar(lowering.module, component)

@@ -17,7 +17,6 @@ from cts.model import (
     Extra,
     Helper,
     MatrixPerElement,
-    MatrixReduce,
     PerElement,
     block_offsets,
     body_of,
@@ -32,7 +31,6 @@ from cts.spirv.lower import sets
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, StoreEntry
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.matrix_types import derived_type
 from cts.spirv.lower.pointers import (
     buffer_of,
     element,
@@ -43,17 +41,6 @@ from cts.spirv.lower.pointers import (
 from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.types import scalar, stored
 from cts.spirv.lower.values import component_value
-
-
-@lower_instruction.register
-def matrix_reduce(instruction: MatrixReduce, lowering: Lowering) -> None:
-    """CM-020."""
-    lowering.declare("CooperativeMatrixReductions")
-    source = lowering.results[instruction.matrix]
-    type_ = derived_type(lowering, instruction, lowering.matrix(instruction.matrix))
-    mode = "|".join(m.value for m in instruction.mode)
-    combine = callback(lowering, instruction.combine)
-    lowering.define(instruction.id, instruction.opcode, type_, source.id, mode, combine)
 
 
 @lower_instruction.register

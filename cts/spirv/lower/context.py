@@ -152,8 +152,9 @@ class Lowering:
         self.results[name] = Result(self.module.name(result, name), type_)
 
     def declare(self, capability: str) -> None:
-        """A capability that two extensions have, by its name without the ending of one of them (MX-001)."""
-        self.module.capability(f"{capability}{'EXT' if self.maintenance1 else 'NV'}")
+        """A capability; one that two extensions have by its name without the ending of one of them (MX-001)."""
+        ending = "" if capability.endswith(("NV", "EXT", "KHR")) else "EXT" if self.maintenance1 else "NV"
+        self.module.capability(capability + ending)
 
     def matrix(self, name: str) -> Matrix:
         """The type of a matrix of the program."""
@@ -162,6 +163,11 @@ class Lowering:
     def vector(self, name: str) -> Vector:
         """The type of a cooperative vector of the program."""
         return self.vector_of_type[self.results[name].type]
+
+    def component(self, name: str) -> ComponentType:
+        """The component type of a matrix or vector of the program."""
+        type_ = self.results[name].type
+        return (self.vector_of_type.get(type_) or self.matrix_of_type[type_]).declared.component
 
     def strict(self, result: Id, fast_math: FastMathBits | None = None) -> Id:
         """The result of an operation on floats, bound to its own rounding where the case asks for it (NU-019)."""

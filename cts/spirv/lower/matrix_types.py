@@ -1,32 +1,39 @@
-"""Cooperative matrix types: as the case declares them, and as instructions derive them from others (KM-010)."""
+"""Types of matrices and vectors: as the case declares them, and as they follow from those of operands (KM-010)."""
 
 from __future__ import annotations
 
-from cts.model import Instruction, MatrixShape, MatrixType, Scope, Use, constant_of
+from cts.model import Instruction, MatrixShape, MatrixType, Scope, Use, VectorType, constant_of
 from cts.model.names import TypingContext
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Matrix
 from cts.spirv.lower.type_constants import type_constant
 from cts.spirv.lower.types import matrix_component
+from cts.spirv.lower.vector_types import vector_type, with_component
 
 _CONSTANTS = ("scope", "rows", "cols", "use")
 
 
-def matrix_type(lowering: Lowering, declared: MatrixType) -> Id:
-    """OpTypeCooperativeMatrixKHR. Types declared alike are one type, their spec constants included."""
+def declared_type(lowering: Lowering, declared: MatrixType | VectorType) -> Id:
+    """A type as the case declares it. Types declared alike are one type, their spec constants included."""
+    if isinstance(declared, VectorType):
+        return vector_type(lowering, declared)
     if declared not in lowering.matrices:
         ids = {field: type_constant(lowering, getattr(declared, field), "type", field) for field in _CONSTANTS}
         _declare(lowering, declared, ids)
     return lowering.matrices[declared].id
 
 
-def derived_type(lowering: Lowering, instruction: Instruction, source: Matrix) -> Id:
-    """The type of an instruction's result, which follows from that of its operand.
+def derived_type(lowering: Lowering, instruction: Instruction, operand: str) -> Id:
+    """The type of an instruction's result, which follows from that of the operand in the field `operand`.
 
-    It has the constants of the source's type, spec constants included, but for those that the
+    It has the constants of the operand's type, spec constants included, but for those that the
     instruction changes: these are constants of the instruction's own fields.
     """
-    shapes = {instruction.matrix: _shape(source.declared)}  # type: ignore[attr-defined]
+    name: str = getattr(instruction, operand)
+    if lowering.results[name].type in lowering.vector_of_type:
+        return with_component(lowering, lowering.vector(name), getattr(instruction, "component"))  # noqa: B009
+    source = lowering.matrix(name)
+    shapes = {name: _shape(source.declared)}
     *_, declared = instruction.typed(TypingContext(shapes, lowering.functions))
     assert isinstance(declared, MatrixType), f"{instruction.spirv} of a case that is not well-formed"
     if declared not in lowering.matrices:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.model import MemoryInstruction, Pointer, PointerSelect, Scope, StorageClass
+from cts.model import MemoryInstruction, Operand, Pointer, PointerSelect, Scope, StorageClass
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.buffers import array_type, block_pointer, of_storage
 from cts.spirv.lower.context import ADDRESSES, Lowering, Result
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.sets import element_in_window
+from cts.spirv.lower.sets import byte_in_window, element_in_window
 from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.type_constants import word_of
 from cts.spirv.lower.types import shared, stored
@@ -73,6 +73,13 @@ def whole_array(lowering: Lowering, buffer: BufferStructure) -> Id:
     base = _address(lowering, buffer) if physical else lowering.variables[buffer.name]
     to_array = op("OpTypePointer", buffer.storage.value, array_type(lowering, buffer))
     return op("OpAccessChain", to_array, base, lowering.constant(0))
+
+
+def byte_place(lowering: Lowering, name: str, field: str, offset: Operand) -> tuple[Id, Id]:
+    """A pointer to all elements of a buffer or opaque matrix, and the offset in bytes that a field holds."""
+    buffer = buffer_of(lowering, name)
+    pointer = whole_array(lowering, buffer)
+    return pointer, byte_in_window(lowering, buffer, lowering.operand(field, offset))
 
 
 def _address(lowering: Lowering, buffer: BufferStructure) -> Id:

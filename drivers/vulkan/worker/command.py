@@ -26,12 +26,13 @@ def start(arguments: list[str]) -> None:
 def _print_answers(index: int) -> None:
     from .answers import answers
     from .instance import Instance, NoDevice
+    from .protocol import Hello
 
     # Whatever a driver prints goes to stderr.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        instance = Instance(validation=False)
+        instance = Instance(Hello())
     except NoDevice as e:
         sys.exit(str(e))
     devices = instance.summaries()

@@ -16,7 +16,7 @@ import vulkan as vk
 
 from .extensions import Chain
 from .lists import FLEXIBLE_DIMENSIONS, MATRICES, MATRICES2, VECTORS, Selector
-from .protocol import Description, DeviceSummary, DeviceType, MatrixRow, Property, VectorRow
+from .protocol import Description, DeviceSummary, DeviceType, Hello, MatrixRow, Property, VectorRow
 from .queries import query_flexible_dimensions, query_matrices, query_matrices2, query_vectors, selectors
 from .queue_families import COMPUTE
 from .tables import FEATURES, PROPERTIES
@@ -48,32 +48,30 @@ class NoDevice(Exception):
 
 
 class Instance:
-    """One VkInstance with its devices. `messages` collects what the validation layer says.
+    """One VkInstance with its devices, as `hello` asks for it. `messages` collects what the validation layer says.
 
     `announce` gets the name of each call that a driver may not survive, before the call is made.
     """
 
-    def __init__(
-        self, *, validation: bool, gpu_assisted: bool = False, announce: Callable[[str], None] = lambda call: None
-    ) -> None:
+    def __init__(self, hello: Hello, *, announce: Callable[[str], None] = lambda call: None) -> None:
         self._announce = announce
-        self._gpu_assisted = gpu_assisted
+        self._gpu_assisted = hello.gpu_assisted
         self.messages: list[str] = []
         #: Whether calls that the layer objects to end there, instead of going on to the driver.
         self.stops_rejected = False
         self._remarks = threading.local()
-        layers = [_VALIDATION] if validation else []
+        layers = [_VALIDATION] if hello.validation else []
         self._layer = ""
-        if validation:
+        if hello.validation:
             installed = {p.layerName: p.specVersion for p in vk.vkEnumerateInstanceLayerProperties()}
             if _VALIDATION not in installed:
                 raise NoDevice(f"validation was asked for, but the layer {_VALIDATION} is not installed")
-            os.environ.update(_UNLIMITED | _GPU_ASSISTED if gpu_assisted else _UNLIMITED)
+            os.environ.update(_UNLIMITED | _GPU_ASSISTED if hello.gpu_assisted else _UNLIMITED)
             self._layer = f"{_VALIDATION} {_version(installed[_VALIDATION])}"
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
         # Without the layer this is for messages of the driver itself about a module that it refuses.
         known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
-        extensions = [_DEBUG_UTILS] if validation or _DEBUG_UTILS in known else []
+        extensions = [_DEBUG_UTILS] if hello.validation or _DEBUG_UTILS in known else []
         messenger = self._messenger() if extensions else None
         announce("vkCreateInstance")
         try:

@@ -75,11 +75,7 @@ def _greet(wire: Wire, hello: Request | None, missing: str) -> Instance | None:
     from .instance import Instance, NoDevice, versions
 
     try:
-        instance = Instance(
-            validation=hello.validation,
-            gpu_assisted=hello.gpu_assisted,
-            announce=lambda call: wire.send(Asking(call)),
-        )
+        instance = Instance(hello, announce=lambda call: wire.send(Asking(call)))
     except NoDevice as e:
         wire.send(Failed("no-device", str(e)))
         return None

@@ -1,29 +1,28 @@
-"""Cooperative vectors made, taken apart, loaded and stored (CV-011, CV-013, KM-021)."""
+"""Composites: constants of matrices and vectors, and vectors made and taken apart (KM-016, KM-021, CV-011)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from cts.export.glsl.instruction import write_instruction
-from cts.export.glsl.memory import array_of
 from cts.export.glsl.shader import Declared, Shader
-from cts.export.glsl.type_constants import vector_type
+from cts.export.glsl.type_constants import declared_type
 from cts.model import (
+    MatrixConstant,
+    MatrixNull,
     VectorConstant,
     VectorConstruct,
     VectorExtract,
     VectorInsert,
-    VectorLoad,
     VectorNull,
     VectorShape,
-    VectorStore,
 )
 
 
 @write_instruction.register
-def vector_constant(instruction: VectorConstant, shader: Shader) -> None:
-    """CV-011; KM-021 where one value stands for all."""
-    type_, component = vector_type(shader, instruction.type), instruction.type.component
+def constant(instruction: MatrixConstant | VectorConstant, shader: Shader) -> None:
+    """KM-016, CV-011; KM-021 where one value stands for all."""
+    type_, component = declared_type(shader, instruction.type), instruction.type.component
     if instruction.replicated:
         shader.note("composites are replicated in the module (SPV_EXT_replicated_composites)")
     if instruction.value is not None:
@@ -34,32 +33,16 @@ def vector_constant(instruction: VectorConstant, shader: Shader) -> None:
 
 
 @write_instruction.register
-def vector_null(instruction: VectorNull, shader: Shader) -> None:
-    """CV-011."""
-    type_ = vector_type(shader, instruction.type)
+def null(instruction: MatrixNull | VectorNull, shader: Shader) -> None:
+    """KM-016, CV-011."""
+    type_ = declared_type(shader, instruction.type)
     shader.define(instruction.id, type_, f"{type_.name}({shader.number(instruction.type.component, 0)})")
-
-
-@write_instruction.register
-def vector_load(instruction: VectorLoad, shader: Shader) -> None:
-    """CV-013."""
-    result = shader.define(instruction.id, vector_type(shader, instruction.type))
-    offset = shader.operand("offset", instruction.offset)
-    shader.line(f"coopVecLoadNV({result}, {array_of(shader, instruction.buffer)}, {offset});")
-
-
-@write_instruction.register
-def vector_store(instruction: VectorStore, shader: Shader) -> None:
-    """CV-013."""
-    offset = shader.operand("offset", instruction.offset)
-    vector = shader.results[instruction.vector]
-    shader.line(f"coopVecStoreNV({vector}, {array_of(shader, instruction.buffer)}, {offset});")
 
 
 @write_instruction.register
 def vector_construct(instruction: VectorConstruct, shader: Shader) -> None:
     """CV-011: of scalars and ordinary vectors; cooperative vectors are taken apart."""
-    type_ = vector_type(shader, instruction.type)
+    type_ = declared_type(shader, instruction.type)
     parts = ", ".join(part for name in instruction.parts for part in _parts(shader, name))
     shader.define(instruction.id, type_, f"{type_.name}({parts})")
 
@@ -80,7 +63,7 @@ def _parts(shader: Shader, name: str) -> Iterator[str]:
 @write_instruction.register
 def vector_extract(instruction: VectorExtract, shader: Shader) -> None:
     """CV-011."""
-    type_ = Declared(shader.component(shader.vector(instruction.vector).component), {})
+    type_ = Declared(shader.component(shader.composite(instruction.vector).component), {})
     index = shader.operand("index", instruction.index)
     shader.define(instruction.id, type_, f"{shader.results[instruction.vector]}[{index}]")
 

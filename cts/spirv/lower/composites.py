@@ -1,52 +1,59 @@
-"""Cooperative vectors made, taken apart, loaded and stored (CV-011, CV-013, KM-021)."""
+"""Composites: constants of matrices and vectors, and vectors made and taken apart (KM-016, KM-021, CV-011)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from cts.model import (
+    MatrixConstant,
     Operand,
     SpecNumber,
     VectorConstant,
     VectorConstruct,
     VectorExtract,
     VectorInsert,
-    VectorLoad,
-    VectorNull,
-    VectorStore,
     constant_of,
 )
 from cts.model.operand import ComponentValue
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.pointers import buffer_of, load_operands, store_operands, whole_array
-from cts.spirv.lower.sets import byte_in_window
+from cts.spirv.lower.matrix_types import declared_type
 from cts.spirv.lower.types import scalar
 from cts.spirv.lower.values import component_value
-from cts.spirv.lower.vector_types import vector_type
 
-#: The alignment of every load and store of a vector, in bytes (VK-050).
-VECTOR_ALIGNMENT = 16
+
+@lower_instruction.register
+def matrix_constant(instruction: MatrixConstant, lowering: Lowering) -> None:
+    """KM-016: one constituent stands for all elements."""
+    _one_value(instruction, lowering, instruction.value, 1)
 
 
 @lower_instruction.register
 def vector_constant(instruction: VectorConstant, lowering: Lowering) -> None:
-    """CV-011; KM-021 where one value stands for all."""
-    type_ = vector_type(lowering, instruction.type)
+    """CV-011."""
     if instruction.value is not None:
-        value = component_value(lowering, instruction.type.component, instruction.value, "value")
-        opcode = _composite((instruction.value,))
-        if instruction.replicated:
-            lowering.module.capability("ReplicatedCompositesEXT")
-            lowering.define(instruction.id, f"{opcode}ReplicateEXT", type_, value)
-        else:
-            assert isinstance(instruction.type.length, int), "resolve asks for `replicated`"
-            lowering.define(instruction.id, opcode, type_, *[value] * instruction.type.length)
+        length = instruction.type.length
+        assert instruction.replicated or isinstance(length, int), "resolve asks for `replicated`"
+        _one_value(instruction, lowering, instruction.value, length if isinstance(length, int) else 1)
+        return
+    type_, component = declared_type(lowering, instruction.type), instruction.type.component
+    values = instruction.values or ()
+    ids = (component_value(lowering, component, v, "values", n) for n, v in enumerate(values))
+    lowering.define(instruction.id, _composite(values), type_, *ids)
+
+
+def _one_value(
+    instruction: MatrixConstant | VectorConstant, lowering: Lowering, value: ComponentValue, times: int
+) -> None:
+    """So many constituents of one value; a single one if it is replicated (KM-021)."""
+    type_ = declared_type(lowering, instruction.type)
+    constituent, opcode = component_value(lowering, instruction.type.component, value, "value"), _composite((value,))
+    if instruction.replicated:
+        lowering.module.capability("ReplicatedCompositesEXT")
+        lowering.define(instruction.id, f"{opcode}ReplicateEXT", type_, constituent)
     else:
-        values = instruction.values or ()
-        ids = (component_value(lowering, instruction.type.component, v, "values", n) for n, v in enumerate(values))
-        lowering.define(instruction.id, _composite(values), type_, *ids)
+        lowering.define(instruction.id, opcode, type_, *[constituent] * times)
 
 
 def _composite(values: Sequence[ComponentValue]) -> str:
@@ -58,36 +65,10 @@ def _composite(values: Sequence[ComponentValue]) -> str:
 
 
 @lower_instruction.register
-def vector_null(instruction: VectorNull, lowering: Lowering) -> None:
-    """CV-011."""
-    lowering.define(instruction.id, instruction.opcode, vector_type(lowering, instruction.type))
-
-
-@lower_instruction.register
-def vector_load(instruction: VectorLoad, lowering: Lowering) -> None:
-    """CV-013."""
-    type_, buffer = vector_type(lowering, instruction.type), buffer_of(lowering, instruction.buffer)
-    pointer = whole_array(lowering, buffer)
-    offset = byte_in_window(lowering, buffer, lowering.operand("offset", instruction.offset))
-    memory = load_operands(lowering, buffer, VECTOR_ALIGNMENT)
-    lowering.define(instruction.id, instruction.opcode, type_, pointer, offset, *memory)
-
-
-@lower_instruction.register
-def vector_store(instruction: VectorStore, lowering: Lowering) -> None:
-    """CV-013."""
-    vector, buffer = lowering.results[instruction.vector], buffer_of(lowering, instruction.buffer)
-    pointer = whole_array(lowering, buffer)
-    offset = byte_in_window(lowering, buffer, lowering.operand("offset", instruction.offset))
-    memory = store_operands(lowering, buffer, VECTOR_ALIGNMENT)
-    lowering.module.op(instruction.opcode, pointer, offset, vector.id, *memory)
-
-
-@lower_instruction.register
 def vector_construct(instruction: VectorConstruct, lowering: Lowering) -> None:
     """CV-011: of scalars and ordinary vectors. Cooperative vectors are no constituents, so they are taken apart."""
     parts = (part for name in instruction.parts for part in _constituents(lowering, name))
-    lowering.define(instruction.id, instruction.opcode, vector_type(lowering, instruction.type), *parts)
+    lowering.define(instruction.id, instruction.opcode, declared_type(lowering, instruction.type), *parts)
 
 
 def _constituents(lowering: Lowering, name: str) -> tuple[Id, ...]:

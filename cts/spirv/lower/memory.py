@@ -1,47 +1,18 @@
-"""Matrix constants, loads and stores (KM-012..KM-016, KM-021, CM-010, CM-011)."""
+"""Loads and stores of matrices and vectors (KM-012, KM-013, CM-010, CM-011, CV-013)."""
 
 from __future__ import annotations
 
-from cts.model import (
-    MatrixConstant,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixNull,
-    MatrixStore,
-    MatrixStoreTensor,
-    Order,
-    SpecNumber,
-)
+from cts.model import MatrixLoad, MatrixLoadTensor, MatrixStore, MatrixStoreTensor, Order, VectorLoad, VectorStore
 from cts.spirv.encode import Id, Value
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.matrix_types import matrix_type
-from cts.spirv.lower.pointers import TENSOR_ALIGNMENT, load_operands, place_of, store_operands
-from cts.spirv.lower.values import component_value
+from cts.spirv.lower.matrix_types import declared_type
+from cts.spirv.lower.pointers import TENSOR_ALIGNMENT, buffer_of, byte_place, load_operands, place_of, store_operands
 
-
-@lower_instruction.register
-def matrix_constant(instruction: MatrixConstant, lowering: Lowering) -> None:
-    """KM-016, KM-021: constant, spec constant composite, or constructed from a parameter."""
-    type_ = matrix_type(lowering, instruction.type)
-    value = instruction.value
-    constituent = component_value(lowering, instruction.type.component, value, "value")
-    if isinstance(value, SpecNumber):
-        opcode = "OpCompositeConstruct" if value.dynamic is not None else "OpSpecConstantComposite"
-    else:
-        opcode = instruction.opcode
-    if instruction.replicated:
-        lowering.module.capability("ReplicatedCompositesEXT")
-        opcode += "ReplicateEXT"
-    lowering.define(instruction.id, opcode, type_, constituent)
-
-
-@lower_instruction.register
-def matrix_null(instruction: MatrixNull, lowering: Lowering) -> None:
-    """KM-016."""
-    lowering.define(instruction.id, instruction.opcode, matrix_type(lowering, instruction.type))
+#: The alignment of every load and store of a vector, in bytes (VK-050).
+VECTOR_ALIGNMENT = 16
 
 
 @lower_instruction.register
@@ -83,7 +54,7 @@ def _tensor_operands(operands: list[tuple[str, Id]]) -> tuple[Value, ...]:
 @lower_instruction.register
 def matrix_load(instruction: MatrixLoad, lowering: Lowering) -> None:
     """KM-012: the stride is mandatory before memory operands."""
-    type_ = matrix_type(lowering, instruction.type)
+    type_ = declared_type(lowering, instruction.type)
     place = place_of(lowering, instruction)
     stride = lowering.operand("stride", instruction.stride)
     order, memory = _order(lowering, instruction.order), load_operands(lowering, place.buffer)
@@ -102,3 +73,20 @@ def matrix_store(instruction: MatrixStore, lowering: Lowering) -> None:
 
 def _order(lowering: Lowering, order: Order) -> Id:
     return lowering.constant(grammar().value("CooperativeMatrixLayout", f"{order.value}KHR"))
+
+
+@lower_instruction.register
+def vector_load(instruction: VectorLoad, lowering: Lowering) -> None:
+    """CV-013."""
+    type_ = declared_type(lowering, instruction.type)
+    place = byte_place(lowering, instruction.buffer, "offset", instruction.offset)
+    memory = load_operands(lowering, buffer_of(lowering, instruction.buffer), VECTOR_ALIGNMENT)
+    lowering.define(instruction.id, instruction.opcode, type_, *place, *memory)
+
+
+@lower_instruction.register
+def vector_store(instruction: VectorStore, lowering: Lowering) -> None:
+    """CV-013."""
+    place = byte_place(lowering, instruction.buffer, "offset", instruction.offset)
+    memory = store_operands(lowering, buffer_of(lowering, instruction.buffer), VECTOR_ALIGNMENT)
+    lowering.module.op(instruction.opcode, *place, lowering.results[instruction.vector].id, *memory)
