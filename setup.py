@@ -11,7 +11,7 @@ from setuptools.command.sdist import sdist
 
 # The suite itself, which is not installed yet.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from cts.revision import commit
+from cts.base.revision import commit
 
 #: Where a source distribution and a wheel keep it.
 KEPT = Path("cts") / "commit.txt"

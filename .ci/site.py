@@ -17,18 +17,19 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from cts import explorer, pictures
-from cts.cli.app import VERBS
-from cts.errors import BadInput
-from cts.explain import explain
-from cts.model import Case
-from cts.plain_json import pretty
+from cts.base.errors import BadInput
+from cts.base.plain_json import pretty
+from cts.base.shipped import shipped
+from cts.case.model import Case
+from cts.faces.cli.app import VERBS
+from cts.findings import pictures
+from cts.findings.explain import explain
 from cts.plugins import registry
-from cts.report.html.compared import badge, badge_names, page_of_comparison
 from cts.running import corpus
 from cts.running.opening import open_driver
-from cts.shipped import shipped
-from cts.store.comparison import compare, document, read
+from cts.running.store.comparison import compare, document, read
+from cts.showing import explorer
+from cts.showing.report.html.compared import badge, badge_names, page_of_comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -66,8 +66,8 @@ def lengths(root: Path = ROOT) -> dict[str, int]:
 def room_of(path: str) -> str:
     """The room of a module.
 
-    >>> [room_of(path) for path in ("cts/model/case.py", "cts/api.py", "reference/common/memory.py")]
-    ['cts/model', 'cts', 'reference']
+    >>> [room_of(path) for path in ("cts/case/model/case.py", "cts/faces/api.py", "reference/common/memory.py")]
+    ['cts/case', 'cts/faces', 'reference']
     """
     top, *inner = path.split("/")
     return f"{top}/{inner[0]}" if top in DIVIDED and len(inner) > 1 else top

@@ -22,8 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cts.case.model import load_case
 from cts.drivers.emulator import create
-from cts.model import load_case
 
 TABLE = Path(__file__).parents[1] / "tests" / "explain" / "mutants.txt"
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from distributed import LocalCluster
 
-from cts.store import journal, load
+from cts.running.store import journal, load
 
 
 def command(arguments: argparse.Namespace, folder: Path, *others: str) -> list[str]:

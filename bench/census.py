@@ -15,8 +15,8 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cts.cli.coverage import of_folder, sampled
-from cts.coverage.modules import census, of_cases
+from cts.faces.cli.coverage import of_folder, sampled
+from cts.features.coverage.modules import census, of_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "census.md"
 

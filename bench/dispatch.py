@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from measuring import Figure, concluded
 
-from cts.driver import Status
+from cts.device.driver import Status
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter
-from cts.job import Memory, ModuleJob
 
 Array = npt.NDArray[Any]
 

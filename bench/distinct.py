@@ -13,8 +13,8 @@ import time
 
 from measuring import Figure, concluded
 
-from cts.known.quarantine import NO_RULES
-from cts.model import Case
+from cts.case.model import Case
+from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.drawing import Draws
 from cts.running.garbage import rarely_collected

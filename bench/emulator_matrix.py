@@ -15,9 +15,9 @@ import time
 from measuring import Figure, concluded
 from msgspec.structs import replace
 
-from cts.driver import Job, Status
+from cts.case.model import Case, initial_memory, loads_case
+from cts.device.driver import Job, Status
 from cts.drivers.emulator import create
-from cts.model import Case, initial_memory, loads_case
 
 SIZE = 256
 REPEATS = 5

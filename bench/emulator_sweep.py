@@ -15,10 +15,10 @@ import time
 import numpy as np
 from measuring import Figure, concluded
 
-from cts.driver import Status, SweepJob
+from cts.case.model import loads_case
+from cts.case.model.sweep import Sweep
+from cts.device.driver import Status, SweepJob
 from cts.drivers.emulator import create
-from cts.model import loads_case
-from cts.model.sweep import Sweep
 
 REPEATS = 3
 PROMISE = 20_000.0

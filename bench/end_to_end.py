@@ -16,13 +16,13 @@ from measuring import Figure, concluded
 
 from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.exploring import run_area
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict
 
 #: How many times as fast two processes must be as one.
 SPEED_UP = 1.8

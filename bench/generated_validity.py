@@ -25,16 +25,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the tests' devic
 
 from measuring import Figure, concluded
 
-from cts.capabilities import Capabilities, everything
-from cts.errors import NothingToGenerate
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case
+from cts.device.capabilities import Capabilities, everything
 from cts.judging.events import GeneratorFault
-from cts.model import Case
 from cts.plugins import registry
-from cts.report.failure import fault_text
 from cts.running.drawing import Draws, examine, within
 from cts.running.drawing import check as valid
 from cts.running.profiles import Profile
 from cts.running.results import check_command, of_fault
+from cts.showing.report.failure import fault_text
 from tests.generators import devices as generator_devices
 from tests.generators import vector_devices
 

@@ -16,16 +16,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cts.driver import Job
-from cts.errors import HarnessTrouble
-from cts.export import CannotExpress
-from cts.export.glsl import glsl
-from cts.export.glsl.compiler import Compiled, compiled
+from cts.base.errors import HarnessTrouble
+from cts.case.model import Case
+from cts.device.driver import Job
 from cts.judging.judge import OpenDriver, attempt_of, job, unsupported
-from cts.model import Case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import corpus
-from cts.verdict import Verdict
+from cts.showing.export import CannotExpress
+from cts.showing.export.glsl import glsl
+from cts.showing.export.glsl.compiler import Compiled, compiled
 
 
 def check(driver: OpenDriver, case: Case, shader: Compiled) -> str:

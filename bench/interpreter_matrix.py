@@ -18,9 +18,9 @@ from collections.abc import Callable
 import numpy as np
 from measuring import Figure, concluded
 
-from cts.driver import Status
+from cts.device.driver import Status
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter
-from cts.job import Memory, ModuleJob
 from cts.spirv.encode import Id
 from cts.spirv.module import ModuleBuilder
 

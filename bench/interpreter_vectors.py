@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from measuring import Figure, concluded
 
-from cts.driver import Status
+from cts.device.driver import Status
+from cts.device.job import LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.drivers.interpreter import Interpreter
-from cts.job import LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.spirv.encode import Id
 from cts.spirv.module import ModuleBuilder
 

@@ -22,23 +22,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cts.capabilities import Capabilities
-from cts.driver import Driver, Job, Outcome
+from cts.case.model import Case
+from cts.device.capabilities import Capabilities
+from cts.device.driver import Driver, Job, Outcome
 from cts.drivers.emulator.mutants.catalogue import mutants
-from cts.explain import explain
-from cts.explain.model import Explanation
+from cts.findings.explain import explain
+from cts.findings.explain.model import Explanation
 from cts.judging.events import Finding, ignore
 from cts.judging.finding import finding
 from cts.judging.guesses import BufferShifted, BufferTransposed, ElementReadInstead, ReadAtDistance, ReadInOtherSteps
 from cts.judging.judge import judge, refusal
 from cts.judging.sentences import guess_text
-from cts.model import Case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, checked_expectation
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.shrinking import Failing, NotReduced, Shrinker
-from cts.verdict import Verdict
 
 TABLE = Path(__file__).parents[1] / "tests" / "explain" / "causes.txt"
 

@@ -20,16 +20,16 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import combinations
 from typing import Any
 
+from cts.base.errors import BadInput
+from cts.case.model import Case
 from cts.drivers.emulator.mutants.catalogue import mutants
-from cts.errors import BadInput
 from cts.features.language import Condition
 from cts.judging.judge import OpenDriver, judge, refusal
-from cts.model import Case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, Fault, checked_expectation
 from cts.running.learn import learn
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 
 #: Fresh cases on which an expression is measured, examples in which a bug is looked for, and what is good.
 FRESH, EXAMPLES, GOOD = 500, 3000, 0.95

@@ -20,7 +20,7 @@ import numpy as np
 from measuring import Figure, concluded
 from msgspec import structs
 
-from cts.model import (
+from cts.case.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -49,7 +49,7 @@ from cts.model import (
     resolve,
     types_of,
 )
-from cts.oracle.expectation import Oracle
+from cts.case.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.drawing import Draws, checked_expectation
 from cts.running.opening import open_driver

@@ -17,14 +17,14 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
+from cts.case.model import dumps_case
 from cts.drivers.emulator import create
 from cts.judging.judge import judge
-from cts.model import dumps_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.verdict import Verdict
 
 #: What the project promises: by area, the most examples to find a mutant and the most instructions of its shrunk case.
 PROMISES = {

@@ -13,14 +13,14 @@ from collections import Counter
 
 from sweeps import Timed
 
-from cts.known.quarantine import NO_RULES
-from cts.model import Case
+from cts.case.model import Case
+from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.drawing import Draws
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.operand_sets import judge_given, parameter_sets
-from cts.sweeps.judging import have_verdict, wrong
+from cts.running.sweeps.judging import have_verdict, wrong
 
 
 def main() -> None:

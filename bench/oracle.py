@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from measuring import Figure, concluded
 
-from cts.model import ClampMode, LayoutType, ViewType
+from cts.case.model import ClampMode, LayoutType, ViewType
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
 from cts.reference.addressing.elements import matrix_elements

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from measuring import Figure, concluded
 
-from cts.model import Case, loads_case
+from cts.case.model import Case, loads_case
 from cts.reference import Reference
 
 N = 256

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from measuring import Figure, concluded
 from msgspec.structs import replace
 
-from cts.model import Case, loads_case
-from cts.model.sweep import Sweep, written
+from cts.case.model import Case, loads_case
+from cts.case.model.sweep import Sweep, written
 from cts.reference import Reference
 from cts.reference.execution.execute import run
 from cts.reference.execution.program import evaluate

@@ -22,8 +22,8 @@ import numpy as np
 from interpreter_vectors import INVOCATIONS, WIDTHS, WORKGROUPS, Halves, network, seconds
 from measuring import Figure, concluded
 
+from cts.case.model import GUARD_BYTES, Case, initial_memory, loads_case
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, Case, initial_memory, loads_case
 from cts.reference import Reference
 
 #: Components between the rows of a matrix that is converted: rows must not touch (AM-26).

@@ -18,12 +18,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from cts.driver import Driver
-from cts.errors import NothingToGenerate
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, MatrixType, VectorMatrixMul, constant_of, dumps_case
+from cts.device.driver import Driver
 from cts.judging.judge import job
-from cts.known.baseline import load as load_baseline
-from cts.known.quarantine import NO_RULES
-from cts.model import Case, MatrixType, VectorMatrixMul, constant_of, dumps_case
+from cts.judging.known.baseline import load as load_baseline
+from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.drawing import Draws, check, fault_of
 from cts.running.opening import open_driver

@@ -23,23 +23,23 @@ from typing import Any
 
 import numpy as np
 
-from cts.choices import Source
-from cts.driver import IN_PROCESSES
-from cts.errors import NothingToGenerate
-from cts.job import Making, ModuleJob, Submitting
+from cts.base.choices import Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, dumps_case
+from cts.case.oracle.expectation import Oracle
+from cts.device.driver import IN_PROCESSES
+from cts.device.job import Making, ModuleJob, Submitting
 from cts.judging.batch import Judged, judge_all
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, OpenDriver, refusal
-from cts.known.baseline import load as load_baseline
-from cts.known.quarantine import NO_RULES
-from cts.model import Case, dumps_case
-from cts.oracle.expectation import Oracle
+from cts.judging.known.baseline import load as load_baseline
+from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.plugins.transform import Origin, Transform, Transformed, parse
-from cts.report.failure import summary
 from cts.running import corpus
 from cts.running.drawing import Draws, check, fault_of
 from cts.running.opening import open_driver
+from cts.showing.report.failure import summary
 from cts.spirv.forms import WAYS
 
 #: Cases that are judged in all forms before others are.

@@ -36,12 +36,12 @@ from public_kernels import attentions, products
 from public_kernels.modules import Manifest, Module, compile_all, read, shaders_in, version_of
 from public_kernels.planned import Device, Planned
 
-from cts.capabilities import Capabilities
-from cts.dispatch import Ran, run_cases
-from cts.errors import BadInput, CtsError, HarnessTrouble
-from cts.model import ComponentType, Scope
+from cts.base.errors import BadInput, CtsError, HarnessTrouble
+from cts.case.model import ComponentType, Scope
+from cts.device.capabilities import Capabilities
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import Ran, run_cases
 from cts.plugins import registry
-from cts.verdict import Verdict
 
 #: Bytes of arrays that one dispatch file may refer to; all are read before its first case runs.
 AT_ONCE = 256 << 20

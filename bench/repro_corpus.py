@@ -19,17 +19,17 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from cts.export.c import c
+from cts.case.model import Case
 from cts.judging.events import Result
 from cts.judging.judge import OpenDriver
-from cts.known.quarantine import NO_RULES, load
-from cts.model import Case
+from cts.judging.known.quarantine import NO_RULES, load
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import place
 from cts.running import corpus
 from cts.running.cases import run_entries
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
+from cts.showing.export.c import c
+from cts.showing.report.failure import place
 
 #: What the exit status of repro.c must be.
 STATUS = {Verdict.PASS: 0, Verdict.UNSUPPORTED: 77}

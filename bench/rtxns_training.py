@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import yaml  # noqa: TID251
 
-from cts.dispatch import run
-from cts.dispatch.report import lines
+from cts.modules.dispatch import run
+from cts.modules.dispatch.report import lines
 
 #: Neurons from layer to layer, as NetworkConfig.h has them.
 LAYERS = (12, 64, 64, 64, 64, 3)

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.driver import Status
+from cts.case.stages import Stage, Staged
+from cts.device.driver import Status
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.stages import undrivable
-from cts.job import Memory, ModuleJob
 from cts.plugins import registry
 from cts.spirv.assembly import words_of
-from cts.stages import Stage, Staged
 
 #: Invocations of a workgroup, where there are any.
 LOCAL = 8

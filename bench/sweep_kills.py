@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from vulkan_kills import Killer
 
-from cts.driver import Outcome, SweepJob
+from cts.device.driver import Outcome, SweepJob
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
-from cts.sweeps import judging
-from cts.sweeps.judging import State, judge_sets
-from cts.sweeps.universe import loads
+from cts.running.sweeps import judging
+from cts.running.sweeps.judging import State, judge_sets
+from cts.running.sweeps.universe import loads
 
 UNIVERSE = """\
 schema: 1

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from measuring import Figure, concluded
 
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Swept
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Swept
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
-from cts.sweeps.judging import DISPATCH_SETS, State, judge_sets
-from cts.sweeps.selection import opened
+from cts.running.sweeps.judging import DISPATCH_SETS, State, judge_sets
+from cts.running.sweeps.selection import opened
 
 
 class Timed:

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cts.dispatch import Ran, run
-from cts.dispatch.template import template
-from cts.errors import CtsError
+from cts.base.errors import CtsError
+from cts.modules.dispatch import Ran, run
+from cts.modules.dispatch.template import template
 
 INTERPRETER = "interpreter:max_steps=3000000"
 

@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 from measuring import Figure, concluded
 
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter
-from cts.job import Memory, ModuleJob
 from cts.running.checks import processors
 
 COMMAND_LIMIT = 2.5

@@ -41,8 +41,8 @@ from budgets import limit
 from measuring import Figure, concluded
 from resolving import Module, Origin, Resolver
 
-from cts.model import AnyInstruction, ComponentType, Instruction, Interpretation
-from cts.model.operations import OPERATIONS
+from cts.case.model import AnyInstruction, ComponentType, Instruction, Interpretation
+from cts.case.model.operations import OPERATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("cts", "generators", "reference", "drivers", "cases")
@@ -95,7 +95,7 @@ def structs_named(module: Module, resolver: Resolver) -> set[str]:
     """The instructions whose structs a module names."""
     origins = resolver.named(module)
     found = {STRUCTS[origin] for origin in origins & STRUCTS.keys()}
-    if any(origin.module.startswith("cts.model") for origin in origins):
+    if any(origin.module.startswith("cts.case.model") for origin in origins):
         found |= set(strings_of(module.tree, frozenset(INSTRUCTIONS)))
     return found
 

@@ -15,24 +15,24 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 
+from cts.case.model import Case
 from cts.drivers.emulator.mutants.catalogue import mutants
-from cts.explain import Explanation, explain
 from cts.features.phrases import phrases
+from cts.findings.explain import Explanation, explain
 from cts.judging.events import Result, ignore
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, judge, refusal
-from cts.model import Case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.grouping import alike
-from cts.report.triage import triage
 from cts.running.cases import run_entries
 from cts.running.corpus import Entry, entries, read
 from cts.running.drawing import Draws, checked_expectation
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.shrinking import Failing, NotReduced, Shrinker
-from cts.store.run import Run
-from cts.verdict import Verdict
+from cts.running.store.run import Run
+from cts.showing.report.grouping import alike
+from cts.showing.report.triage import triage
 
 TABLE = Path(__file__).parents[1] / "tests" / "explain" / "mutants.txt"
 

@@ -20,16 +20,16 @@ from typing import Any, cast
 import numpy as np
 from measuring import Figure, concluded
 
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Oracle, Swept
 from cts.drivers.emulator import create
 from cts.judging.judge import OpenDriver
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Oracle, Swept
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.sweeps.judging import VERDICTS, State, States, judge_sets
-from cts.sweeps.selection import Chosen, opened
-from cts.sweeps.universe import Numbers, Part
+from cts.running.sweeps.judging import VERDICTS, State, States, judge_sets
+from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.universe import Numbers, Part
 
 #: What the project promises: the share of the mutants of tensor addressing that universes find.
 PROMISED = 95

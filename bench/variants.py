@@ -21,16 +21,16 @@ from pathlib import Path
 
 from measuring import Figure, concluded
 
-from cts.capabilities import everything
-from cts.driver_options import options_of
+from cts.case.model import Case, dumps_case
+from cts.device.capabilities import everything
+from cts.device.driver_options import options_of
 from cts.drivers.emulator.options import SUBGROUP_SIZES, TILES, Options
 from cts.judging.judge import OpenDriver, judge, unsupported
-from cts.model import Case, dumps_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, check, examples, fault_of
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.verdict import Verdict
 
 #: Cases drawn from one seed.
 CHUNK = 1000

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cts.capabilities import Capabilities, Feature, MulAddSupport
-from cts.model import GUARD_BYTES, Case, ComponentType, Scope, initial_memory, loads_case
+from cts.case.model import GUARD_BYTES, Case, ComponentType, Scope, initial_memory, loads_case
+from cts.device.capabilities import Capabilities, Feature, MulAddSupport
 
 #: A tensor's size, and offsets and strides in elements: multiples that satisfy every alignment (VK-040).
 TENSOR, UNIT = 64, 16

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cts.driver import Status
+from cts.device.driver import Status
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.job import Memory, ModuleJob
 from cts.plugins import registry
 from cts.spirv.module import ModuleBuilder
 

@@ -22,12 +22,12 @@ from pathlib import Path
 
 from vulkan_cases import Sample, Samples, samples
 
-from cts.driver import Job, Outcome, Status
+from cts.device.driver import Job, Outcome, Status
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.judging.batch import judge_many
 from cts.judging.judge import OpenDriver, job
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.verdict import Verdict
 
 #: What the second figure must be of the first.
 FACTOR = 50

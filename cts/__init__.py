@@ -1,6 +1,6 @@
 """Differential conformance tests for cooperative matrices, vectors and tensor addressing.
 
-`cts.load`, `cts.expect`, `cts.strategy` and `cts.run` are the suite from Python: see `cts.api`.
+`cts.load`, `cts.expect`, `cts.strategy` and `cts.run` are the suite from Python: see `cts.faces.api`.
 """
 
 from importlib import import_module as _import_module
@@ -8,7 +8,7 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cts.api import expect, load, run, strategy
+    from cts.faces.api import expect, load, run, strategy
 
 __all__ = ["expect", "load", "run", "strategy"]
 
@@ -24,7 +24,7 @@ if (_root / "pyproject.toml").is_file() and (_root / "generators" / "__init__.py
 def __getattr__(name: str) -> Any:
     # When they are first used: commands start without most of what these need.
     if name in __all__:
-        return getattr(_import_module("cts.api"), name)
+        return getattr(_import_module("cts.faces.api"), name)
     raise AttributeError(f"module 'cts' has no attribute {name!r}: it has {', '.join(__all__)}, and its sub-packages")
 
 

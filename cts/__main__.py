@@ -1,5 +1,5 @@
 """`python -m cts` is `cts`."""
 
-from cts.cli import main
+from cts.faces.cli import main
 
 main()

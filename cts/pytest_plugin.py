@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cts.settings import declared
+from cts.base.settings import declared
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cts.pytest_cases.items import Session
+    from cts.faces.pytest_cases.items import Session
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options `--cts-...`. None is one that was not given: `cts.pytest_cases.options` says what it is then."""
+    """The options `--cts-...`. None is one that was not given: `pytest_cases.options` says what it is then."""
     group = parser.getgroup("cts", "conformance cases on drivers (cts)")
     group.addoption(
         "--cts-driver",
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare a session where a driver is asked for."""
     if config.getoption("--cts-driver"):
-        from cts.pytest_cases.items import Session
+        from cts.faces.pytest_cases.items import Session
 
         session = Session.from_config(config)
         config.stash[_SESSION] = session

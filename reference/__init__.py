@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from cts.model import Case
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
+from cts.case.model import Case
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
 from cts.reference.coordinates import coordinates, extents
 from cts.reference.execution.execute import Recording, execute, run
@@ -23,7 +23,7 @@ __all__ = ["ORACLE", "Execution", "Reference", "execute"]
 
 
 class Reference:
-    """Implements `cts.oracle.expectation.Oracle`."""
+    """Implements `cts.case.oracle.expectation.Oracle`."""
 
     def __init__(self) -> None:
         self._last: _Judged | None = None

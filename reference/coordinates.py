@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import Case, TensorLayoutSetBlockSize, types_of
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Extent, Reach
+from cts.case.model import Case, TensorLayoutSetBlockSize, types_of
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Extent, Reach
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import tensor_coordinates
 from cts.reference.execution.program import TensorOperands, check_size, tensor_instructions

@@ -12,8 +12,8 @@ from itertools import islice
 
 import numpy as np
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     Case,
     ControlInstruction,
     Load,
@@ -30,8 +30,8 @@ from cts.model import (
     types_of,
     written,
 )
-from cts.model.sweep import Sweep, Words
-from cts.oracle.expectation import Allowed, Exclusion, Identical, Intervals, Swept, Violation
+from cts.case.model.sweep import Sweep, Words
+from cts.case.oracle.expectation import Allowed, Exclusion, Identical, Intervals, Swept, Violation
 from cts.reference.common.broken import Broken, violations_of
 from cts.reference.execution.execute import run
 from cts.reference.execution.program import check_size, evaluate

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import cts.cases
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     AnyInstruction,
     Buffer,

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cts.errors import BadInput
-from cts.export.glsl.compiler import Workplace, workplace
+from cts.base.errors import BadInput
+from cts.showing.export.glsl.compiler import Workplace, workplace
 from public_kernels.formats import FORMATS
 
 #: Where the shaders lie in a checkout of ggml, and in one of llama.cpp.

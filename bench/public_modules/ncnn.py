@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cts.export.glsl.compiler import compiled
+from cts.showing.export.glsl.compiler import compiled
 from public_modules.made import Made, Sources, Tools
 
 #: Options of ncnn that hold; all others do not.

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from cts.case.model import (
+    ComponentType,
+)
 from cts.features.sites import (
     Site,
     Values,
-)
-from cts.model import (
-    ComponentType,
 )
 
 NUMBER, WORD, TRUTH, OPERAND = "number", "word", "truth", "Operand"

@@ -7,6 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from cts.case.model import (
+    FastMath,
+    FloatControls,
+    MatrixLayout,
+    MatrixShape,
+    Robustness,
+)
+from cts.case.model.case import WorkgroupSizeMode
 from cts.features.attributes import (
     COMPONENTS,
     NUMBER,
@@ -21,14 +29,6 @@ from cts.features.sites import (
     Site,
     Values,
 )
-from cts.model import (
-    FastMath,
-    FloatControls,
-    MatrixLayout,
-    MatrixShape,
-    Robustness,
-)
-from cts.model.case import WorkgroupSizeMode
 
 
 def _side(side: str, name: str) -> Callable[[Any], Any]:

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cts.case.model import (
+    Combine,
+    Component,
+    ComponentType,
+    Decode,
+    DecodeVector,
+    Helper,
+    PerElement,
+    returns_of,
+)
+from cts.case.model import expression as ast
 from cts.features.attributes import (
     COMPONENTS,
     NUMBER,
@@ -19,17 +30,6 @@ from cts.features.sites import (
     Site,
     Values,
 )
-from cts.model import (
-    Combine,
-    Component,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Helper,
-    PerElement,
-    returns_of,
-)
-from cts.model import expression as ast
 
 _EXPRESSIONS = {
     ast.Number: "number",

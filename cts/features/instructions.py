@@ -13,31 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from cts.features.attributes import (
-    NUMBER,
-    OPERAND,
-    TRUTH,
-    WORD,
-    Attribute,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
-from cts.features.dispatches import CASE, CONVERSION
-from cts.features.functions import EXPRESSION, FUNCTION
-from cts.features.layouts import AXIS, LAYOUT, WHERE
-from cts.features.memory import MEMORY
-from cts.features.products import VECTOR_PRODUCT
-from cts.features.sites import (
-    CaseView,
-    Given,
-    Site,
-    Values,
-    asked,
-)
-from cts.features.values import GIVEN, VALUE, component_of
-from cts.model import (
+from cts.case.model import (
     Accumulation,
     BlockStart,
     Computation,
@@ -63,9 +39,33 @@ from cts.model import (
     number_of,
     references,
 )
-from cts.model.fields import Held, held, leaves_of
-from cts.model.instructions import AnyInstruction
-from cts.oracle.expectation import Reach
+from cts.case.model.fields import Held, held, leaves_of
+from cts.case.model.instructions import AnyInstruction
+from cts.case.oracle.expectation import Reach
+from cts.features.attributes import (
+    NUMBER,
+    OPERAND,
+    TRUTH,
+    WORD,
+    Attribute,
+    one_of,
+    several,
+    word_of,
+    words_of,
+)
+from cts.features.dispatches import CASE, CONVERSION
+from cts.features.functions import EXPRESSION, FUNCTION
+from cts.features.layouts import AXIS, LAYOUT, WHERE
+from cts.features.memory import MEMORY
+from cts.features.products import VECTOR_PRODUCT
+from cts.features.sites import (
+    CaseView,
+    Given,
+    Site,
+    Values,
+    asked,
+)
+from cts.features.values import GIVEN, VALUE, component_of
 
 
 def instructions() -> dict[str, type[Instruction]]:

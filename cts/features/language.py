@@ -18,12 +18,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, NoReturn
 
-from cts.errors import BadInput, did_you_mean
+from cts.base.errors import BadInput, did_you_mean
+from cts.case.model import Case
 from cts.features.attributes import CONTENTS, NUMBER, OPERAND, TRUTH, WORD, Attribute
 from cts.features.instructions import KINDS, attributes_of, members
 from cts.features.sites import Site, view
 from cts.features.words import said
-from cts.model import Case
 
 #: Characters and levels of an expression: far more than one that a reader understands has.
 MAX_LENGTH, MAX_DEPTH = 4000, 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from cts.model import LayoutType, Operand, Setter, ViewType
+from cts.case.model import LayoutType, Operand, Setter, ViewType
 
 
 @dataclass(frozen=True)

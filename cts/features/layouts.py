@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cts.case.model import (
+    ClampMode,
+    LayoutType,
+    ViewType,
+)
 from cts.features.attributes import (
     NUMBER,
     OPERAND,
@@ -21,11 +26,6 @@ from cts.features.sites import (
     Given,
     Site,
     Values,
-)
-from cts.model import (
-    ClampMode,
-    LayoutType,
-    ViewType,
 )
 
 

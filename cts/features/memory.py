@@ -7,6 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from cts.case.model import (
+    Accumulation,
+    Buffer,
+    Data,
+    MatrixLayout,
+    MatrixPerElement,
+    StorageClass,
+    Store,
+    encode,
+    initial_bits,
+    number_of,
+)
 from cts.features.attributes import (
     COMPONENTS,
     CONTENTS,
@@ -21,18 +33,6 @@ from cts.features.numbers import NUMBERS, numbers_in
 from cts.features.sites import (
     Site,
     Values,
-)
-from cts.model import (
-    Accumulation,
-    Buffer,
-    Data,
-    MatrixLayout,
-    MatrixPerElement,
-    StorageClass,
-    Store,
-    encode,
-    initial_bits,
-    number_of,
 )
 
 

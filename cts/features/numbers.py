@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ComponentType, decode
+from cts.case.model import ComponentType, decode
 
 #: "wide" are numbers that float16 has not, "large" those beyond its range; "low nan" is a NaN whose payload is in its
 #: lower half alone; of "top bit" that bit is set, whatever it means; "least" is the least integer of a signed type,

@@ -11,10 +11,10 @@ from functools import cache
 
 from msgspec import structs
 
+from cts.case.model import Case, Instruction
 from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD, Attribute
 from cts.features.instructions import attributes_of
 from cts.features.sites import Ordered, Site, view
-from cts.model import Case, Instruction
 
 #: Attributes of what an instruction refers to that are worth saying.
 _OF_OTHERS = {

@@ -7,9 +7,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import case_dynamic_operands
+from cts.case.model.sweep import Sweep
 from cts.features.language import Condition
-from cts.model import case_dynamic_operands
-from cts.model.sweep import Sweep
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from cts.errors import BadInput
-from cts.features.layout_state import Layout
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     AnyFunction,
     BlockEnd,
     BlockStart,
@@ -40,10 +39,11 @@ from cts.model import (
     references,
     types_of,
 )
-from cts.model import expression as ast
-from cts.model.operand import modulus_of
-from cts.model.types import ResultType
-from cts.oracle.expectation import Extent
+from cts.case.model import expression as ast
+from cts.case.model.operand import modulus_of
+from cts.case.model.types import ResultType
+from cts.case.oracle.expectation import Extent
+from cts.features.layout_state import Layout
 
 #: What one attribute may be at once; None: it is not there.
 Values: TypeAlias = "tuple[Any, ...] | None"

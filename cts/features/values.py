@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cts.case.model import (
+    ComponentType,
+    Load,
+    MatrixShape,
+    Scalar,
+    Scope,
+    SpecNumber,
+    Use,
+    VectorShape,
+    constness_of,
+)
+from cts.case.model.operand import modulus_of
 from cts.features.attributes import (
     COMPONENTS,
     CONTENTS,
@@ -24,18 +36,6 @@ from cts.features.sites import (
     Values,
     values_of,
 )
-from cts.model import (
-    ComponentType,
-    Load,
-    MatrixShape,
-    Scalar,
-    Scope,
-    SpecNumber,
-    Use,
-    VectorShape,
-    constness_of,
-)
-from cts.model.operand import modulus_of
 
 
 def _shape(name: str) -> Callable[[Value], Any]:

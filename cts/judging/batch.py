@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.driver import BatchDriver, Job
-from cts.errors import described
-from cts.heartbeat import heartbeat
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import described
+from cts.base.heartbeat import heartbeat
+from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation
+from cts.device.driver import BatchDriver, Job
 from cts.judging.events import ignore
 from cts.judging.judge import (
     OUR_ENDS,
@@ -23,9 +25,7 @@ from cts.judging.judge import (
     known_result,
     refusal,
 )
-from cts.model import Case
-from cts.oracle.expectation import Expectation
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
 
 #: Cases that a driver with `run_many` gets at a time: enough to keep all workers of a device busy, and few enough that
 #: an interruption loses little. Round number.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cts.case.oracle.trace import StepKind, WrittenByInstruction
 from cts.judging.events import Finding
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
 from cts.judging.judge import Attempt
-from cts.oracle.trace import StepKind, WrittenByInstruction
 
 #: Steps with which the steps of an instruction begin.
 _BEGINNINGS = (StepKind.INSTRUCTION, StepKind.STORES_BYTES, StepKind.STORES_NOTHING)

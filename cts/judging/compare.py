@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import HarnessTrouble
-from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
+from cts.base.errors import HarnessTrouble
+from cts.case.model import GUARD_BYTES, Buffer, Case, ComponentType, decode, guard_pattern
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 
 Bits = npt.NDArray[np.unsignedinteger[Any]]
 Bytes = npt.NDArray[np.uint8]

@@ -6,14 +6,14 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from cts.driver import Driver, Status
+from cts.base.memory import GUARD_BYTES
+from cts.case.model import Case
+from cts.case.model.sweep import Bytes
+from cts.device.driver import Driver, Status
 from cts.features import parse, view
 from cts.judging.compare import Differing
 from cts.judging.judge import Attempt, OpenDriver, job
-from cts.known.quarantine import Rule
-from cts.memory import GUARD_BYTES
-from cts.model import Case
-from cts.model.sweep import Bytes
+from cts.judging.known.quarantine import Rule
 from cts.plugins import registry
 
 

@@ -12,17 +12,17 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from cts import plain_json
-from cts.errors import BadInput, CtsError
-from cts.input_files import Kind, decoded_lines
+from cts.base import plain_json
+from cts.base.errors import BadInput, CtsError
+from cts.base.input_files import Kind, decoded_lines
+from cts.base.printable import printable, printable_data, said
+from cts.case.model import Case
+from cts.case.oracle.trace import TraceStep, Writer
+from cts.case.stages import Stage
 from cts.judging.guesses import Guess
 from cts.judging.reduction_record import Reduction, Stopped
 from cts.judging.sentences import to_json
-from cts.model import Case
-from cts.oracle.trace import TraceStep, Writer
-from cts.printable import printable, printable_data, said
-from cts.stages import Stage
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
 
 #: 1 had guesses, steps and writers of elements as sentences alone.
 FORMAT = 2
@@ -129,7 +129,7 @@ class Shrinking(_Event, frozen=True, tag="shrinking"):
 class Reduced(_Event, frozen=True, tag="reduced"):
     """The smallest case so far that ends like the case which is minimised on a driver, after so many `runs`.
 
-    `instructions` and `length` are its size, as in `cts.reduction.size`.
+    `instructions` and `length` are its size, as in `cts.findings.reduction.size`.
     """
 
     driver: str
@@ -169,7 +169,7 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
 class SetsJudged(_Event, frozen=True, tag="sets-judged", omit_defaults=True):
     """Parameter sets of a universe are finished on a driver: `count` places from `start` on, in order.
 
-    `states` has a byte for each (`cts.sweeps.judging.State`), compressed (zlib) and then in base 64. `excluded` counts
+    `states` has a byte for each (`State` of sweeps), compressed (zlib) and then in base 64. `excluded` counts
     undefined and invalid sets by rule, and `details` has the driver's first message by state.
     """
 

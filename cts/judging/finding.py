@@ -6,16 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from cts.errors import described
-from cts.judging.compare import Differing, Divergence, ulps
-from cts.judging.events import BufferCount, Finding, Mismatch
-from cts.judging.guesses import ElementsWritten, Guess, PartlyWritten, guesses
-from cts.judging.judge import Attempt
-from cts.judging.policy import policy_of
-from cts.judging.sentences import value_text
-from cts.model import Case, VectorInstruction, initial_bits
-from cts.oracle.expectation import Expectation, Freedom, Oracle, Trace
-from cts.oracle.trace import (
+from cts.base.errors import described
+from cts.case.model import Case, VectorInstruction, initial_bits
+from cts.case.oracle.expectation import Expectation, Freedom, Oracle, Trace
+from cts.case.oracle.trace import (
     ElementPlace,
     TraceStep,
     Writer,
@@ -24,6 +18,12 @@ from cts.oracle.trace import (
     WrittenByInstruction,
     WrittenByNone,
 )
+from cts.judging.compare import Differing, Divergence, ulps
+from cts.judging.events import BufferCount, Finding, Mismatch
+from cts.judging.guesses import ElementsWritten, Guess, PartlyWritten, guesses
+from cts.judging.judge import Attempt
+from cts.judging.policy import policy_of
+from cts.judging.sentences import value_text
 
 #: Differing elements listed one by one: a whole 16x16 matrix.
 LISTED = 256

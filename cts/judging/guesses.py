@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from cts.judging.compare import Bits, Bytes, Differing, Divergence
-from cts.judging.number_classes import NumberClass, certain, classes
-from cts.model import (
+from cts.case.model import (
     GUARD_BYTES,
     Accumulation,
     Case,
@@ -23,8 +21,10 @@ from cts.model import (
     references,
     tables_of,
 )
-from cts.oracle.expectation import Expectation
-from cts.oracle.trace import ElementPlace
+from cts.case.oracle.expectation import Expectation
+from cts.case.oracle.trace import ElementPlace
+from cts.judging.compare import Bits, Bytes, Differing, Divergence
+from cts.judging.number_classes import NumberClass, certain, classes
 
 #: Fewer differing elements than this say nothing about a shift or a transposition.
 FEW = 3

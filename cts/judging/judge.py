@@ -8,20 +8,20 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cts.capabilities import Capabilities
-from cts.driver import Driver, Job, Outcome, SeparateDriver, Status
-from cts.errors import CtsError, HarnessTrouble, OutputClosed, described
-from cts.heartbeat import heartbeat
+from cts.base.errors import CtsError, HarnessTrouble, OutputClosed, described
+from cts.base.heartbeat import heartbeat
+from cts.base.printable import said
+from cts.case.model import Case, initial_memory
+from cts.case.oracle.expectation import Expectation
+from cts.case.stages import Stage
+from cts.device.capabilities import Capabilities
+from cts.device.driver import Driver, Job, Outcome, SeparateDriver, Status
 from cts.judging.compare import Divergence, compare
 from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
-from cts.known.baseline import NO_BASELINE, Baseline
-from cts.known.quarantine import NO_RULES, Quarantine
-from cts.model import Case, initial_memory
-from cts.oracle.expectation import Expectation
-from cts.printable import said
+from cts.judging.known.baseline import NO_BASELINE, Baseline
+from cts.judging.known.quarantine import NO_RULES, Quarantine
+from cts.judging.verdict import Verdict
 from cts.spirv.lowering import OfCase
-from cts.stages import Stage
-from cts.verdict import Verdict
 
 _log = logging.getLogger("cts")
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from cts.case.model import ComponentType, decode
+from cts.case.oracle.expectation import Freedom
 from cts.judging.compare import Bits, is_nan
-from cts.model import ComponentType, decode
-from cts.oracle.expectation import Freedom
 
 Mask = npt.NDArray[np.bool_]
 

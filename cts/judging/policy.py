@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.case.model import Case, MatrixShape, Product, VectorShape, decode, types_of
 from cts.judging.compare import Differing, Divergence, is_nan
-from cts.model import Case, MatrixShape, Product, VectorShape, decode, types_of
 
 #: Errors up to this part of a sum's magnitude may be those of few bits: bfloat16 has 8.
 FEW_BITS = 2.0**-7

@@ -38,7 +38,7 @@ class Tried(Struct, frozen=True):
 class Reduction(Struct, frozen=True):
     """How a case became smaller.
 
-    `before` and `after` are sizes: instructions, extents, length (`cts.reduction.size`). `runs` counts all runs on the
+    `before` and `after` are sizes: instructions, extents, length (`cost.size`). `runs` counts all runs on the
     driver, including repeated ones. `flaky` counts smaller cases that were not taken because they ended like the
     original only once. `passes` has every pass with a candidate that was run, in the order of the list.
     """

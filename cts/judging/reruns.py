@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from cts.deadline import NO_DEADLINE, Deadline
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation
 from cts.judging.judge import Attempt, OpenDriver, judge, repeatedly_killed_run
-from cts.model import Case
-from cts.oracle.expectation import Expectation
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
 
 #: How often a finding is run again: once separates most flaky cases, and each further run delays a hang again.
 RERUNS = 1

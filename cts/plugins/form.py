@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import ModuleDriver, PipelineDriver, Status
-from cts.errors import BadInput, HarnessTrouble
-from cts.job import ModuleJob
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver import ModuleDriver, PipelineDriver, Status
+from cts.device.job import ModuleJob
 from cts.plugins.transform import Origin, TransformFailed
 from cts.spirv.decode import DecodeError
 from cts.spirv.forms import DRAWN, FORMS, WAYS, Unreadable, formed, formed_job

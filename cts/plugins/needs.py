@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from cts.job import ModuleJob
+from cts.device.job import ModuleJob
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from cts.child_process import crash
-from cts.driver import Status
-from cts.errors import BadInput
-from cts.job import ModuleJob
+from cts.base.child_process import crash
+from cts.base.errors import BadInput
+from cts.device.driver import Status
+from cts.device.job import ModuleJob
 from cts.plugins import optimiser_passes
 from cts.plugins.commands import split
 from cts.plugins.transform import Origin, TransformFailed, not_a_transform

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from cts.child_process import ChildProcess, Ended
-from cts.driver import Job, Outcome, Status, SweepJob
-from cts.driver_options import among, parse, seconds
-from cts.errors import CtsError, HarnessTrouble
+from cts.base.child_process import ChildProcess, Ended
+from cts.base.errors import CtsError, HarnessTrouble
+from cts.device.driver import Job, Outcome, Status, SweepJob
+from cts.device.driver_options import among, parse, seconds
 from cts.plugins.served import CALLS, STREAMS, Call, Gave, Given, Open, Opened, Raised, Returned, Stream, Wants, read
 from cts.spirv.lowering import Made, OfCase, OfSweep
 
 if TYPE_CHECKING:
-    from cts.capabilities import Capabilities
+    from cts.device.capabilities import Capabilities
 
 #: How long a driver may take to answer, in seconds, where its spec does not say.
 PATIENCE = 120.0

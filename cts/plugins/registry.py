@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cts.driver import (
+from cts.base.errors import BadInput, HarnessTrouble, did_you_mean
+from cts.device.driver import (
     CheckingFactory,
     DeclaringFactory,
     Driver,
@@ -17,16 +18,15 @@ from cts.driver import (
     TunableFactory,
     ValidatingFactory,
 )
-from cts.driver_options import parse as parse_options
-from cts.errors import BadInput, HarnessTrouble, did_you_mean
+from cts.device.driver_options import parse as parse_options
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-    from cts.capabilities import Capabilities
-    from cts.choices import Source
-    from cts.model import Case
-    from cts.oracle.expectation import Oracle
+    from cts.base.choices import Source
+    from cts.case.model import Case
+    from cts.case.oracle.expectation import Oracle
+    from cts.device.capabilities import Capabilities
     from cts.plugins.needs import ModuleNeeds
     from cts.plugins.transform import TransformFactory
 
@@ -59,7 +59,7 @@ _EMBEDDED = {
     "cts.needs": {"vulkan": "cts.drivers.vulkan.needs:needs"},
     "cts.transforms": {
         "form": "cts.plugins.form:parse",
-        "glslang": "cts.export.glsl.transform:parse",
+        "glslang": "cts.showing.export.glsl.transform:parse",
         "spirv-opt": "cts.plugins.optimiser:parse",
     },
 }
@@ -78,7 +78,7 @@ _ELSEWHERE = {
 class Area(Protocol):
     """What a `cts.areas` entry point names: a generator of valid cases that such a driver can run.
 
-    Raises `cts.errors.NothingToGenerate` where there is no such case.
+    Raises `cts.base.errors.NothingToGenerate` where there is no such case.
     """
 
     def __call__(self, capabilities: Capabilities) -> Source[Case]: ...

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from cts.errors import BadInput, CtsError, HarnessTrouble, described
+from cts.base.errors import BadInput, CtsError, HarnessTrouble, described
 
 #: What Linux sends to a process whose parent has ended.
 _SET_DEATH_SIGNAL = 1

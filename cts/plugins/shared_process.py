@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from typing import Any
 
-from cts.driver import DriverFactory, Job, Outcome
+from cts.device.driver import DriverFactory, Job, Outcome
 from cts.plugins.served import CALLS, STREAMS
 
 

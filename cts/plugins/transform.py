@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from cts.capabilities import Capabilities
-from cts.driver import (
+from cts.base.errors import BadInput
+from cts.device.capabilities import Capabilities
+from cts.device.driver import (
     UNDEFINED,
     BatchDriver,
     CompilingDriver,
@@ -26,12 +27,11 @@ from cts.driver import (
     SeparateDriver,
     Status,
 )
-from cts.errors import BadInput
-from cts.job import ModuleJob
+from cts.device.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
 
 if TYPE_CHECKING:
-    from cts.model import Case
+    from cts.case.model import Case
 
 
 class TransformFailed(Exception):

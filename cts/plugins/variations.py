@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from cts.driver import SizedDriver, StagedFactory
-from cts.errors import BadInput, did_you_mean
+from cts.base.errors import BadInput, did_you_mean
+from cts.case.stages import Stage
+from cts.case.stages import parse as parse_stages
+from cts.device.driver import SizedDriver, StagedFactory
 from cts.plugins import registry
-from cts.stages import Stage
-from cts.stages import parse as parse_stages
 
 Specs = tuple[str, ...]
 

@@ -9,9 +9,9 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from cts.errors import BadInput, HarnessTrouble
-from cts.input_files import Kind, decoded_text, is_file, is_folder, read_bytes
-from cts.model.yaml import FILE
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.input_files import Kind, decoded_text, is_file, is_folder, read_bytes
+from cts.case.model.yaml import FILE
 
 #: The case of a bundle, and the file that makes a folder one.
 CASE, MANIFEST = "case.yaml", "manifest.json"
@@ -24,7 +24,7 @@ MAX_BYTES, MAX_FILES = 512 << 20, 1024
 
 _FILE = Kind("bundle", "a bundle that `cts export --zip` wrote", 64 << 20)
 
-#: The largest case that is read, in bytes; `cts.model.load_case` has the same bound.
+#: The largest case that is read, in bytes; `cts.case.model.load_case` has the same bound.
 MAX_CASE = 4 << 20
 
 #: How much smaller a compressed file may be than its contents; deflate cannot do more than 1032.

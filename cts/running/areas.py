@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from cts.capabilities import Capabilities
-from cts.errors import CtsError, NothingToGenerate
+from cts.base.errors import CtsError, NothingToGenerate
+from cts.case.oracle.expectation import Oracle
+from cts.device.capabilities import Capabilities
 from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Result, ignore
 from cts.judging.judge import OpenDriver
-from cts.oracle.expectation import Oracle
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, Fault, Faulty
 from cts.running.explore import avoided
@@ -22,7 +23,6 @@ from cts.running.profiles import Profile
 from cts.running.results import check_command, of_area, of_fault
 from cts.running.survey import AreaOutcome, AreaResult, AreaTally, ReportedFinding
 from cts.running.tasks import Answer, Examples, Reduction, Task
-from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)

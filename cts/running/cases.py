@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.errors import BadInput
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import BadInput
+from cts.case.model import Case
+from cts.case.oracle.expectation import Oracle
+from cts.findings.reduction.narrowing import narrowed
 from cts.judging.batch import Judged, OnJudged, judge_all
 from cts.judging.effects import known
 from cts.judging.events import Emit, Result, ignore, problem
 from cts.judging.judge import Attempt, OpenDriver, judged_event, trouble
 from cts.judging.reruns import RERUNS, rerun_findings
-from cts.model import Case
-from cts.oracle.expectation import Oracle
-from cts.reduction.narrowing import narrowed
 from cts.running.corpus import Entry, read
 from cts.running.results import of_case
 

@@ -9,25 +9,25 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from cts.deadline import NO_DEADLINE, Deadline
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.case.model import Case, case_dynamic_operands
+from cts.case.model.plain import plain
+from cts.case.model.sweep import AREA, Sweep, sweep_name
+from cts.case.oracle.expectation import Oracle
+from cts.findings.reduction.narrowing import narrowed
 from cts.judging.batch import judge_all
 from cts.judging.events import Cause, Emit, Result, Shrinking
 from cts.judging.finding import finding
 from cts.judging.judge import OpenDriver, excluded_from_shrinking
 from cts.judging.reruns import rerun_findings
-from cts.model import Case, case_dynamic_operands
-from cts.model.plain import plain
-from cts.model.sweep import AREA, Sweep, sweep_name
-from cts.oracle.expectation import Oracle
-from cts.reduction.narrowing import narrowed
+from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, NotReduced, Shrinker
-from cts.sweeps.contents import Numbers
-from cts.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
-from cts.sweeps.regions import Column, Region, regions
-from cts.sweeps.selection import Chosen
-from cts.sweeps.universe import Universe
-from cts.verdict import Verdict
+from cts.running.sweeps.contents import Numbers
+from cts.running.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
+from cts.running.sweeps.regions import Column, Region, regions
+from cts.running.sweeps.selection import Chosen
+from cts.running.sweeps.universe import Universe
 
 #: How many sets of a region are tried alone, the smallest first, to find one that also fails alone. Each of them is a
 #: run; a region whose first sets pass alone fails only in large dispatches.

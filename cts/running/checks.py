@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from cts.errors import BadInput, Checks
-from cts.known import baseline as baselines
-from cts.known import quarantine as quarantines
-from cts.known.baseline import NO_BASELINE, Baseline
-from cts.known.quarantine import NO_RULES, Quarantine
+from cts.base.errors import BadInput, Checks
+from cts.judging.known import baseline as baselines
+from cts.judging.known import quarantine as quarantines
+from cts.judging.known.baseline import NO_BASELINE, Baseline
+from cts.judging.known.quarantine import NO_RULES, Quarantine
 from cts.plugins import registry
 
 

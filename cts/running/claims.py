@@ -1,7 +1,7 @@
 """Claims of findings on drivers and tools: what can run there is run, and compared with what is claimed.
 
-Cases go through the runner, as in `cts run`; rules through `cts.validation`. What is claimed of other drivers, versions
-and stages is said to be so, and not run.
+Cases go through the runner, as in `cts run`; rules through `modules/validation`. Claims about other drivers, versions and
+stages are reported as such, and not run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,18 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import CompilingDriver
-from cts.errors import BadInput, HarnessTrouble, did_you_mean
+from cts.base.errors import BadInput, HarnessTrouble, did_you_mean
+from cts.case.model import initial_memory, load_case
+from cts.case.stages import Stage
+from cts.device.driver import CompilingDriver
 from cts.judging.events import Event, Rejected, Result, Trouble
-from cts.known.claims import Claim, Shown
-from cts.known.versions import holds
-from cts.model import initial_memory, load_case
+from cts.judging.known.claims import Claim, Shown
+from cts.judging.known.versions import holds
+from cts.judging.verdict import Verdict
+from cts.modules.validation.judging import Judgement, judge, judge_shaders
+from cts.modules.validation.rules import SUBGROUP_SIZE, rules
+from cts.modules.validation.shaders import shader_rules
+from cts.modules.validation.tools import Answer, Glslang, Kind, Tool, open_tool
 from cts.plugins.transform import Origin, ToolTransform, TransformFailed, parse
 from cts.running import corpus
 from cts.running.corpus import Entry
@@ -31,12 +37,6 @@ from cts.running.profiles import profile
 from cts.running.runner import Plan, run
 from cts.spirv.lower import module_job
 from cts.spirv.subprocess_tools import validate_apart
-from cts.stages import Stage
-from cts.validation.judging import Judgement, judge, judge_shaders
-from cts.validation.rules import SUBGROUP_SIZE, rules
-from cts.validation.shaders import shader_rules
-from cts.validation.tools import Answer, Glslang, Kind, Tool, open_tool
-from cts.verdict import Verdict
 
 #: Tools that stand for a driver, and what they are asked about.
 TOOLS = ("spirv-val", "glslang")

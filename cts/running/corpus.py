@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from cts.errors import BadInput, did_you_mean
-from cts.input_files import is_file, is_folder, utf8_text
-from cts.located import locate
-from cts.model import Case, loads_case
-from cts.model.yaml import FILE
-from cts.oracle.expectation import Oracle
+from cts.base.errors import BadInput, did_you_mean
+from cts.base.input_files import is_file, is_folder, utf8_text
+from cts.base.located import locate
+from cts.case.model import Case, loads_case
+from cts.case.model.yaml import FILE
+from cts.case.oracle.expectation import Oracle
 from cts.running import archive
 from cts.running.names import named_files, root
 from cts.running.shard import WHOLE, Shard

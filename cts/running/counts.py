@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from cts.coverage.exercised import exercised
+from cts.case.model import Case, dumps_case
+from cts.case.model.plain import plain
+from cts.features.coverage.exercised import exercised
 from cts.features.phrases import phrases
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import OpenDriver
-from cts.model import Case, dumps_case
-from cts.model.plain import plain
+from cts.judging.verdict import Verdict
 from cts.running.drawing import Fault
 from cts.running.usage import describe
-from cts.verdict import Verdict
 
 #: Bytes of a digest in an answer.
 DIGEST = 8

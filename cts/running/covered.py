@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cts.case.model.sweep import sweep_name
 from cts.judging.events import ExamplesJudged, SetsJudged
-from cts.model.sweep import sweep_name
 from cts.running.counts import digests
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.deadline import TIME_IS_UP
+from cts.base.deadline import TIME_IS_UP
 from cts.judging.events import Result
 
 

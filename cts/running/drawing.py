@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices, DrawPolicy, Recorded, Seeded, Source
-from cts.errors import HarnessTrouble, NothingToGenerate, described
+from cts.base.choices import Choices, DrawPolicy, Recorded, Seeded, Source
+from cts.base.errors import HarnessTrouble, NothingToGenerate, described
+from cts.case.model import Case, resolve
+from cts.case.oracle.expectation import Expectation, Oracle
+from cts.device.capabilities import Capabilities
+from cts.findings.reduction.draws import simplest
 from cts.judging.judge import trouble
-from cts.model import Case, resolve
-from cts.oracle.expectation import Expectation, Oracle
 from cts.plugins import registry
-from cts.reduction.draws import simplest
 from cts.running.profiles import Profile
 
 T = TypeVar("T")

@@ -15,9 +15,13 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from cts.choices import Source
-from cts.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
-from cts.driver import Outcome, Status
+from cts.base.choices import Source
+from cts.base.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
+from cts.case.model import Case, dumps_case
+from cts.case.model.sweep import Bytes
+from cts.case.oracle.expectation import Expectation, Oracle
+from cts.device.driver import Outcome, Status
+from cts.findings.reduction.narrowing import narrowed
 from cts.judging.batch import block_size, judge_all
 from cts.judging.cause import suspected
 from cts.judging.compare import compare
@@ -25,12 +29,9 @@ from cts.judging.effects import known
 from cts.judging.events import Emit, ExamplesJudged, Kept, Shrinking, ignore
 from cts.judging.finding import LISTED, finding
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judged_event
+from cts.judging.known.baseline import generated_name
 from cts.judging.reruns import RERUNS, rerun_findings
-from cts.known.baseline import generated_name
-from cts.model import Case, dumps_case
-from cts.model.sweep import Bytes
-from cts.oracle.expectation import Expectation, Oracle
-from cts.reduction.narrowing import narrowed
+from cts.judging.verdict import Verdict
 from cts.running.counts import Counts
 from cts.running.drawing import Draws, Fault, Undrawn, checked_expectation
 from cts.running.operand_sets import Given, judge_given, parameter_sets
@@ -38,8 +39,7 @@ from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.shrinking import NotReduced, Shrinker
 from cts.running.survey import ReportedFinding
-from cts.sweeps.judging import have_verdict, wrong
-from cts.verdict import Verdict
+from cts.running.sweeps.judging import have_verdict, wrong
 
 #: Wrong elements that are listed of a case in a run that goes on after findings.
 FEW_LISTED = 8

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from cts.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
+from cts.base.deadline import NO_DEADLINE, TIME_IS_UP, Deadline
+from cts.case.oracle.expectation import Oracle
 from cts.judging.batch import block_size
 from cts.judging.events import Emit, ExamplesJudged, ignore
 from cts.judging.judge import OpenDriver
 from cts.judging.reruns import RERUNS
-from cts.oracle.expectation import Oracle
 from cts.running.areas import AreaRun, Ran
 from cts.running.planning import Planner
 from cts.running.policy import FIRST_FINDING, Policy, chunk_size

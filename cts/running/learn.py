@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.errors import BadInput
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import BadInput
+from cts.case.model import Case
+from cts.case.oracle.expectation import Oracle
+from cts.findings.learning.learner import Learner, Learnt
+from cts.findings.learning.neighbours import neighbours
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import ignore
 from cts.judging.judge import OpenDriver, excluded_from_shrinking, judge, refusal
-from cts.learning.learner import Learner, Learnt
-from cts.learning.neighbours import neighbours
-from cts.model import Case
-from cts.oracle.expectation import Oracle
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import in_turn
-from cts.verdict import Verdict
 
 #: Runs for a finding that passes or fails, and for one that ends a process or a device.
 RUNS, FATAL_RUNS = 400, 60

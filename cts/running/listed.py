@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from cts.errors import BadInput, HarnessTrouble
-from cts.input_files import is_file
-from cts.model import Case, dumps_case
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.input_files import is_file
+from cts.case.model import Case, dumps_case
 from cts.plugins import registry
 from cts.running.corpus import Entry, has_words, of_path
 from cts.running.opening import open_driver

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cts.deadline import NO_DEADLINE
-from cts.driver import Job, Outcome
-from cts.errors import BadInput, HarnessTrouble, described
-from cts.heartbeat import heartbeat
+from cts.base.deadline import NO_DEADLINE
+from cts.base.errors import BadInput, HarnessTrouble, described
+from cts.base.heartbeat import heartbeat
+from cts.device.driver import Job, Outcome
 from cts.judging.events import problem
 from cts.judging.judge import OpenDriver
 from cts.running.opening import open_driver

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from cts.driver import NamedDriver
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.printable import said
+from cts.device.driver import NamedDriver
 from cts.judging.events import DriverOpened, NotValidated
 from cts.judging.judge import OUR_ENDS, OpenDriver, trouble
-from cts.known.baseline import NO_BASELINE, Baseline
-from cts.known.quarantine import NO_RULES, Quarantine
+from cts.judging.known.baseline import NO_BASELINE, Baseline
+from cts.judging.known.quarantine import NO_RULES, Quarantine
 from cts.plugins import registry
-from cts.printable import said
 from cts.running.boot import boot
 from cts.spirv import tools
 from cts.spirv.subprocess_tools import NOT_VALIDATED, REMEDY

@@ -9,9 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from cts.choices import Recorded, Source
-from cts.judging.judge import OpenDriver
-from cts.model import (
+from cts.base.choices import Recorded, Source
+from cts.case.model import (
     Case,
     Load,
     Loop,
@@ -25,15 +24,16 @@ from cts.model import (
     types_of,
     written,
 )
-from cts.model.component import Bits, encode
-from cts.model.dynamic_operands import component_of
-from cts.model.operand import Scalar
-from cts.model.sweep import Bytes, Sweep, Words, window_strides
-from cts.oracle.expectation import Oracle
+from cts.case.model.component import Bits, encode
+from cts.case.model.dynamic_operands import component_of
+from cts.case.model.operand import Scalar
+from cts.case.model.sweep import Bytes, Sweep, Words, window_strides
+from cts.case.oracle.expectation import Oracle
+from cts.judging.judge import OpenDriver
 from cts.running.drawing import Draws, Undrawn, made
+from cts.running.sweeps.contents import Numbers
+from cts.running.sweeps.judging import Judged, have_verdict, judge_sets, together
 from cts.spirv.lower.structure import Structure, structure_of
-from cts.sweeps.contents import Numbers
-from cts.sweeps.judging import Judged, have_verdict, judge_sets, together
 
 #: How many of the numbers that a case was drawn from are drawn anew, one at a time: each makes the whole case again.
 REDRAWN = 24

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cts.errors import BadInput
-from cts.input_files import is_folder, text_of
+from cts.base.errors import BadInput
+from cts.base.input_files import is_folder, text_of
 
 
 def check_file(path: Path | None, option: str) -> None:

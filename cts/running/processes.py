@@ -17,15 +17,15 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TypeAlias
 
-from cts.child_process import crash, killed_from_outside
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.driver import IN_PROCESSES
-from cts.errors import BadInput, HarnessTrouble
-from cts.heartbeat import heartbeat
+from cts.base.child_process import crash, killed_from_outside
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.heartbeat import heartbeat
+from cts.device.driver import IN_PROCESSES
 from cts.judging.events import CasesStarted, Event, ignore, problem
 from cts.judging.judge import NO_RESUME_STATE, OpenDriver, ResumeState
-from cts.known.baseline import Baseline
-from cts.known.quarantine import Quarantine
+from cts.judging.known.baseline import Baseline
+from cts.judging.known.quarantine import Quarantine
 from cts.plugins import registry
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from cts.errors import BadInput, did_you_mean
+from cts.base.errors import BadInput, did_you_mean
 from cts.running.shard import WHOLE, Shard
 
 #: Seconds for the reduction of a finding by default: a user waits that long for each finding. Round number.

@@ -7,19 +7,19 @@ import shlex
 
 import msgspec
 
+from cts.base.printable import shortened
+from cts.case.model import dumps_case
+from cts.case.oracle.expectation import Oracle
 from cts.judging.batch import Judged
 from cts.judging.effects import known
 from cts.judging.events import GeneratorFault, Result
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt, OpenDriver
-from cts.known.quarantine import Rule
-from cts.model import dumps_case
-from cts.oracle.expectation import Oracle
-from cts.printable import shortened
+from cts.judging.known.quarantine import Rule
+from cts.judging.verdict import Verdict
 from cts.running.corpus import Entry
 from cts.running.drawing import Faulty
 from cts.running.survey import AreaResult
-from cts.verdict import Verdict
 
 
 def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:

@@ -11,11 +11,11 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case
 from cts.judging.judge import OpenDriver
-from cts.known.baseline import Baseline, generated_name
-from cts.known.quarantine import NO_RULES, Failure, Match, Quarantine, Rule
-from cts.model import Case
+from cts.judging.known.baseline import Baseline, generated_name
+from cts.judging.known.quarantine import NO_RULES, Failure, Match, Quarantine, Rule
 from cts.plugins import registry
 from cts.running.corpus import Entry, entries, load
 from cts.running.drawing import in_turn

@@ -19,7 +19,7 @@ The life of a run:
    that has stopped at its first finding, or whose time was up, emits neither.
 10. `RunFinished`: the footer, with the counts of the run's `cts.running.tally.Tally`, and the exit status.
 
-A session of pytest has the same steps (`cts.pytest_cases.items`), with items in place of 5 to 7. An exception
+A session of pytest has the same steps (`cts.faces.pytest_cases.items`), with items in place of 5 to 7. An exception
 that belongs to no case, such as Ctrl-C, may end a run at any step: drivers are closed, and there is no footer.
 """
 
@@ -32,8 +32,9 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
 import cts
-from cts.deadline import Deadline
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.deadline import Deadline
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.case.model.sweep import AREA, sweep_name
 from cts.judging.batch import block_size
 from cts.judging.events import (
     CaseJudged,
@@ -47,10 +48,9 @@ from cts.judging.events import (
     problem,
 )
 from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, does_not_close
+from cts.judging.known.baseline import NO_BASELINE, Baseline
+from cts.judging.known.quarantine import NO_RULES, Quarantine
 from cts.judging.reruns import RERUNS
-from cts.known.baseline import NO_BASELINE, Baseline
-from cts.known.quarantine import NO_RULES, Quarantine
-from cts.model.sweep import AREA, sweep_name
 from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
@@ -62,9 +62,9 @@ from cts.running.processes import DEVICE, ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
+from cts.running.sweeps.selection import SweepEntry
 from cts.running.tally import Tally
 from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
-from cts.sweeps.selection import SweepEntry
 
 #: Cases that a process gets at a time if there are several processes, and how often it gets some at least.
 CASES, SHARES = 8, 4

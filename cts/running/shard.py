@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 
 if TYPE_CHECKING:
-    from cts.model import Case
+    from cts.case.model import Case
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.errors import BadInput
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import BadInput
+from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation, Oracle
+from cts.findings.reduction.cost import size
+from cts.findings.reduction.evidence import tells
+from cts.findings.reduction.minimize import Budget, minimize
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking
 from cts.judging.reduction_record import Reduction, Stopped
-from cts.model import Case
-from cts.oracle.expectation import Expectation, Oracle
-from cts.reduction.cost import size
-from cts.reduction.evidence import tells
-from cts.reduction.minimize import Budget, minimize
+from cts.judging.verdict import Verdict
 from cts.running.drawing import Draws, Example, Undrawn, checked_expectation
 from cts.running.profiles import Profile
-from cts.verdict import Verdict
 
 #: How many draws are tried to make a finding simpler, before its case is reduced: each of them runs on the driver. Half
 #: as many as for a fault, which runs nowhere.

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import cts
-from cts.model.identity import HASHES
+from cts.case.model.identity import HASHES
 
 #: Distributions whose version decides how cases are read, or their expectations.
 _VERSIONS = ("ml_dtypes", "msgspec", "numpy")

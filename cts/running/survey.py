@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from cts.case.model import loads_case
+from cts.case.oracle.expectation import Oracle
 from cts.judging.events import Emit, ExamplesJudged, Finding, Kept, Shrinking, ignore
-from cts.known.quarantine import Rule
-from cts.model import loads_case
-from cts.oracle.expectation import Oracle
+from cts.judging.known.quarantine import Rule
+from cts.judging.verdict import Verdict
 from cts.running.counts import digests
 from cts.running.drawing import REMEDY, Draws, Fault, Faults, Faulty, checked_expectation
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
-from cts.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from itertools import pairwise, zip_longest
 import msgspec
 import numpy as np
 
-from cts.deadline import Deadline
+from cts.base.deadline import Deadline
+from cts.case.model.sweep import AREA, sweep_name
 from cts.judging.events import Cause, Emit, Result, SetsJudged, UniverseSwept
 from cts.judging.judge import OpenDriver
-from cts.model.sweep import AREA, sweep_name
+from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
+from cts.running.sweeps.judging import VERDICTS, Judged, State, States, wrong
+from cts.running.sweeps.selection import Chosen, SweepEntry, opened
 from cts.running.tasks import Answer, FindCauses, Sets
-from cts.sweeps.judging import VERDICTS, Judged, State, States, wrong
-from cts.sweeps.selection import Chosen, SweepEntry, opened
-from cts.verdict import Verdict
 
 #: Sets of one task: the most that an interruption loses, and the batch that a process gets. A process compiles the
 #: template of each of its sets, so that few processes should share a template.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
 from cts.judging.events import (
     Event,
     ExamplesJudged,
@@ -19,11 +19,11 @@ from cts.judging.events import (
     Unused,
     problem,
 )
-from cts.known.baseline import NO_BASELINE, Baseline
+from cts.judging.known.baseline import NO_BASELINE, Baseline
+from cts.judging.verdict import Verdict, exit_status
 from cts.running.covered import Covered
 from cts.running.measured import Measured, measured
 from cts.running.usage import BaselineUsage
-from cts.verdict import Verdict, exit_status
 
 
 @dataclass(eq=False)

@@ -12,11 +12,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from cts.deadline import NO_DEADLINE, Deadline
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.case.oracle.expectation import Oracle
 from cts.judging.batch import block_size
 from cts.judging.events import Cause, Emit, Event, ExamplesJudged, Kept, Result
 from cts.judging.judge import OpenDriver
-from cts.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.cases import run_cases
 from cts.running.causes import Causes
@@ -26,8 +26,8 @@ from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.results import not_run
 from cts.running.survey import ReportedFinding
-from cts.sweeps.judging import Judged, State, States, judge_sets, together
-from cts.sweeps.selection import Chosen, SweepEntry, opened
+from cts.running.sweeps.judging import Judged, State, States, judge_sets, together
+from cts.running.sweeps.selection import Chosen, SweepEntry, opened
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from cts.judging.events import CaseJudged, DriverOpened, Event, Result, Unused
-from cts.known.baseline import NO_BASELINE, TOLERATED, Baseline
-from cts.known.quarantine import Rule
+from cts.judging.known.baseline import NO_BASELINE, TOLERATED, Baseline
+from cts.judging.known.quarantine import Rule
 from cts.running import corpus
 
 #: A driver, and the place of an entry among those of the baseline that concern it.

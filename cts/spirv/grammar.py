@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from cts.capability_aliases import CAPABILITY_ALIASES
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
+from cts.device.capability_aliases import CAPABILITY_ALIASES
 
 Category: TypeAlias = Literal["BitEnum", "ValueEnum", "Id", "Literal", "Composite"]
 Quantifier: TypeAlias = Literal["", "?", "*"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Id
 from cts.spirv.tools import disassemble

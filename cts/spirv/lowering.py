@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import Case
-from cts.model.sweep import Sweep
-from cts.stages import Stage
+from cts.case.model import Case
+from cts.case.model.sweep import Sweep
+from cts.case.stages import Stage
 
 if TYPE_CHECKING:
-    from cts.job import ModuleJob
+    from cts.device.job import ModuleJob
 
 Memory = dict[str, npt.NDArray[np.uint8]]
 

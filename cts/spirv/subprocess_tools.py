@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cts.child_process import crash
-from cts.errors import HarnessTrouble
+from cts.base.child_process import crash
+from cts.base.errors import HarnessTrouble
 from cts.spirv.grammar import find_cmeel_file
 
 Words = npt.NDArray[np.uint32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cts.driver import Described, Driver
+from cts.device.driver import Described, Driver
 
 if TYPE_CHECKING:
     from cts.drivers.amd.options import Options
@@ -18,7 +18,7 @@ class _Factory:
 
         Raises BadInput for wrong options, HarnessTrouble where Mesa or its shim is not there.
         """
-        from cts.driver_options import parse
+        from cts.device.driver_options import parse
         from cts.drivers.amd.driver import AmdDriver
 
         return AmdDriver(parse(self.option_struct, options, "amd"))

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cts.driver import Status
+from cts.base.errors import HarnessTrouble
+from cts.device.driver import Status
 from cts.drivers.amd.interface import Place
 from cts.drivers.amd.machine import Dispatch, Program, program
 from cts.drivers.amd.memory import AddressSpace
@@ -22,7 +23,6 @@ from cts.drivers.amd.wave import OTHER_POISON, POISON
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
-from cts.errors import HarnessTrouble
 
 #: Programs that are remembered: the parameter sets and reruns of the last cases use them again. Round number.
 _REMEMBERED = 64

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.driver import Described
+from cts.device.driver import Described
 from cts.drivers.amd.listing import Instruction, Listing, instruction
 
 #: What an instruction becomes; None for one that the change does not fit.

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from cts.driver import Described
-from cts.driver_options import among, number, says, seconds
+from cts.base.errors import BadInput
+from cts.device.driver import Described
+from cts.device.driver_options import among, number, says, seconds
 from cts.drivers.amd.mutants import mutants
 from cts.drivers.vulkan.options import Options as VulkanOptions
-from cts.errors import BadInput
 from cts.plugins.commands import split
 
 #: The chips whose code is known, and what Mesa's shim calls them.

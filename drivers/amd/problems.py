@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.driver import Status
+from cts.device.driver import Status
 
 
 class Problem(Exception):

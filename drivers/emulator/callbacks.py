@@ -8,12 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.drivers.emulator import vm
-from cts.drivers.emulator.matrices.state import Ints
-from cts.drivers.emulator.mutants import callbacks as c
-from cts.drivers.emulator.mutants import matrices as m
-from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     Combine,
     Component,
@@ -31,7 +26,12 @@ from cts.model import (
     returns_of,
     tables_of,
 )
-from cts.model import expression as e
+from cts.case.model import expression as e
+from cts.drivers.emulator import vm
+from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.mutants import callbacks as c
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
 
 Row: TypeAlias = tuple[int, int, int, int]
 

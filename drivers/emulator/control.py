@@ -12,11 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.instances import Active, Instances
-from cts.drivers.emulator.matrices.access import MemoryFault
-from cts.drivers.emulator.mutants import control as flow
-from cts.drivers.emulator.operands import InstanceOperands
-from cts.model import (
+from cts.case.model import (
     Branch,
     BranchStart,
     Break,
@@ -31,6 +27,10 @@ from cts.model import (
     Return,
     Switch,
 )
+from cts.drivers.emulator.instances import Active, Instances
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.mutants import control as flow
+from cts.drivers.emulator.operands import InstanceOperands
 
 
 class Value(Protocol):

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cts.driver import Described, Job, Outcome, Status, SweepJob
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.device.driver import Described, Job, Outcome, Status, SweepJob
+from cts.device.driver_options import parse
+from cts.device.vendors import VENDORS, refuse_beside
 from cts.drivers.emulator import options as opt
 from cts.drivers.emulator.mutants import catalogue
-from cts.errors import BadInput
-from cts.vendors import VENDORS, refuse_beside
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from cts.capabilities import Capabilities
+    from cts.case.model import Dispatch
+    from cts.case.model.sweep import Sweep
+    from cts.device.capabilities import Capabilities
+    from cts.device.trials import Trial, Tried
     from cts.drivers.emulator.matrices.memory import Bytes
-    from cts.layout_conversions.calls import Trial, Tried
-    from cts.model import Dispatch
-    from cts.model.sweep import Sweep
 
 #: Subgroups (in programs of vectors, invocations) of one dispatch that fit into this emulator.
 MAX_INSTANCES = 1 << 16
@@ -38,7 +38,7 @@ class Emulator:
 
     def capabilities(self) -> Capabilities:
         """Every feature and every matrix type, for the subgroup size chosen."""
-        from cts.capabilities import everything, limited
+        from cts.device.capabilities import everything, limited
 
         every, vendor = everything(self._options.subgroup_size), self._options.vendor
         return limited(every, VENDORS[vendor]) if vendor else every
@@ -102,7 +102,7 @@ def _outcome(
 class Factory:
     """Builds emulators from options, and lists the options that tests choose among.
 
-    It has variants and mutants, see `VariantFactory` and `MutantFactory` in `cts.driver`.
+    It has variants and mutants, see `VariantFactory` and `MutantFactory` in `cts.device.driver`.
     """
 
     runs_modules = False

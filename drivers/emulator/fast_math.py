@@ -10,9 +10,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import Case, ComponentType, FastMath, FastMathBits, FloatWidth, Instruction
 from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.options import Options
-from cts.model import Case, ComponentType, FastMath, FastMathBits, FloatWidth, Instruction
 
 _LICENCES = {FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform}
 

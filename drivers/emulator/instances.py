@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import GUARD_BYTES, Case, Dispatch, MatrixShape, Scope, StorageClass, types_of
 from cts.drivers.emulator.matrices.state import Ints
-from cts.model import GUARD_BYTES, Case, Dispatch, MatrixShape, Scope, StorageClass, types_of
 
 Active: TypeAlias = npt.NDArray[np.bool_]
 

@@ -11,9 +11,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import ComponentType
 from cts.drivers.emulator.jit import device
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import ComponentType
 
 #: How instructions run, one int64 each: the places below.
 Settings = npt.NDArray[np.int64]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import Case, ComponentType, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
+from cts.case.model.operand import ComponentValue
 from cts.drivers.emulator.instances import Instances, Sets, has_both_scopes, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.workgroups import local_ids, local_indices
-from cts.model import Case, ComponentType, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
-from cts.model.operand import ComponentValue
 
 Words = npt.NDArray[np.uint32]
 

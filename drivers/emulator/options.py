@@ -6,11 +6,11 @@ from typing import Annotated
 
 import msgspec
 
-from cts.driver import Described
-from cts.driver_options import among, options_of
+from cts.device.driver import Described
+from cts.device.driver_options import among, options_of
+from cts.device.vendors import meanings
 from cts.drivers.emulator.mutants import catalogue
 from cts.drivers.emulator.mutants import matrices as m
-from cts.vendors import meanings
 
 SUBGROUP_SIZES = (1, 4, 8, 16, 32, 64, 128)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import Case, case_dynamic_operands
+from cts.case.model.sweep import Sweep
 from cts.drivers.emulator.instances import Instances, Sets, instances_of, members_of
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
@@ -17,8 +19,6 @@ from cts.drivers.emulator.vectors.machine import VectorMachine
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import Conversions, allocate
 from cts.drivers.emulator.workgroups import launched
-from cts.model import Case, case_dynamic_operands
-from cts.model.sweep import Sweep
 
 #: Instances that run together in a sweep: so many that the time between kernels does not count, and so few that what
 #: the kernels work on stays in a processor's cache.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.case.model import Dispatch
 from cts.drivers.emulator.instances import Active, members_of
 from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import vectors as v
-from cts.model import Dispatch
 
 #: The most instances of a workgroup of which a bug takes a line along y or z for a point.
 _LINE = 32

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from cts.case.stages import Stage
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.float_modes import controlled
@@ -29,7 +30,6 @@ from cts.drivers.interpreter.values import SUBGROUP, Value, VariablePath
 from cts.drivers.interpreter.vectors.opcodes import check_on_vectors
 from cts.spirv.grammar import grammar
 from cts.spirv.workgroups import partial_subgroups
-from cts.stages import Stage
 
 #: Instructions that only copy values, whatever their type.
 _PASSING = frozenset(

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from cts import driver_options
-from cts.driver import Described, Fault, Job, Outcome, Status, SweepJob
+from cts.case.stages import Stage
+from cts.device import driver_options
+from cts.device.driver import Described, Fault, Job, Outcome, Status, SweepJob
+from cts.device.job import ModuleJob
+from cts.device.vendors import VENDORS, refuse_beside
 from cts.drivers.interpreter.compile import Program, compile_module
 from cts.drivers.interpreter.launch import launch
 from cts.drivers.interpreter.mutants import mutants
@@ -18,13 +21,10 @@ from cts.drivers.interpreter.options import MAX_SUBGROUP_SIZE, Options
 from cts.drivers.interpreter.parse import Module, parse
 from cts.drivers.interpreter.problems import Internal, Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.target import Target
-from cts.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
-from cts.stages import Stage
-from cts.vendors import VENDORS, refuse_beside
 
 if TYPE_CHECKING:
-    from cts.capabilities import Capabilities
+    from cts.device.capabilities import Capabilities
 
 #: How many modules, and how many compiled programs, are remembered.
 _REMEMBERED = 256
@@ -47,7 +47,10 @@ class Interpreter:
         self._programs: OrderedDict[Hashable, Program] = OrderedDict()
 
     def capabilities(self) -> Capabilities:
-        from cts.capabilities import everything, limited  # in terms of the case model, of which dispatches need nothing
+        from cts.device.capabilities import (  # in terms of the case model, of which dispatches need nothing
+            everything,
+            limited,
+        )
 
         every = replace(everything(subgroup_size=self.subgroup_size), stage=self.options.stage)
         return limited(every, VENDORS[self.options.vendor]) if self.options.vendor else every

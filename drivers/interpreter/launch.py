@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from cts.device.job import Address, ModuleJob
 from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import Batch
@@ -25,7 +26,6 @@ from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topol
 from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
 from cts.drivers.interpreter.watch import WatchedSpace
 from cts.drivers.interpreter.watched_variables import WatchedVariables
-from cts.job import Address, ModuleJob
 
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
 LANES = 1 << 14

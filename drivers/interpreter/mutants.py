@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.driver import Described
+from cts.device.driver import Described
 
 _catalogue: list[Described] = []
 

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from cts.driver_options import among, number, says
+from cts.base.errors import BadInput
+from cts.case.stages import Stage
+from cts.device.driver_options import among, number, says
+from cts.device.vendors import meanings
 from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
-from cts.errors import BadInput
-from cts.stages import Stage
-from cts.vendors import meanings
 
 MAX_SUBGROUP_SIZE = 128
 

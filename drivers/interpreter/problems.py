@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cts.driver import Status
+from cts.device.driver import Status
 
 
 class Problem(Exception):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from cts.case.stages import Stage, Staged
 from cts.drivers.interpreter.builtins import BUILTINS, Batch
 from cts.drivers.interpreter.fragments import QUAD, pixels_of_triangles
 from cts.drivers.interpreter.values import Array, topology
-from cts.stages import Stage, Staged
 
 #: How often a stage runs an invocation that it may run more than once (ST-004): a patch has a triangle.
 _EVALUATIONS = {Stage.TESSELLATION_EVALUATION: 3}

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from msgspec import Struct
 
+from cts.case.stages import Stage
 from cts.drivers.interpreter.options import DEFAULT_MAX_MEMORY, Options
 from cts.drivers.interpreter.parse import Module
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.values import Value
 from cts.spirv.encode import Id
-from cts.stages import Stage
 
 #: The most invocations of a workgroup: beyond this a module is hostile.
 MAX_INVOCATIONS = 4096

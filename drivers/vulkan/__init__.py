@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cts.driver import Driver
+from cts.device.driver import Driver
 
 if TYPE_CHECKING:
     from cts.drivers.vulkan.options import Options
@@ -24,7 +24,7 @@ class _Factory:
 
         Raises BadInput for wrong options and for a device that is not there, HarnessTrouble without any device.
         """
-        from cts.driver_options import parse
+        from cts.device.driver_options import parse
         from cts.drivers.vulkan.driver import VulkanDriver
 
         return VulkanDriver(parse(self.option_struct, options, "vulkan"))

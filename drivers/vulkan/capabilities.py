@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from cts.capabilities import (
+from cts.case.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
+from cts.case.stages import Stage
+from cts.device.capabilities import (
     Capabilities,
     Feature,
     FloatModeSupport,
@@ -20,8 +22,6 @@ from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.features import TWINS
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
-from cts.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
-from cts.stages import Stage
 
 #: VkComponentTypeKHR to component types; a matrix type of integers goes with either signedness (VK-007).
 COMPONENTS = {component.descriptor.number: component for component in ComponentType}

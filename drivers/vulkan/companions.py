@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from cts.case.stages import Stage
 from cts.spirv.assembly import words_of
-from cts.stages import Stage
 
 _HEAD = """; Version: 1.5
 OpCapability Shader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.model import ComponentType
+from cts.case.model import ComponentType
 
 
 class Component(NamedTuple):

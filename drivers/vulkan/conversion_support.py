@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.device_queries.names import component_name
+from cts.device.job import LayoutConversion, ModuleJob
+from cts.device.queries.names import component_name
 from cts.drivers.vulkan.worker.protocol import Description
-from cts.job import LayoutConversion, ModuleJob
 
 _OPTIMAL = (2, 3)
 _FLOAT32 = 1

@@ -11,8 +11,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts.capabilities import Capabilities
-from cts.driver import Fault, Job, Outcome, Status, SweepJob
+from cts.base.errors import HarnessTrouble
+from cts.case.model import Case
+from cts.case.stages import Stage
+from cts.device.capabilities import Capabilities
+from cts.device.driver import Fault, Job, Outcome, Status, SweepJob
+from cts.device.job import Address, Making, MatrixRegion, ModuleJob, OpaqueMemory, Submitting
+from cts.device.trials import Trial, Tried
 from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
@@ -23,11 +28,6 @@ from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.tables import CONVERSIONS
-from cts.errors import HarnessTrouble
-from cts.job import Address, Making, MatrixRegion, ModuleJob, OpaqueMemory, Submitting
-from cts.layout_conversions.calls import Trial, Tried
-from cts.model import Case
-from cts.stages import Stage
 
 #: Parameter sets that share one submission, and the bytes of memory they may have together: a submission costs as much
 #: as some dispatches, and a lost one runs all its sets again. Round numbers.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cts.driver import Outcome, Status
-from cts.job import ModuleJob
+from cts.device.driver import Outcome, Status
+from cts.device.job import ModuleJob
 
 if TYPE_CHECKING:
-    from cts.model import Case
+    from cts.case.model import Case
 
 #: If no job is in flight and the journal is longer than this, in bytes, it starts again: it is read as a whole.
 _LONG = 1 << 20
@@ -67,7 +67,7 @@ class Journal:
         (folder / f"{name}.txt").write_text(outcome.detail + "\n", encoding="utf-8")
         if case is None:
             return folder / f"{name}.spv"
-        from cts.model.yaml import dumps_case
+        from cts.case.model.yaml import dumps_case
 
         (folder / f"{name}.yaml").write_text(dumps_case(case), encoding="utf-8", newline="\n")
         return folder / f"{name}.yaml"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cts.device_queries.names import component_name
+from cts.base.errors import HarnessTrouble
+from cts.device.job import ModuleJob
+from cts.device.queries.names import component_name
 from cts.drivers.vulkan import components, conversion_support, module
 from cts.drivers.vulkan.features import FEATURES, MODES, OPERATIONS
 from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication, Vector, VectorProduct
 from cts.drivers.vulkan.support import SCOPES
 from cts.drivers.vulkan.worker.tables import DEPENDENCIES
 from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
-from cts.errors import HarnessTrouble
-from cts.job import ModuleJob
 from cts.plugins.needs import Descriptor, Feature, MatrixNeed, MulAddNeed, Needs, Structure, VectorMulNeed, VectorNeed
 
 _FLEXIBLE = "cooperativeMatrixFlexibleDimensions"

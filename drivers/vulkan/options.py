@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from cts.driver import IN_PROCESSES
-from cts.driver_options import among, number, says, seconds
+from cts.case.stages import Stage
+from cts.device.driver import IN_PROCESSES
+from cts.device.driver_options import among, number, says, seconds
 from cts.drivers.vulkan.worker.protocol import Hello, Open
-from cts.stages import Stage
 
 #: Seconds that the dispatches of a run may take by default: cases take milliseconds, and a driver's own watchdog often
 #: acts after some seconds.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cts.device.job import Making, Submitting
 from cts.drivers.vulkan.module_facts import Facts
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.protocol import Description
 from cts.drivers.vulkan.worker.queue_families import families
-from cts.job import Making, Submitting
 
 
 def features(making: Making) -> frozenset[str]:

@@ -9,10 +9,10 @@ from collections import OrderedDict, deque
 from dataclasses import replace
 from typing import TypeAlias
 
+from cts.base.errors import HarnessTrouble
 from cts.drivers.vulkan.session import Limits, Result, Session
 from cts.drivers.vulkan.start import Opening
 from cts.drivers.vulkan.worker.protocol import Description, Run
-from cts.errors import HarnessTrouble
 
 #: The most workers by default: each is a Python with a Vulkan driver loaded, some 150 MB.
 MAX_WORKERS = 8

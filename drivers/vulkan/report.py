@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.device_queries.names import component_name
+from cts.device.queries.names import component_name
 from cts.drivers.vulkan.support import SCOPES, Limits
 from cts.drivers.vulkan.vector_support import PROPERTIES
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow

@@ -12,11 +12,11 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cts.child_process import Ended
-from cts.driver import Status
+from cts.base.child_process import Ended
+from cts.base.errors import HarnessTrouble
+from cts.device.driver import Status
 from cts.drivers.vulkan.start import MAX_KILLS, Opening, WorkerProcess, open_device
 from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
-from cts.errors import HarnessTrouble
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
 _PAUSES = (0.0, 1.0, 5.0, 15.0)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
+from cts.case.stages import Stage, Staged
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.companions import companions
 from cts.drivers.vulkan.module_facts import Facts
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.protocol import Description
 from cts.drivers.vulkan.worker.queue_families import GRAPHICS, families
-from cts.job import ModuleJob
-from cts.stages import Stage, Staged
 
 _STORES = "vertexPipelineStoresAndAtomics"
 _DRAWING = "dynamicRendering"

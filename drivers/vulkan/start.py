@@ -12,8 +12,11 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from cts.child_process import ChildProcess, Ended
-from cts.driver import QueryFailed
+from cts.base.child_process import ChildProcess, Ended
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver import QueryFailed
+from cts.device.trials import Trial, from_plain, to_plain
+from cts.device.trials import Tried as TrialResult
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
@@ -34,9 +37,6 @@ from cts.drivers.vulkan.worker.protocol import (
     frame,
     read_reply,
 )
-from cts.errors import BadInput, HarnessTrouble
-from cts.layout_conversions.calls import Trial, from_plain, to_plain
-from cts.layout_conversions.calls import Tried as TrialResult
 
 _R = TypeVar("_R", Devices, Opened)
 

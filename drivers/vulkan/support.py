@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from cts.case.stages import Stage
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import conversion_support, stages, vector_support
 from cts.drivers.vulkan.components import CODES, SIGNED
 from cts.drivers.vulkan.descriptors import Descriptors
@@ -21,10 +23,8 @@ from cts.drivers.vulkan.module_facts import Facts, Matrix, Multiplication
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, Property
 from cts.drivers.vulkan.worker.tables import DEPENDENCIES
 from cts.drivers.vulkan.worker.tables import FEATURES as TABLES
-from cts.job import ModuleJob
 from cts.spirv.grammar import grammar
 from cts.spirv.workgroups import partial_subgroups
-from cts.stages import Stage
 
 SCOPES = {2: "Workgroup", 3: "Subgroup"}
 

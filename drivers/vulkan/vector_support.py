@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cts.device_queries.names import component_name
+from cts.case.stages import Stage
+from cts.device.queries.names import component_name
 from cts.drivers.vulkan import components
 from cts.drivers.vulkan.module_facts import Facts, OuterProduct, ReduceSum, Vector, VectorProduct
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
-from cts.stages import Stage
 
 PROPERTIES = "VkPhysicalDeviceCooperativeVectorPropertiesNV"
 

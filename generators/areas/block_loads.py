@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType, Decode, DecodeVector, block_offsets
+from cts.case.model.functions import Coordinates
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, draw_float_controls
@@ -23,8 +25,6 @@ from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.parts.tensor_loads import Decoding, Memory, draw_block_load, sketch_for_blocks, stretched
 from cts.generators.policy.programs import BlockLoadDraws
-from cts.model import Case, ComponentType, Decode, DecodeVector, block_offsets
-from cts.model.functions import Coordinates
 
 _C = ComponentType
 

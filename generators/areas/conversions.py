@@ -6,9 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cts.capabilities import Capabilities, MatrixSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import (
+    Case,
+    ComponentType,
+    Conversion,
+    FloatControls,
+    FloatMode,
+    FloatWidth,
+    Use,
+)
+from cts.device.capabilities import Capabilities, MatrixSupport
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
@@ -18,15 +27,6 @@ from cts.generators.build.value_ranges import UNBOUNDED
 from cts.generators.parts.conversion_operands import Step, _copied, emit_step, feasible, interesting, sound
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ConversionDraws
-from cts.model import (
-    Case,
-    ComponentType,
-    Conversion,
-    FloatControls,
-    FloatMode,
-    FloatWidth,
-    Use,
-)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

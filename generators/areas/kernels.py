@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
-from cts.capabilities import Capabilities, Feature, MulAddSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType, Use
+from cts.device.capabilities import Capabilities, Feature, MulAddSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
@@ -37,7 +38,6 @@ from cts.generators.parts.training_steps import draw_training_step, trainable
 from cts.generators.parts.vector_networks import draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import usable_rows
 from cts.generators.policy.programs import KernelDraws
-from cts.model import Case, ComponentType, Use
 
 #: Most elements of all accumulators of an instance.
 _MOST_ELEMENTS = 2048

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, MatrixSupport, MulAddSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, Use
+from cts.device.capabilities import Capabilities, MatrixSupport, MulAddSupport
 from cts.generators.build.contents import Contents, Wanted
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
@@ -30,7 +31,6 @@ from cts.generators.parts.products import (
     usable_products,
 )
 from cts.generators.policy.matrices import ProductDraws
-from cts.model import Case, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
+from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
@@ -19,7 +20,6 @@ from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.matrices import MoveDraws
-from cts.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

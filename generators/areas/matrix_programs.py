@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Arithmetic, Case, ComponentType, FloatControls, Use
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, Tile, draw_float_controls
@@ -35,7 +36,6 @@ from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.programs import ProgramDraws
-from cts.model import Arithmetic, Case, ComponentType, FloatControls, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.contents import Wanted
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, draw_float_controls
@@ -15,7 +16,6 @@ from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import Case, ComponentType
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, FloatControls, Use
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
@@ -21,7 +22,6 @@ from cts.generators.parts.reductions import (
 )
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import Case, FloatControls, Use
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType, MatrixType
+from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.robustness import with_robustness
@@ -16,7 +17,6 @@ from cts.generators.parts.tensor_loads import draw_tensor_load
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.transfers import Transfers
 from cts.generators.policy.tensors import TransferDraws
-from cts.model import Case, ComponentType, MatrixType
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

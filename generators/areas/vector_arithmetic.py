@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
+from cts.device.capabilities import Capabilities
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
@@ -29,7 +30,6 @@ from cts.generators.parts.vector_parts import (
 )
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
-from cts.model import Case, ComponentType, Data, RandomBits, VectorArithmetic, VectorOperation, references
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import (
+    Case,
+    ComponentType,
+    Conversion,
+    ConversionSide,
+    Data,
+    Dispatch,
+    MatrixConversion,
+    MatrixLayout,
+    OpaqueMatrix,
+    StorageClass,
+)
+from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, ramp, random_integers
 from cts.generators.build.memory import FILL
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special
@@ -19,18 +31,6 @@ from cts.generators.parts.vector_matrices import Stored, draw_plain_place, inter
 from cts.generators.parts.vector_operations import components_of
 from cts.generators.parts.vector_products import inputs_of, usable_rows
 from cts.generators.policy.vectors import VectorProductDraws
-from cts.model import (
-    Case,
-    ComponentType,
-    Conversion,
-    ConversionSide,
-    Data,
-    Dispatch,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    StorageClass,
-)
 
 #: Elements of the largest matrix.
 MAX_ELEMENTS = 2048

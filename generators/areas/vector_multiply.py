@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from cts.capabilities import Capabilities, VectorMulSupport
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import (
+    Case,
+)
+from cts.device.capabilities import Capabilities, VectorMulSupport
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.specials import draw_ieee
@@ -21,9 +24,6 @@ from cts.generators.parts.vector_products import (
     usable_rows,
 )
 from cts.generators.policy.vectors import VectorProductDraws
-from cts.model import (
-    Case,
-)
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:

@@ -10,9 +10,13 @@ from functools import partial
 
 from msgspec import structs
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices, Source
-from cts.errors import NothingToGenerate
+from cts.base.choices import Choices, Source
+from cts.base.errors import NothingToGenerate
+from cts.case.model import (
+    Case,
+    ComponentType,
+)
+from cts.device.capabilities import Capabilities
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
 from cts.generators.build.supports import draw_length
@@ -21,10 +25,6 @@ from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dis
 from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
 from cts.generators.policy.vectors import TrainingDraws
-from cts.model import (
-    Case,
-    ComponentType,
-)
 
 _C = ComponentType
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, Iota, Random, RandomBits
+from cts.case.model.component import Number
 from cts.generators.build.value_ranges import Known, anything, limits
-from cts.model import ComponentType, Data, Iota, Random, RandomBits
-from cts.model.component import Number
 
 #: Prime periods of ramps, by which their magnitude is chosen, too.
 PERIODS = (7, 13, 3, 31, 5, 61, 127, 2, 251, 509, 1021, 2039, 4093, 16381, 65521)

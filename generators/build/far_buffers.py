@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices
-from cts.generators.policy.cases import CaseDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     Buffer,
     Case,
     MatrixShape,
@@ -24,8 +22,10 @@ from cts.model import (
     tables_of,
     types_of,
 )
-from cts.model.beginnings import with_beginnings
-from cts.model.buffer import BEGIN_ALIGNMENT, MAX_REACH
+from cts.case.model.beginnings import with_beginnings
+from cts.case.model.buffer import BEGIN_ALIGNMENT, MAX_REACH
+from cts.device.capabilities import Capabilities
+from cts.generators.policy.cases import CaseDraws
 
 #: From where on a byte offset is negative as a signed 32-bit number, and an index of an access chain is (VK-066).
 _SIGN = 1 << 31

@@ -7,9 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.choices import Choices
-from cts.generators.policy.cases import FloatDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     AnyInstruction,
     FastMath,
     FastMathBits,
@@ -21,6 +20,7 @@ from cts.model import (
     VectorConvert,
     VectorTimesScalar,
 )
+from cts.generators.policy.cases import FloatDraws
 
 _REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
 _NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)

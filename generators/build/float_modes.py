@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import FloatControls, FloatMode, FloatWidth
+from cts.device.capabilities import Capabilities
 from cts.generators.policy.cases import FloatDraws
-from cts.model import FloatControls, FloatMode, FloatWidth
 
 _WIDTHS = (FloatWidth.float16, FloatWidth.float32)
 

@@ -10,31 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from cts.capabilities import PART_ALIGNMENT, Capabilities, Feature
-from cts.choices import Choices
-from cts.generators.build.contents import Contents
-from cts.generators.build.fast_math import with_fast_math
-from cts.generators.build.memory import (
-    FILL,
-    Lines,
-    Part,
-    Region,
-    aligned_elements,
-    draw_base,
-    draw_far_stride,
-    draw_read,
-    draw_write,
-    tile_elements,
-)
-from cts.generators.build.operands import Constness, Grid, Varying
-from cts.generators.build.programs import Program
-from cts.generators.build.returns import with_return
-from cts.generators.build.supports import Supports, grid_of
-from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
-from cts.generators.build.workgroups import draw_size
-from cts.generators.policy.cases import CaseDraws
-from cts.generators.policy.matrices import MoveDraws, ProductDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     SCHEMA_VERSION,
     AnyFunction,
     Buffer,
@@ -58,7 +35,30 @@ from cts.model import (
     StorageClass,
     Use,
 )
-from cts.model.component import Number
+from cts.case.model.component import Number
+from cts.device.capabilities import PART_ALIGNMENT, Capabilities, Feature
+from cts.generators.build.contents import Contents
+from cts.generators.build.fast_math import with_fast_math
+from cts.generators.build.memory import (
+    FILL,
+    Lines,
+    Part,
+    Region,
+    aligned_elements,
+    draw_base,
+    draw_far_stride,
+    draw_read,
+    draw_write,
+    tile_elements,
+)
+from cts.generators.build.operands import Constness, Grid, Varying
+from cts.generators.build.programs import Program
+from cts.generators.build.returns import with_return
+from cts.generators.build.supports import Supports, grid_of
+from cts.generators.build.value_ranges import ZEROS, Known, known_number, reread
+from cts.generators.build.workgroups import draw_size
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.matrices import MoveDraws, ProductDraws
 
 #: Of workgroup memory that is filled: the most workgroups, and elements that each invocation copies in.
 MOST_COPIED_PARTS, MOST_COPIED_ELEMENTS = 4, 256

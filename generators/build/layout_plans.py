@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cts.case.model import ClampMode
+from cts.case.model.operand import Factors
 from cts.generators.build.layout_sketches import CLAMP_VALUES, LIMITS, OFFSETS, OUTSIDE, LayoutSketch, Strides
 from cts.generators.build.layouts import (
     LayoutState,
@@ -20,8 +22,6 @@ from cts.generators.build.layouts import (
     least_strides,
 )
 from cts.generators.build.operands import Grid, Varying, signed, varied
-from cts.model import ClampMode
-from cts.model.operand import Factors
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.choices import Chance, Choices
+from cts.base.choices import Chance, Choices
+from cts.case.model import ClampMode
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.tensors import LayoutDraws
-from cts.model import ClampMode
 
 #: Largest drawn extent by rank: keeps whole tensors to a few thousand elements.
 LIMITS = {1: 40, 2: 12, 3: 7, 4: 5, 5: 4}

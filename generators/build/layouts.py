@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from cts.case.model import ClampMode
 from cts.generators.build.operands import Grid, Varying
-from cts.model import ClampMode
 
 #: Tensors up to so many elements get buffers that hold all of them; of larger ones only what is reached exists.
 WHOLE_TENSOR = 1 << 16

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cts.choices import Chance, Choices
+from cts.base.choices import Chance, Choices
+from cts.case.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
+from cts.case.model.component import Number
 from cts.generators.build.operands import Grid, Varying, varied
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import MoveDraws
-from cts.model import Buffer, ComponentType, Counter, Data, Iota, Order, RandomBits, StorageClass
-from cts.model.component import Number
 
 #: Alignment of the pointer of a tensor load or store, in bytes (TA-043).
 TENSOR_ALIGNMENT = 16

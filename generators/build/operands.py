@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.choices import Choices
-from cts.generators.policy.cases import CaseDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     ClampMode,
     MatrixType,
     Operand,
@@ -24,8 +23,9 @@ from cts.model import (
     SpecUse,
     Use,
 )
-from cts.model.component import Number
-from cts.model.operand import ComponentValue, Factors
+from cts.case.model.component import Number
+from cts.case.model.operand import ComponentValue, Factors
+from cts.generators.policy.cases import CaseDraws
 
 T = TypeVar("T")
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cts.generators.build import layouts as lay
-from cts.generators.build import views as vw
-from cts.generators.build.layout_plans import LayoutPlan
-from cts.generators.build.operands import Constness, Varying
-from cts.model import (
+from cts.case.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -43,6 +39,10 @@ from cts.model import (
     TensorViewSetDimension,
     TensorViewSetStride,
 )
+from cts.generators.build import layouts as lay
+from cts.generators.build import views as vw
+from cts.generators.build.layout_plans import LayoutPlan
+from cts.generators.build.operands import Constness, Varying
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.choices import Choices
-from cts.generators.policy.cases import CaseDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,
@@ -21,6 +20,7 @@ from cts.model import (
     Switch,
     constant_of,
 )
+from cts.generators.policy.cases import CaseDraws
 
 #: What conditions are taken modulo, so that some of those who differ end and others go on.
 _MODULI = (2, 3, 2, 4)

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
-from cts.generators.policy.cases import CaseDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     Buffer,
     Case,
     MatrixLoad,
@@ -23,6 +21,8 @@ from cts.model import (
     outputs_of,
     tables_of,
 )
+from cts.device.capabilities import Capabilities, Feature
+from cts.generators.policy.cases import CaseDraws
 
 #: Units of a shortened buffer's size. Blocks: where bytes of one access may have two values otherwise. Words: the least
 #: that Vulkan bounds accesses by (VK-064, VK-065).

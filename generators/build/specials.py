@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, FloatControls
+from cts.case.model.component import Number
 from cts.generators.build.contents import Contents, Wanted, draw_contents
 from cts.generators.build.value_ranges import UNBOUNDED, Known
 from cts.generators.policy.cases import FloatDraws
-from cts.model import ComponentType, Data, FloatControls
-from cts.model.component import Number
 
 #: Kinds of special numbers, by what becomes of them: these stay bounded, ...
 BOUNDED = ("zeros", "denormals")

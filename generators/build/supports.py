@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Sequence
 from typing import TypeVar
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
-from cts.choices import Chance, Choices
-from cts.generators.build.operands import Grid
-from cts.generators.policy.cases import CaseDraws
-from cts.model import (
+from cts.base.choices import Chance, Choices
+from cts.case.model import (
     ComponentType,
     Dispatch,
     Scope,
     Use,
 )
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
+from cts.generators.build.operands import Grid
+from cts.generators.policy.cases import CaseDraws
 
 #: Most matrix elements, over all instances, that one instruction of a generated case handles.
 MAX_ELEMENTS = 4096

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.model.component import Number
+from cts.case.model import ComponentType
+from cts.case.model.component import Number
 
 _C = ComponentType
 

@@ -9,20 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
-from cts.generators.build.contents import Contents
-from cts.generators.build.fast_math import with_fast_math
-from cts.generators.build.memory import FILL, Part, Region
-from cts.generators.build.operands import Constness
-from cts.generators.build.programs import Program
-from cts.generators.build.returns import with_return
-from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
-from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
-from cts.generators.build.workgroups import by_coordinates, draw_size
-from cts.generators.policy.cases import CaseDraws
-from cts.generators.policy.vectors import VectorDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     SCHEMA_VERSION,
     Buffer,
     Case,
@@ -42,7 +30,19 @@ from cts.model import (
     VectorStore,
     VectorType,
 )
-from cts.model.component import Number
+from cts.case.model.component import Number
+from cts.device.capabilities import Capabilities, Feature
+from cts.generators.build.contents import Contents
+from cts.generators.build.fast_math import with_fast_math
+from cts.generators.build.memory import FILL, Part, Region
+from cts.generators.build.operands import Constness
+from cts.generators.build.programs import Program
+from cts.generators.build.returns import with_return
+from cts.generators.build.value_ranges import UNBOUNDED, ZEROS, Known, reread
+from cts.generators.build.vector_operands import At, Lanes, draw_places, lanes_of, reversed_tiles, tiles, written
+from cts.generators.build.workgroups import by_coordinates, draw_size
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.vectors import VectorDraws
 
 #: Alignment of the pointer and offset of vector loads, stores and sums, and of a bias, in bytes (VK-050).
 ALIGNMENT = 16

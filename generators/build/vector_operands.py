@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Capabilities
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import Dispatch, Operand, Scalar
+from cts.case.model.operand import Factors
+from cts.device.capabilities import Capabilities
 from cts.generators.build.operands import NOWHERE, Constness
 from cts.generators.policy.vectors import VectorDraws
-from cts.model import Dispatch, Operand, Scalar
-from cts.model.operand import Factors
 
 #: Components, over all invocations, that one instruction of a generated case handles.
 MAX_COMPONENTS = 4096

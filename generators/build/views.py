@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
 from cts.generators.build.layout_plans import fitted
 from cts.generators.build.operands import Grid, Varying, varied
 from cts.generators.policy.cases import CaseDraws

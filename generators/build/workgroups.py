@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import AnyInstruction, Dispatch, Scalar, Store, WorkgroupShape, WorkgroupSizeMode
+from cts.device.capabilities import Capabilities, Feature
 from cts.generators.policy.cases import CaseDraws
-from cts.model import AnyInstruction, Dispatch, Scalar, Store, WorkgroupShape, WorkgroupSizeMode
 
 #: The extents in y and z that every Vulkan device has.
 _MAX_Y, _MAX_Z = 128, 64

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cts.capabilities import Capabilities
+from cts.case.model import Case
+from cts.device.capabilities import Capabilities
 from cts.generators.listed import matrices, products, vectors
-from cts.model import Case
 from cts.plugins.registry import ListedCases
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from cts.model import ComponentType, Counter, Data, Iota
-from cts.model.component import Number
+from cts.case.model import ComponentType, Counter, Data, Iota
+from cts.case.model.component import Number
 
 #: Counts end here, which is longer than any listed buffer.
 _MANY = 1 << 20

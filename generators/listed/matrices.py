@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport
-from cts.generators.build.supports import can_run
-from cts.generators.listed.data import numbers, patterns
-from cts.generators.parts.conversion_operands import feasible
-from cts.model import (
+from cts.case.model import (
     SCHEMA_VERSION,
     Buffer,
     Case,
@@ -27,9 +23,13 @@ from cts.model import (
     Scope,
     Use,
 )
-from cts.model.instructions import AnyInstruction
-from cts.model.operand import Scalar
-from cts.model.types import MatrixShape
+from cts.case.model.instructions import AnyInstruction
+from cts.case.model.operand import Scalar
+from cts.case.model.types import MatrixShape
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport
+from cts.generators.build.supports import can_run
+from cts.generators.listed.data import numbers, patterns
+from cts.generators.parts.conversion_operands import feasible
 
 #: Bytes to whose multiples rows are aligned that are at least as long (VK-040).
 _ALIGNMENT = 16

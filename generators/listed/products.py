@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.capabilities import Capabilities, MulAddSupport
+from cts.case.model import Case, MatrixMulAdd, MatrixType, MulAddOperand, Use
+from cts.device.capabilities import Capabilities, MulAddSupport
 from cts.generators.listed.data import A, B, C, factors
 from cts.generators.listed.matrices import Builder, Place, extents, places
-from cts.model import Case, MatrixMulAdd, MatrixType, MulAddOperand, Use
 
 
 def left_out(capabilities: Capabilities) -> Iterator[str]:

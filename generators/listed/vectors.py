@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.capabilities import Capabilities, Feature, VectorMulSupport
-from cts.generators.listed.data import A, B, factors, numbers, patterns
-from cts.generators.parts.vector_matrices import interpreted, layouts_of
-from cts.generators.parts.vector_products import usable_rows
-from cts.model import (
+from cts.case.model import (
     SCHEMA_VERSION,
     Buffer,
     Case,
@@ -28,8 +24,12 @@ from cts.model import (
     VectorStore,
     VectorType,
 )
-from cts.model.instructions import AnyInstruction
-from cts.model.operand import Scalar
+from cts.case.model.instructions import AnyInstruction
+from cts.case.model.operand import Scalar
+from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
+from cts.generators.listed.data import A, B, factors, numbers, patterns
+from cts.generators.parts.vector_matrices import interpreted, layouts_of
+from cts.generators.parts.vector_products import usable_rows
 
 _C = ComponentType
 

@@ -6,19 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Feature, MulAddSupport
-from cts.choices import Choices
-from cts.generators.build.contents import consecutive, scattered
-from cts.generators.build.kernels import Kernel, Matrix, Source
-from cts.generators.build.value_ranges import Known
-from cts.generators.parts.computations import emit_arithmetic, emit_function, emit_scaled
-from cts.generators.parts.conversion_operands import Step, emit_step
-from cts.generators.parts.flow import draw_if, draw_loop
-from cts.generators.parts.products import draw_mul_add
-from cts.generators.parts.routes import Staging
-from cts.generators.policy.cases import CallbackDraws
-from cts.generators.policy.programs import KernelDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     Arithmetic,
     Combine,
     ComponentType,
@@ -29,7 +18,18 @@ from cts.model import (
     ReduceMode,
     Use,
 )
-from cts.model.operand import ComponentValue
+from cts.case.model.operand import ComponentValue
+from cts.device.capabilities import Feature, MulAddSupport
+from cts.generators.build.contents import consecutive, scattered
+from cts.generators.build.kernels import Kernel, Matrix, Source
+from cts.generators.build.value_ranges import Known
+from cts.generators.parts.computations import emit_arithmetic, emit_function, emit_scaled
+from cts.generators.parts.conversion_operands import Step, emit_step
+from cts.generators.parts.flow import draw_if, draw_loop
+from cts.generators.parts.products import draw_mul_add
+from cts.generators.parts.routes import Staging
+from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.programs import KernelDraws
 
 #: What instructions of attention need of a device.
 FEATURES = frozenset({Feature.REDUCTIONS, Feature.PER_ELEMENT, Feature.CONVERSIONS})

@@ -10,14 +10,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
+from cts.case.model.component import Number
 from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.specials import specials
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything
 from cts.generators.parts.expressions import Term
 from cts.generators.policy.programs import BlockLoadDraws
-from cts.model import BlockField, ComponentType, Data, RandomBits, block_alignment, block_offsets, encode
-from cts.model.component import Number
 
 _C = ComponentType
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType
 from cts.generators.build.value_ranges import CONVERTED, UNBOUNDED, Known, settled
 from cts.generators.parts.body_flow import draw_flow
 from cts.generators.parts.expressions import Term, Trees, bare, converted
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import ComponentType
 
 _C = ComponentType
 

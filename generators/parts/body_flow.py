@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.expressions import Term, Trees, bare, combined
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import ComponentType
 
 #: The name that branches and loops assign, and that of a loop's index.
 _RESULT, _INDEX = "r", "i"

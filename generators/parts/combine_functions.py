@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Helper, Parameter
+from cts.case.model.component import Number
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, realistic
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.specials import draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, settled
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import ComponentType, Helper, Parameter
-from cts.model.component import Number
 
 _C = ComponentType
 

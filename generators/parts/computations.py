@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    AnyFunction,
+    Arithmetic,
+    Component,
+    ComponentType,
+    CopyPath,
+    Feature,
+    MatrixArithmetic,
+    MatrixComponents,
+    MatrixCopy,
+    MatrixPerElement,
+    MatrixTimesScalar,
+    PerElement,
+    Scope,
+    Walk,
+)
+from cts.case.model.component import Number
+from cts.case.model.matrices import sure_components
+from cts.case.model.operand import ComponentValue
 from cts.generators.build.contents import Wanted, consecutive, draw_contents
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers, draw_special_number
@@ -21,25 +40,6 @@ from cts.generators.build.value_ranges import (
     within,
 )
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import (
-    AnyFunction,
-    Arithmetic,
-    Component,
-    ComponentType,
-    CopyPath,
-    Feature,
-    MatrixArithmetic,
-    MatrixComponents,
-    MatrixCopy,
-    MatrixPerElement,
-    MatrixTimesScalar,
-    PerElement,
-    Scope,
-    Walk,
-)
-from cts.model.component import Number
-from cts.model.matrices import sure_components
-from cts.model.operand import ComponentValue
 
 #: Component types with arithmetic (NU-034).
 ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace as with_fields
 
-from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, reread
-from cts.model import (
+from cts.case.model import (
     ComponentType,
     Conversion,
     CopyPath,
@@ -31,6 +29,8 @@ from cts.model import (
     Use,
     decode,
 )
+from cts.generators.build.kernels import Kernel, Matrix
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, reread
 
 #: Numbers in one cycle: prime, so that rows begin with different ones.
 _CYCLE = 31

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.capabilities import MulAddSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    ClampMode,
+    MatrixLoadTensor,
+    Use,
+)
+from cts.case.model.operand import Factors
+from cts.device.capabilities import MulAddSupport
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
@@ -16,12 +22,6 @@ from cts.generators.parts.products import Sizes, draw_factors
 from cts.generators.parts.tiled_products import MOST, Grid, Operand, Tiles, draw_grid, draw_start, draw_tiles
 from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.programs import KernelDraws
-from cts.model import (
-    ClampMode,
-    MatrixLoadTensor,
-    Use,
-)
-from cts.model.operand import Factors
 
 
 def draw_convolution(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, grid: Grid) -> list[Matrix]:

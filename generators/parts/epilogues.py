@@ -6,17 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from cts.capabilities import Feature
-from cts.choices import Choices
-from cts.generators.build.contents import Contents, Wanted, draw_contents
-from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.build.memory import FILL, Lines, Region
-from cts.generators.build.operands import NOWHERE, Varying
-from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
-from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
-from cts.generators.parts.conversion_operands import emit_step, feasible, sound
-from cts.generators.policy.programs import KernelDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     Arithmetic,
     ClampMode,
     Data,
@@ -27,8 +18,17 @@ from cts.model import (
     PerElement,
     Table,
 )
-from cts.model.component import ComponentType
-from cts.model.operand import ComponentValue, Factors
+from cts.case.model.component import ComponentType
+from cts.case.model.operand import ComponentValue, Factors
+from cts.device.capabilities import Feature
+from cts.generators.build.contents import Contents, Wanted, draw_contents
+from cts.generators.build.kernels import Kernel, Matrix
+from cts.generators.build.memory import FILL, Lines, Region
+from cts.generators.build.operands import NOWHERE, Varying
+from cts.generators.build.value_ranges import Known, added, anything, clamped, multiplied, within
+from cts.generators.parts.computations import ARITHMETIC, emit_arithmetic, emit_function, emit_scaled
+from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.generators.policy.programs import KernelDraws
 
 #: One step of an epilogue, on the tile in a row and a column of tiles.
 Step = Callable[[Choices, Matrix, int, int], Matrix]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType
 from cts.generators.build.value_ranges import (
     UNBOUNDED,
     Known,
@@ -23,7 +24,6 @@ from cts.generators.build.value_ranges import (
     subtracted,
 )
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import ComponentType
 
 _C = ComponentType
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import Break, Continue
+from cts.case.model.operand import Factors
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import Break, Continue
-from cts.model.operand import Factors
 
 #: Early ends of iterations by a number up to LAST_EXIT, other numbers having none: a Break or Continue, and whether it
 #: comes first in the iteration, with the carried values, or last; a Break that comes last has the results.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cts.case.model import BlockField, ComponentType, block_offsets
 from cts.generators.build.value_ranges import Known
-from cts.model import BlockField, ComponentType, block_offsets
 
 _C = ComponentType
 

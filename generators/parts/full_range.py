@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from cts.case.model import ComponentType, Data, Iota
 from cts.generators.build.contents import Contents, cycle, lowest
 from cts.generators.build.value_ranges import Known, limits, reach
-from cts.model import ComponentType, Data, Iota
 
 #: How long runs of the end with the largest magnitude are, and those of the other end: their sum is 1 or a prime.
 _RUNS = ((1, 0), (5, 2), (11, 8), (4, 1), (2, 3))

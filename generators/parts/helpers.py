@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import AnyFunction, Helper, Parameter, with_helpers
 from cts.generators.build.kernels import Kernel
 from cts.generators.parts.bodies import draw_body
 from cts.generators.parts.expressions import Term
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import AnyFunction, Helper, Parameter, with_helpers
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, Extra, Operand, Output
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import FILL, Region, draw_write
 from cts.generators.build.value_ranges import Known
@@ -13,7 +14,6 @@ from cts.generators.parts.bodies import narrowed
 from cts.generators.parts.body_flow import indented
 from cts.generators.parts.expressions import Term, Trees, bare
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import ComponentType, Data, Extra, Operand, Output
 
 _C = ComponentType
 

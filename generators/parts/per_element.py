@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Extra, MatrixPerElement, Parameter, PerElement
+from cts.case.model.component import Number
 from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.specials import draw_numbers
@@ -16,8 +18,6 @@ from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.outputs import draw_outputs
 from cts.generators.parts.tables import Index, draw_tables
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import ComponentType, Extra, MatrixPerElement, Parameter, PerElement
-from cts.model.component import Number
 
 #: Values of extra scalars by kind: whole numbers that most types hold.
 _SCALARS: tuple[int, ...] = (2, 3, 1, 7, 0, 11, 100, 5)

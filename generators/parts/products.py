@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cts.capabilities import Capabilities, MulAddSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
+from cts.case.model.component import Number
+from cts.device.capabilities import Capabilities, MulAddSupport
 from cts.generators.build.contents import Contents, Wanted, draw_contents, near_an_end, realistic
 from cts.generators.build.kernels import Kernel, Matrix, Source, as_matrix
 from cts.generators.build.specials import draw_special
@@ -15,8 +17,6 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, added, limits, r
 from cts.generators.parts.full_range import addends, adds_up, ends, is_greatest, large, raised
 from cts.generators.parts.routes import Staging, draw_operand
 from cts.generators.policy.matrices import ProductDraws
-from cts.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
-from cts.model.component import Number
 
 #: Significand bits that sums of float8 products may need: implementations keep fewer than the result has.
 FLOAT8_BITS = 13

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.parts.combine_functions import Combining, combinable, draw_body_with_helpers
 from cts.generators.policy.matrices import ComputationDraws
-from cts.model import Combine, ComponentType, MatrixReduce, ReduceMode, Use
 
 #: The modes, and how many of source's elements each combines: rows and columns of the source.
 MODES = ((ReduceMode.Row,), (ReduceMode.Column,), (ReduceMode.Row, ReduceMode.Column), (ReduceMode.Square,))

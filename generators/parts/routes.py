@@ -9,18 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cts.capabilities import Feature
-from cts.choices import Choices
-from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix
-from cts.generators.build.memory import Part, Region, aligned_elements
-from cts.generators.build.operands import Varying
-from cts.generators.build.value_ranges import negated
-from cts.generators.parts.computations import ARITHMETIC, draw_copy
-from cts.generators.parts.conversion_operands import Step, emit_step
-from cts.generators.parts.flow import draw_if, draw_loop
-from cts.generators.parts.shared_memory import RegionAllocator, of_another
-from cts.generators.policy.matrices import ProductDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     Arithmetic,
     ComponentType,
     MatrixArithmetic,
@@ -33,6 +23,16 @@ from cts.model import (
     Scope,
     Use,
 )
+from cts.device.capabilities import Feature
+from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix
+from cts.generators.build.memory import Part, Region, aligned_elements
+from cts.generators.build.operands import Varying
+from cts.generators.build.value_ranges import negated
+from cts.generators.parts.computations import ARITHMETIC, draw_copy
+from cts.generators.parts.conversion_operands import Step, emit_step
+from cts.generators.parts.flow import draw_if, draw_loop
+from cts.generators.parts.shared_memory import RegionAllocator, of_another
+from cts.generators.policy.matrices import ProductDraws
 
 #: How a matrix is loaded, with the use that it is to have first, its rows and its columns.
 Load = Callable[[Choices, Use, int, int], Matrix]

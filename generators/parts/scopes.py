@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import MatrixLoad, MatrixStore, Operand, Order, Scope
+from cts.case.model.operand import Factors
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import Part
 from cts.generators.build.operands import Varying
 from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.policy.matrices import MoveDraws
-from cts.model import MatrixLoad, MatrixStore, Operand, Order, Scope
-from cts.model.operand import Factors
 
 #: What is done with a matrix of the other scope; the result comes back where its type is the same.
 Between = Callable[[Choices, Matrix], Matrix]

@@ -8,8 +8,19 @@ from dataclasses import replace
 
 from msgspec.structs import replace as with_fields
 
-from cts.capabilities import Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    ComponentType,
+    Data,
+    MatrixLoad,
+    MatrixStore,
+    Order,
+    Pointer,
+    PointerSelect,
+    StorageClass,
+)
+from cts.case.model.operand import Factors
+from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import (
     FILL,
@@ -25,17 +36,6 @@ from cts.generators.build.operands import Grid, Varying
 from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
 from cts.generators.policy.matrices import MoveDraws
-from cts.model import (
-    ComponentType,
-    Data,
-    MatrixLoad,
-    MatrixStore,
-    Order,
-    Pointer,
-    PointerSelect,
-    StorageClass,
-)
-from cts.model.operand import Factors
 
 
 def of_another(own: Varying, grid: Grid) -> Varying:

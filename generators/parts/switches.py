@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.choices import Choices
+from cts.base.choices import Choices
 from cts.generators.build.operands import signed
 
 #: What selectors begin at: small numbers, and those around the limits of fewer bits and of signs.

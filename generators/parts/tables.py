@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cts.capabilities import Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
+from cts.device.capabilities import Feature
 from cts.generators.build.contents import Wanted
 from cts.generators.build.kernels import Kernel, Matrix, Source
 from cts.generators.build.memory import FILL, Lines, Part, draw_read, tile_elements
@@ -16,7 +17,6 @@ from cts.generators.build.operands import Varying
 from cts.generators.build.specials import draw_numbers
 from cts.generators.parts.expressions import Term
 from cts.generators.policy.cases import CallbackDraws
-from cts.model import ComponentType, Data, Extra, MatrixStore, Order, Pointer, StorageClass, Table
 
 
 @dataclass(frozen=True)

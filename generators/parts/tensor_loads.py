@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cts.capabilities import Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
+from cts.device.capabilities import Feature
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.layout_plans import Purpose, plan
@@ -18,7 +19,6 @@ from cts.generators.build.views import draw_view
 from cts.generators.parts.tensor_operands import draw_tensor_operands
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.programs import BlockLoadDraws
-from cts.model import ComponentType, Decode, DecodeVector, MatrixConstant, MatrixLoadTensor, Use
 
 
 @dataclass(frozen=True)

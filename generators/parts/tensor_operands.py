@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from cts.capabilities import Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.layout_plans import Purpose, plan
 from cts.generators.build.layout_sketches import draw_layout, shortened

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import MatrixStoreTensor
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import TENSOR_ALIGNMENT, Region, draw_write
 from cts.generators.parts.tensor_operands import draw_tensor_operands
-from cts.model import MatrixStoreTensor
 
 
 def draw_tensor_store(choices: Choices, kernel: Kernel, tile: Tile, region: Region, matrix: str) -> None:

@@ -6,8 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cts.capabilities import Feature, MulAddSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    ClampMode,
+    ComponentType,
+    Decode,
+    MatrixLoadTensor,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetDimension,
+    TensorView,
+    Use,
+)
+from cts.case.model.operand import Factors
+from cts.device.capabilities import Feature, MulAddSupport
 from cts.generators.build.contents import Contents
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
@@ -19,18 +31,6 @@ from cts.generators.parts.products import Sizes, declared_type, draw_factors, dr
 from cts.generators.parts.routes import Staging
 from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.matrices import ProductDraws
-from cts.model import (
-    ClampMode,
-    ComponentType,
-    Decode,
-    MatrixLoadTensor,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetDimension,
-    TensorView,
-    Use,
-)
-from cts.model.operand import Factors
 
 #: Most iterations of the loop over K, and most tiles of an operand in one of them.
 MOST, MOST_TILES = max(CallbackDraws.COUNTS) + 2, 4

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
-from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
-from cts.generators.build.memory import Region
-from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
-from cts.generators.build.vector_operands import At, tiles, written
-from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
-from cts.generators.policy.cases import CaseDraws
-from cts.generators.policy.vectors import TrainingDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     ATOMIC_ADDS,
     AtomicScope,
     ComponentType,
@@ -31,7 +23,15 @@ from cts.model import (
     VectorOuterProductAccumulate,
     VectorReduceSumAccumulate,
 )
-from cts.model.operand import Factors
+from cts.case.model.operand import Factors
+from cts.device.capabilities import Capabilities, Feature
+from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
+from cts.generators.build.memory import Region
+from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
+from cts.generators.build.vector_operands import At, tiles, written
+from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
+from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.vectors import TrainingDraws
 
 _C = ComponentType
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cts.capabilities import VectorMulSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import MatrixLayout, VectorOperation
+from cts.device.capabilities import VectorMulSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import Known, subtracted
 from cts.generators.build.vector_kernels import Vector, VectorKernel
@@ -16,7 +17,6 @@ from cts.generators.parts.vector_matrices import Stored, draw_stored
 from cts.generators.parts.vector_networks import apply, draw_activation
 from cts.generators.parts.vector_products import draw_bias, draw_matrix, read_input, results_of, summed
 from cts.generators.policy.vectors import TrainingDraws
-from cts.model import MatrixLayout, VectorOperation
 
 
 @dataclass(frozen=True)

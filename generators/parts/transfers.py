@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 
-from cts.capabilities import Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass
+from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import FILL, OBJECT, Lines, Region, draw_read, draw_write, numbered, pattern
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.tensors import TransferDraws
-from cts.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass
 
 
 class Transfers:

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import Break, Continue
+from cts.case.model.operand import Factors
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, LAST_EXIT
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws
 from cts.generators.policy.vectors import VectorDraws
-from cts.model import Break, Continue
-from cts.model.operand import Factors
 
 #: The most iterations of any loop.
 MAX_ITERATIONS = 4

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cts.capabilities import VectorMulSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    ComponentType,
+    Interpretation,
+    MulAddOperand,
+    SpecBool,
+    SpecInt,
+    SpecInterpretation,
+    SpecLayout,
+    VectorMatrixMul,
+)
+from cts.case.model.operand import Factors
+from cts.device.capabilities import VectorMulSupport
 from cts.generators.build.contents import Contents
 from cts.generators.build.memory import Region
 from cts.generators.build.value_ranges import Known, anything
@@ -17,17 +28,6 @@ from cts.generators.parts.vector_products import (
     results_of,
     summed,
 )
-from cts.model import (
-    ComponentType,
-    Interpretation,
-    MulAddOperand,
-    SpecBool,
-    SpecInt,
-    SpecInterpretation,
-    SpecLayout,
-    VectorMatrixMul,
-)
-from cts.model.operand import Factors
 
 
 @dataclass(frozen=True)

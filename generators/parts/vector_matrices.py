@@ -6,15 +6,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
-from cts.generators.build.contents import Contents, shifted
-from cts.generators.build.memory import Region
-from cts.generators.build.operands import NOWHERE
-from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
-from cts.generators.build.vector_operands import At
-from cts.generators.policy.vectors import VectorProductDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     ComponentType,
     ConversionSide,
     MatrixConversion,
@@ -22,7 +15,14 @@ from cts.model import (
     OpaqueMatrix,
     StorageClass,
 )
-from cts.model.operand import Factors
+from cts.case.model.operand import Factors
+from cts.device.capabilities import Capabilities, Feature
+from cts.generators.build.contents import Contents, shifted
+from cts.generators.build.memory import Region
+from cts.generators.build.operands import NOWHERE
+from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
+from cts.generators.build.vector_operands import At
+from cts.generators.policy.vectors import VectorProductDraws
 
 _C = ComponentType
 

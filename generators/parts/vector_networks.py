@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cts.capabilities import VectorMulSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, VectorArithmetic, VectorConstant, VectorOperation
+from cts.device.capabilities import VectorMulSupport
 from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import Known, anything, clamped, settled
 from cts.generators.build.vector_kernels import Vector, VectorKernel
@@ -30,7 +31,6 @@ from cts.generators.parts.vector_products import (
     summed,
 )
 from cts.generators.policy.vectors import VectorProductDraws
-from cts.model import ComponentType, VectorArithmetic, VectorConstant, VectorOperation
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
 MAX_PRODUCTS = 1 << 16

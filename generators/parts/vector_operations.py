@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from cts.capabilities import Capabilities, Feature
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import (
+    ComponentType,
+    VectorArithmetic,
+    VectorOperation,
+)
+from cts.case.model.component import Number
+from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
 from cts.generators.build.supports import VECTOR_ARITHMETIC
@@ -24,12 +30,6 @@ from cts.generators.build.value_ranges import (
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.policy.vectors import VectorDraws
-from cts.model import (
-    ComponentType,
-    VectorArithmetic,
-    VectorOperation,
-)
-from cts.model.component import Number
 
 _C = ComponentType
 _O = VectorOperation

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cts.choices import Choices
-from cts.generators.build.contents import consecutive
-from cts.generators.build.specials import draw_special_number
-from cts.generators.build.supports import VECTOR_ARITHMETIC
-from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
-from cts.generators.build.vector_kernels import Vector, VectorKernel
-from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
-from cts.generators.parts.conversion_operands import Step, converted
-from cts.generators.parts.vector_operations import represents
-from cts.generators.policy.vectors import VectorDraws
-from cts.model import (
+from cts.base.choices import Choices
+from cts.case.model import (
     ComponentType,
     Conversion,
     Operand,
@@ -29,8 +20,17 @@ from cts.model import (
     VectorOperation,
     VectorTimesScalar,
 )
-from cts.model.component import Number
-from cts.model.operand import Factors
+from cts.case.model.component import Number
+from cts.case.model.operand import Factors
+from cts.generators.build.contents import consecutive
+from cts.generators.build.specials import draw_special_number
+from cts.generators.build.supports import VECTOR_ARITHMETIC
+from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.build.vector_operands import MAX_COMPONENTS, At, written
+from cts.generators.parts.conversion_operands import Step, converted
+from cts.generators.parts.vector_operations import represents
+from cts.generators.policy.vectors import VectorDraws
 
 _C = ComponentType
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cts.capabilities import Capabilities, Feature, VectorMulSupport
-from cts.choices import Choices
+from cts.base.choices import Choices
+from cts.case.model import ComponentType, Data, RandomBits
+from cts.case.model.component import Number
+from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.build.contents import (
     Contents,
     Wanted,
@@ -22,8 +24,6 @@ from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of,
 from cts.generators.parts.products import FLOAT8_BITS, alike
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import VectorProductDraws
-from cts.model import ComponentType, Data, RandomBits
-from cts.model.component import Number
 
 #: Numbers that a conversion to 8-bit integers rounds to even, and saturates (CV-031).
 _TO_INTEGERS = (

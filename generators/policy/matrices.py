@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cts.choices import Chance, one_in, tenths
+from cts.base.choices import Chance, one_in, tenths
+from cts.case.model import Use
 from cts.generators.policy.weighted import weights
-from cts.model import Use
 
 
 class MoveDraws:

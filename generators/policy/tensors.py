@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cts.choices import Chance, one_in, tenths
+from cts.base.choices import Chance, one_in, tenths
+from cts.case.model import ClampMode
 from cts.generators.policy.weighted import signed, weights
-from cts.model import ClampMode
 
 
 class LayoutDraws:

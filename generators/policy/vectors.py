@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.choices import Chance, one_in, tenths
+from cts.base.choices import Chance, one_in, tenths
 from cts.generators.policy.weighted import weights
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import (
+from cts.case.model import (
     Buffer,
     Case,
     ComponentType,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.model import ClampMode
+from cts.case.model import ClampMode
 from cts.reference.addressing.layout import TensorLayoutState, packed_strides
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.numeric.arrays import I32, U8, U32, Mask, divide, divisor, floor_mod, quotients

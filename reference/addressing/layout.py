@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.model import LayoutType
+from cts.case.model import LayoutType
 from cts.reference.addressing.state import State
 from cts.reference.numeric.arrays import U32, U64, ceil_div, divisor
 

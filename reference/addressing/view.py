@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.model import ViewType
+from cts.case.model import ViewType
 from cts.reference.addressing.layout import packed_strides
 from cts.reference.addressing.state import State
 from cts.reference.numeric.arrays import U32

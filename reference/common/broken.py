@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.oracle.expectation import Violation
+from cts.case.oracle.expectation import Violation
 from cts.reference.numeric.arrays import Mask
 
 _T = TypeVar("_T", bound=np.generic)

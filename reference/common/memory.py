@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import Buffer, ComponentType, initial_bits
-from cts.oracle.expectation import Allowed, Freedom, Identical, Intervals
+from cts.case.model import Buffer, ComponentType, initial_bits
+from cts.case.oracle.expectation import Allowed, Freedom, Identical, Intervals
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, bits_above, bits_below, with_infinities
 from cts.reference.numeric.integers import truncated

@@ -14,7 +14,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import (
+from cts.case.model import (
     Case,
     ComponentType,
     Dispatch,
@@ -27,7 +27,7 @@ from cts.model import (
     modulus_of,
     number_of,
 )
-from cts.model.operand import ComponentValue, Factors
+from cts.case.model.operand import ComponentValue, Factors
 from cts.reference.numeric.arrays import U32
 from cts.reference.numeric.value import Value
 

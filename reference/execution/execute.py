@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     BlockEnd,
     BlockStart,
     Case,
@@ -36,7 +36,7 @@ from cts.model import (
     case_dynamic_operands,
     references,
 )
-from cts.oracle.expectation import Violation
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, everywhere, of_set
@@ -61,7 +61,7 @@ from cts.reference.vectors.opaque import convert
 def execute(case: Case, parameter_sets: U32) -> Execution:
     """Execute a case, which must have no violations, once per parameter set.
 
-    `parameter_sets` is (sets, n), uint32: a word per operand of `cts.model.case_dynamic_operands(case)`, in that order.
+    `parameter_sets` is (sets, n), uint32: a word per operand of `case_dynamic_operands(case)`, in that order.
     """
     asked = sum(1 for _ in case_dynamic_operands(case))
     if parameter_sets.ndim != 2 or parameter_sets.shape[1] != asked:

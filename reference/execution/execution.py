@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import VectorShape
-from cts.model.types import ResultType, ScalarType
-from cts.oracle.expectation import Spread
+from cts.case.model import VectorShape
+from cts.case.model.types import ResultType, ScalarType
+from cts.case.oracle.expectation import Spread
 from cts.reference.addressing.accesses import Shape, instances_of
 from cts.reference.common.broken import Broken
 from cts.reference.common.memory import Memory, interval_bits

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.model import Robustness
-from cts.oracle.expectation import Policy
+from cts.case.model import Robustness
+from cts.case.oracle.expectation import Policy
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.execution.program import Evaluation

@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     AnyFunction,
     Case,
     ComponentType,
@@ -56,7 +56,7 @@ from cts.model import (
     types_of,
     written,
 )
-from cts.model.types import ResultType, ScalarType
+from cts.case.model.types import ResultType, ScalarType
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
 from cts.reference.addressing.accesses import (

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     BlockEnd,
     BlockStart,
     Branch,

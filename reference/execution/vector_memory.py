@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.model import ComponentType, Scope, beside
+from cts.case.model import ComponentType, Scope, beside
 from cts.reference.addressing.accesses import instances_of
 from cts.reference.common.memory import Memory
 from cts.reference.execution.program import Evaluation, Step

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     Case,
     ComponentType,

@@ -8,7 +8,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     Arithmetic,
     Case,
     Combine,
@@ -33,7 +33,7 @@ from cts.model import (
     body_of,
     mul_add_types,
 )
-from cts.oracle.expectation import Freedom
+from cts.case.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Shape
 from cts.reference.common.memory import Memory
 from cts.reference.matrices.callback_memory import EntryRead, Window, tables, windows

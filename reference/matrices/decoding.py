@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cts.model import BlockField, Case, ComponentType, Decode, DecodeVector, MatrixShape, block_offsets, body_of
-from cts.oracle.expectation import Freedom
+from cts.case.model import BlockField, Case, ComponentType, Decode, DecodeVector, MatrixShape, block_offsets, body_of
+from cts.case.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Access, Blocks
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory

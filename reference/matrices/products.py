@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.model.component import FloatFormat
-from cts.oracle.expectation import Policy
+from cts.case.model import ComponentType
+from cts.case.model.component import FloatFormat
+from cts.case.oracle.expectation import Policy
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.numeric.formats import F64, fits, lowest_bit

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.model import Combine, ComponentType, Helpers, MatrixShape, ReduceMode, body_of
-from cts.model import expression as ast
-from cts.oracle.expectation import Freedom, Policy
+from cts.case.model import Combine, ComponentType, Helpers, MatrixShape, ReduceMode, body_of
+from cts.case.model import expression as ast
+from cts.case.oracle.expectation import Freedom, Policy
 from cts.reference.matrices.products import around
 from cts.reference.numeric import integers, sums
 from cts.reference.numeric.expression import Arguments, call, hull

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import integers, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, real

@@ -1,4 +1,4 @@
-"""Callbacks over whole arrays: the typed body of `cts.model.body_of`, one NumPy operation per node."""
+"""Callbacks over whole arrays: the typed body of `cts.case.model.body_of`, one NumPy operation per node."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import assert_never
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.model import expression as ast
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.model import expression as ast
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats

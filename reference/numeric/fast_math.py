@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from cts.model import Case, ComponentType, FastMath, FloatControls, FloatWidth, Instruction
+from cts.case.model import Case, ComponentType, FastMath, FloatControls, FloatWidth, Instruction
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.modes import modes_of
 

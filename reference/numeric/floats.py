@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.model.component import FloatFormat
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.model.component import FloatFormat
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, least_ulp, ulp

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ComponentType, decode
-from cts.model.component import FloatFormat
+from cts.case.model import ComponentType, decode
+from cts.case.model.component import FloatFormat
 from cts.reference.numeric.arrays import I64, Bits, Mask
 
 F64: TypeAlias = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.model.component import FloatFormat
+from cts.case.model import ComponentType
+from cts.case.model.component import FloatFormat
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.formats import F64, above, below, fits

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import decided

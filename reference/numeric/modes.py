@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from cts.model import ComponentType, FloatControls, FloatMode, FloatModes, FloatWidth
+from cts.case.model import ComponentType, FloatControls, FloatMode, FloatModes, FloatWidth
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import U8, Mask
 from cts.reference.numeric.formats import (
     F64,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom, Policy
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom, Policy
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.rounding import component_of, denormal
 from cts.reference.numeric.specials import enclosed

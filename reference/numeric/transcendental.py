@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.model import ComponentType
+from cts.case.model import ComponentType
 from cts.reference.numeric import intervals, specials
 from cts.reference.numeric.floats import decided, error_bounds, exact_at
 from cts.reference.numeric.formats import F64, ulp
@@ -101,8 +101,8 @@ def step(edge: Value, x: Value, ieee: bool = False) -> Value:
     component = component_of(x)
     (edges, edge_unbounded), (values, unbounded) = operand(edge), operand(x)
     less = decided("lt", values, edges, edge_unbounded | unbounded, ())
-    values = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
-    bounds: Interval = (values, values)
+    found = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
+    bounds: Interval = (found, found)
     unbounded = edge_unbounded | unbounded
     # Nothing lies between 0 and 1: what is undecided is either.
     undecided = less.flags != 0

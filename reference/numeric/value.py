@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, lowest_bit, real
 from cts.reference.numeric.history import Deferred, History, combined, loaded

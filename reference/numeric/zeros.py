@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cts.model.component import FloatFormat
+from cts.case.model.component import FloatFormat
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import near_zero

@@ -6,8 +6,8 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
-from cts.model import ClampMode
-from cts.oracle.trace import StepKind, TraceStep
+from cts.case.model import ClampMode
+from cts.case.oracle.trace import StepKind, TraceStep
 from cts.reference.addressing import coordinates as addressing
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState, packed_strides

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.model import ClampMode, MatrixPerElement, Store
-from cts.oracle.expectation import AccessMap, Reach, SeenTensor, Trace
-from cts.oracle.trace import ElementValue, StepKind, TraceStep
+from cts.case.model import ClampMode, MatrixPerElement, Store
+from cts.case.oracle.expectation import AccessMap, Reach, SeenTensor, Trace
+from cts.case.oracle.trace import ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import matrix_elements

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom, Policy
-from cts.oracle.trace import ElementPlace, ElementValue
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom, Policy
+from cts.case.oracle.trace import ElementPlace, ElementValue
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.value import Value
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.model import (
+from cts.case.model import (
     BlockEnd,
     BlockStart,
     Case,
@@ -22,8 +22,8 @@ from cts.model import (
     VectorInstruction,
     references,
 )
-from cts.model.instructions import defined_ids
-from cts.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
+from cts.case.model.instructions import defined_ids
+from cts.case.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.common.operands import lanes_of
 from cts.reference.execution.execute import Recording

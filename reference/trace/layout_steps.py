@@ -7,11 +7,11 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     TensorInstruction,
     TensorLayoutSetClampValue,
 )
-from cts.oracle.trace import Number, StepKind, TraceStep
+from cts.case.oracle.trace import Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState

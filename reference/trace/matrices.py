@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.model import (
+from cts.case.model import (
     Constant,
     Decode,
     Instruction,
@@ -24,7 +24,7 @@ from cts.model import (
     mul_add_types,
     outputs_of,
 )
-from cts.oracle.trace import ElementValue, Number, StepKind, TraceStep
+from cts.case.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.execution.program import Evaluation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     Case,
     ComponentType,
@@ -27,8 +27,8 @@ from cts.model import (
     layout_of,
     mul_add_types,
 )
-from cts.model import expression as ast
-from cts.oracle.trace import Number, StepKind, TraceStep
+from cts.case.model import expression as ast
+from cts.case.oracle.trace import Number, StepKind, TraceStep
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value

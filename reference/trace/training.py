@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import ConversionSide, VectorAtomicAdd, VectorOuterProductAccumulate, VectorReduceSumAccumulate
-from cts.oracle.expectation import Trace
-from cts.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
+from cts.case.model import ConversionSide, VectorAtomicAdd, VectorOuterProductAccumulate, VectorReduceSumAccumulate
+from cts.case.oracle.expectation import Trace
+from cts.case.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import instances_of
 from cts.reference.execution.execute import Recording, run
 from cts.reference.execution.execution import Execution

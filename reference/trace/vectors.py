@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from cts.model import (
+from cts.case.model import (
     Constant,
     VectorConstruct,
     VectorExtract,
@@ -16,7 +16,7 @@ from cts.model import (
     constant_of,
     interpretation_of,
 )
-from cts.oracle.trace import ElementValue, Number, StepKind, TraceStep
+from cts.case.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.execution.execute import Recording
 from cts.reference.execution.program import Evaluation

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     Case,
     Computation,
     MatrixConvert,
     VectorInstruction,
 )
-from cts.oracle.expectation import Violation
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, everywhere, violations_of
 from cts.reference.execution.program import Evaluation, Step

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import Case, ComponentType, ConversionSide, Interpretation, MatrixConversion, MatrixLayout, StorageClass
-from cts.oracle.expectation import Violation
+from cts.case.model import (
+    Case,
+    ComponentType,
+    ConversionSide,
+    Interpretation,
+    MatrixConversion,
+    MatrixLayout,
+    StorageClass,
+)
+from cts.case.oracle.expectation import Violation
 from cts.reference.vectors.opaque import component_of
 
 #: Multiples of bytes that matrices begin at in conversions by the command buffer, and opaque ones always.

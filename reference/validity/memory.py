@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import ClampMode
+from cts.case.model import ClampMode
 from cts.reference.addressing.accesses import Access, Grid, checked
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set

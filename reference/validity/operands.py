@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import MatrixShape, Order, Scope, StridedInstruction, VectorAtomicAdd
-from cts.oracle.expectation import Violation
+from cts.case.model import MatrixShape, Order, Scope, StridedInstruction, VectorAtomicAdd
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
 from cts.reference.execution.program import Evaluation

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ControlBarrier, Scope
-from cts.oracle.expectation import Violation
+from cts.case.model import ControlBarrier, Scope
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set, violations_of

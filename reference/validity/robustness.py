@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.model import MatrixLoad, Robustness, tables_of
-from cts.oracle.expectation import Violation
+from cts.case.model import MatrixLoad, Robustness, tables_of
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, checked
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken

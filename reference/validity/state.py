@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cts.model import Case, ClampMode, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
-from cts.oracle.expectation import Violation
+from cts.case.model import Case, ClampMode, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, block_size
 from cts.reference.addressing.layout import TensorLayoutState, least_strides
 from cts.reference.addressing.view import TensorViewState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.model import (
+from cts.case.model import (
     BlockEnd,
     BlockStart,
     ControlBarrier,
@@ -17,8 +17,8 @@ from cts.model import (
     exits_of,
     references,
 )
-from cts.model.operand import Factors
-from cts.oracle.expectation import Violation
+from cts.case.model.operand import Factors
+from cts.case.oracle.expectation import Violation
 from cts.reference.common.operands import lanes_of
 from cts.reference.execution.program import Evaluation
 

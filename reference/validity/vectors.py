@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     ComponentType,
     VectorExtract,
     VectorInsert,
@@ -16,7 +16,7 @@ from cts.model import (
     interpretation_of,
     layout_of,
 )
-from cts.oracle.expectation import Violation
+from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, broken, everywhere, first_of
 from cts.reference.execution.program import Evaluation, Step

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     Accumulation,
     Case,
     MatrixLayout,

@@ -6,7 +6,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.model import (
+from cts.case.model import (
     ComponentType,
     Instruction,
     VectorArithmetic,

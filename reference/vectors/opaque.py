@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from cts.model import Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
-from cts.oracle.expectation import Freedom, Violation
+from cts.case.model import Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
+from cts.case.oracle.expectation import Freedom, Violation
 from cts.reference.common.memory import Memory
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.rounding import denormal

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cts.model import ComponentType, MulAddOperand, VectorMatrixMul, constant_of, interpretation_of
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType, MulAddOperand, VectorMatrixMul, constant_of, interpretation_of
+from cts.case.oracle.expectation import Freedom
 from cts.reference.matrices.compute import passed
 from cts.reference.matrices.products import exact_products, multiplied_floats
 from cts.reference.numeric import conversions, integers

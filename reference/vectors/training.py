@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom, Policy
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom, Policy
 from cts.reference.matrices.products import around
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Mask

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import Case
-from cts.model.yaml import case_of
-from cts.oracle.expectation import Allowed, Freedom
+from cts.case.model import Case
+from cts.case.model.yaml import case_of
+from cts.case.oracle.expectation import Allowed, Freedom
 from cts.plugins import registry
 from tests.adversary.arithmetic import DTYPES, F64, Mask
 from tests.adversary.expressions import FLOATS, INTEGERS, Drawn, Node

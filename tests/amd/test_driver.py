@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import cts
-from cts.driver import Described, ListingDriver
+from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation
+from cts.device.driver import Described, ListingDriver
 from cts.drivers.amd import create
 from cts.drivers.amd.listing import parse
 from cts.drivers.amd.mutants import mutated
 from cts.judging.judge import OpenDriver, job, judge
-from cts.model import Case
-from cts.oracle.expectation import Expectation
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.amd.encodings import disagreements, fields
 
 WORKER = os.environ.get("CTS_TEST_AMD_WORKER", "")

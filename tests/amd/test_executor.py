@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.device.driver import Status
 from cts.drivers.amd.driver import Executor
 from cts.drivers.amd.interface import Interface, Loaded, arguments, filled, interface
 from cts.drivers.amd.options import Options

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cts.coverage.answers import AnswerSheet, RefusalSheet, Sheet
+from cts.case.model.resolve import resolve
+from cts.features.coverage.answers import AnswerSheet, RefusalSheet, Sheet
 from cts.judging.compare import Divergence, compare
-from cts.model.resolve import resolve
 from cts.plugins import registry
 
 #: So many elements that differ are shown of each buffer.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.coverage.answers import Sheet, answer_files, load_sheets
-from cts.coverage.facts import marked_testable
+from cts.features.coverage.answers import Sheet, answer_files, load_sheets
+from cts.features.coverage.facts import marked_testable
 from tests.answers.agreement import disagreements
 
 FILES = answer_files()

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.coverage.answers import AnswerSheet, RefusalSheet, load_sheets
-from cts.errors import BadInput
-from cts.memory import GUARD_BYTES, guard_pattern
+from cts.base.errors import BadInput
+from cts.base.memory import GUARD_BYTES, guard_pattern
+from cts.features.coverage.answers import AnswerSheet, RefusalSheet, load_sheets
 from tests.answers.agreement import disagreements
 
 PROGRAM = """\

@@ -25,7 +25,7 @@ def b() -> Iterator[ModuleType]:
 def of(b: ModuleType, *, line: object = None, module: object = None, touch: object = None) -> object:
     """Limits of one room, one long module and one mean."""
     known = {"lines": line, "modules": module, "touch": touch}
-    named = {"lines": "cts/model", "modules": "cts/model/case.py", "touch": "files per area"}
+    named = {"lines": "cts/model", "modules": "cts/case/model/case.py", "touch": "files per area"}
     return b.Budgets(400, **{key: {named[key]: value} if value else {} for key, value in known.items()})
 
 
@@ -46,15 +46,15 @@ def test_the_file_is_as_it_is_written(b: ModuleType) -> None:
 
 def test_what_is_too_large_is_said(b: ModuleType) -> None:
     declared = of(b, line=b.Budget(600, 600), module=b.Budget(450, 450))
-    assert list(b.too_large(declared, {"cts/model/case.py": 450})) == []
-    assert list(b.too_large(declared, {"cts/model/case.py": 451, "cts/model/yaml.py": 401})) == [
+    assert list(b.too_large(declared, {"cts/case/model/case.py": 450})) == []
+    assert list(b.too_large(declared, {"cts/case/model/case.py": 451, "cts/case/model/yaml.py": 401})) == [
         "cts/model has 852 lines, at most 600",
-        "cts/model/case.py has 451 lines, at most 450",
-        "cts/model/yaml.py has 401 lines, at most 400",
+        "cts/case/model/case.py has 451 lines, at most 450",
+        "cts/case/model/yaml.py has 401 lines, at most 400",
     ]
-    assert list(b.too_large(declared, {"cts/model/case.py": 400, "cts/new/a.py": 1})) == [
+    assert list(b.too_large(declared, {"cts/case/model/case.py": 400, "cts/new/a.py": 1})) == [
         "cts/new has 1 lines and no limit: add one to budgets.toml",
-        "cts/model/case.py needs no exception: python bench/budgets.py --lower",
+        "cts/case/model/case.py needs no exception: python bench/budgets.py --lower",
     ]
 
 
@@ -78,9 +78,9 @@ def test_a_page_names_the_limit_and_both_figures(b: ModuleType, tmp_path: Path, 
 
 def test_a_limit_without_a_page_and_an_exception_may_not_rise(b: ModuleType, tmp_path: Path) -> None:
     declared = of(b, touch=b.Budget(10.5, 9.8), line=b.Budget(2, 1, "notes.md"), module=b.Budget(2, 1, "notes.md"))
-    (tmp_path / "notes.md").write_text("cts/model cts/model/case.py 1 2")
+    (tmp_path / "notes.md").write_text("cts/model cts/case/model/case.py 1 2")
     first, second, third = b.raised(declared, tmp_path)
-    assert first.startswith("cts/model/case.py: an exception may only fall")
+    assert first.startswith("cts/case/model/case.py: an exception may only fall")
     assert second.startswith("files per area: 9.8 at first and now 10.5, without a page")
     assert third.startswith("cts/model: 1 at first and now 2, without a page")
     assert list(b.raised(of(b, line=b.Budget(1, 2)), tmp_path)) == []
@@ -88,21 +88,21 @@ def test_a_limit_without_a_page_and_an_exception_may_not_rise(b: ModuleType, tmp
 
 def test_limits_are_lowered_and_never_raised(b: ModuleType) -> None:
     declared = of(b, line=b.Budget(900, 900), module=b.Budget(500, 500))
-    low = b.lowered(declared, {"cts/model/case.py": 450})
+    low = b.lowered(declared, {"cts/case/model/case.py": 450})
     assert low == of(b, line=b.Budget(500, 900), module=b.Budget(450, 500))
-    assert b.lowered(declared, {"cts/model/case.py": 5000}) == declared
-    assert b.lowered(declared, {"cts/model/case.py": 400}).modules == {}
+    assert b.lowered(declared, {"cts/case/model/case.py": 5000}) == declared
+    assert b.lowered(declared, {"cts/case/model/case.py": 400}).modules == {}
 
 
 FILES = {
-    "cts/model/__init__.py": "from cts.model.loops import *\nfrom cts.model import words as text\n",
-    "cts/model/loops.py": "class Loop: pass\nKIND = Loop\n",
-    "cts/model/words.py": "class Loop: pass\n",
-    "cts/a.py": "from cts.model import Loop as L\n",
-    "cts/b.py": "import cts.model as m\nm.Loop()\nm.text.Loop()\n",
-    "cts/c.py": "import cts.model.loops\nx = cts.model.loops.KIND\n",
+    "cts/case/model/__init__.py": "from cts.case.model.loops import *\nfrom cts.case.model import words as text\n",
+    "cts/case/model/loops.py": "class Loop: pass\nKIND = Loop\n",
+    "cts/case/model/words.py": "class Loop: pass\n",
+    "cts/a.py": "from cts.case.model import Loop as L\n",
+    "cts/b.py": "import cts.case.model as m\nm.Loop()\nm.text.Loop()\n",
+    "cts/c.py": "import cts.case.model.loops\nx = cts.case.model.loops.KIND\n",
     "cts/d.py": "from . import a\nfrom .model import words\nlocal = a.L\nwords.Loop\nother.Loop\n",
-    "cts/e.py": "from cts.model.words import Loop\nLoop()\n",
+    "cts/e.py": "from cts.case.model.words import Loop\nLoop()\n",
     "drivers/x.py": "def f():\n    from cts import model\n    return model.Loop\n",
 }
 
@@ -116,8 +116,8 @@ FILES = {
         ("cts/d.py", "loops words"),
         ("cts/e.py", "words"),
         ("drivers/x.py", "loops"),
-        ("cts/model/loops.py", "loops"),
-        ("cts/model/__init__.py", ""),
+        ("cts/case/model/loops.py", "loops"),
+        ("cts/case/model/__init__.py", ""),
     ],
 )
 def test_names_are_followed_to_where_they_are_defined(b: ModuleType, path: str, named: str) -> None:

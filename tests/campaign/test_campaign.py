@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 import cts as package
-from cts.driver import Outcome, SweepJob
+from cts.case.model import load_case, written
+from cts.device.driver import Outcome, SweepJob
 from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, Trouble
-from cts.model import load_case, written
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import failure
 from cts.running import processes
 from cts.running.counts import structure
 from cts.running.covered import Covered, chance
@@ -31,11 +31,11 @@ from cts.running.policy import Policy
 from cts.running.processes import Processes
 from cts.running.profiles import profile
 from cts.running.runner import Plan, run
+from cts.running.store import Manifest, Run, create, load, resume
+from cts.running.store.files import saved_case
+from cts.running.store.merge import merge, merged_manifest
 from cts.running.tasks import Examples, Task, TaskRunner
-from cts.store import Manifest, Run, create, load, resume
-from cts.store.files import saved_case
-from cts.store.merge import merge, merged_manifest
-from cts.verdict import Verdict
+from cts.showing.report.failure import failure
 from tests.cli.command_line import Cts, ran_in
 
 MUTANT = "emulator:mutant=clip-width-remaining"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from cts.cli import main
+from cts.faces.cli import main
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import get_args
 
-from cts.model import AnyFunction, AnyInstruction, Case, MatrixLayout, StorageClass
-from cts.model.buffer import Data
+from cts.case.model import AnyFunction, AnyInstruction, Case, MatrixLayout, StorageClass
+from cts.case.model.buffer import Data
 from cts.plugins import registry
 from cts.running import corpus
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.store.audit import ENOUGH, Area, Entry
+from cts.running.store.audit import ENOUGH, Area, Entry
 from tests.cli.command_line import Cts
 
 KNOWN = """

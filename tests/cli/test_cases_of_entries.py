@@ -7,9 +7,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from cts.case.model import loads_case
 from cts.features.language import parse
 from cts.features.sites import CaseView
-from cts.model import loads_case
 from cts.running import corpus, retried
 from tests.cli.command_line import Cts
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 from cts.plugins import registry
 from cts.running.corpus import find_one
 from cts.running.outputs import check_file, check_folder

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import cts
-from cts import store
-from cts.cli.app import VERBS
+from cts.faces.cli.app import VERBS
+from cts.running import store
 
 CASE = "tensor_addressing.clamp.edge_low_load"
 MUTANT = "emulator:mutant=clip-width-remaining"

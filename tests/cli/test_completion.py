@@ -22,11 +22,11 @@ ROOT = Path(cts.__file__).parents[1]
 RUN = """
 import sys
 sys.argv = ["cts"]
-from cts.cli import main
+from cts.faces.cli import main
 try:
     main()
 finally:
-    slow = {"numpy", "hypothesis", "cts.model", "numba", "jinja2"} & set(sys.modules)
+    slow = {"numpy", "hypothesis", "cts.case.model", "numba", "jinja2"} & set(sys.modules)
     print("slow:", *sorted(slow), file=sys.stderr)
 """
 

@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from cts.cli.configured import parameter
-from cts.cli.run import run
-from cts.config import Table, find
-from cts.errors import BadInput
+from cts.base.config import Table, find
+from cts.base.errors import BadInput
+from cts.faces.cli.configured import parameter
+from cts.faces.cli.run import run
 from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.edge_low_load"

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from cts.cli import doctor
+from cts.faces.cli import doctor
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 
@@ -60,8 +60,8 @@ def test_what_is_wrong_and_what_to_do(cts: Cts, fakes: ModuleType, kind: str, st
 
 
 def test_every_verdict_has_a_remedy() -> None:
-    from cts.report.ending import REMEDIES
-    from cts.verdict import Verdict
+    from cts.judging.verdict import Verdict
+    from cts.showing.report.ending import REMEDIES
 
     assert set(REMEDIES) == {v.value for v in Verdict} - {"pass", "unsupported", "not-run"}
 

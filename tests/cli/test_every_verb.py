@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import VERBS
-from cts.dispatch import load as load_dispatch
-from cts.export import FORMATS
-from cts.model import Case, MatrixLoadTensor, MatrixStoreTensor, dumps_case, loads_case, types_of
-from cts.model.types import MatrixShape, VectorShape
+from cts.case.model import Case, MatrixLoadTensor, MatrixStoreTensor, dumps_case, loads_case, types_of
+from cts.case.model.types import MatrixShape, VectorShape
+from cts.faces.cli.app import VERBS
+from cts.modules.dispatch import load as load_dispatch
 from cts.plugins import registry
 from cts.running import corpus
+from cts.showing.export import FORMATS
 from tests.cli.command_line import Ran, ran_in
 from tests.cli.every_kind import chosen
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.store import Run, load
+from cts.running.store import Run, load
 from tests.cli.command_line import Cts
 
 BROKEN = ("emulator:mutant=clamp-value-zero", "emulator:mutant=offset-unsigned", "emulator:mutant=perm-inverse")

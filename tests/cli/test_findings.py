@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cts.judging.judge import OpenDriver
-from cts.known.claims import dumps, load
+from cts.judging.known.claims import dumps, load
 from cts.running.claims import sight
 from cts.running.opening import open_driver
 from tests.cli.command_line import Cts

@@ -10,10 +10,10 @@ from types import ModuleType
 import pytest
 
 from cts.judging.events import Rejected, Result, RunFinished, RunStarted, Trouble
-from cts.report import github
-from cts.report.github import GitHub, command
+from cts.judging.verdict import Verdict
 from cts.running.corpus import find_one
-from cts.verdict import Verdict
+from cts.showing.report import github
+from cts.showing.report.github import GitHub, command
 from tests.cli.command_line import Cts
 
 WIDTH = "tensor_addressing.clip.width_beyond_the_columns"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import RENAMED, RENAMED_OPTIONS, VERBS
-from cts.cli.configured import GROUPS
-from cts.settings import declared
+from cts.base.settings import declared
+from cts.faces.cli.app import RENAMED, RENAMED_OPTIONS, VERBS
+from cts.faces.cli.configured import GROUPS
 from tests.cli.command_line import ran_in
 
 

@@ -9,10 +9,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from cts.explain import Explanation
+from cts.case.model import load_case, loads_case
+from cts.findings.explain import Explanation
+from cts.findings.reduction.cost import size
 from cts.judging.reduction_record import Reduction, Stopped
-from cts.model import load_case, loads_case
-from cts.reduction.cost import size
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 

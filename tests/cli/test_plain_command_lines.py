@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from cts.cli import dispatching
-from cts.cli.app import app
-from cts.cli.dispatching import ONCE, SWITCHES, TEXTS, Asked, plain
+from cts.faces.cli import dispatching
+from cts.faces.cli.app import app
+from cts.faces.cli.dispatching import ONCE, SWITCHES, TEXTS, Asked, plain
 from tests.cli.command_line import Cts
 
 READ = [

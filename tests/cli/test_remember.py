@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 
 from cts.judging.events import Unused, read
-from cts.store import load
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
+from cts.running.store import load
 from tests.cli.command_line import Cts
 
 EDGE = "tensor_addressing.clamp.edge_low_load"
@@ -128,7 +128,7 @@ def test_entries_without_need_are_named(cts: Cts, fakes: ModuleType) -> None:
 
 def test_known_failures_do_not_end_an_area(cts: Cts, fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """A condition lets exploration go on behind what is known, and shrinking another finding keeps away from it."""
-    from cts.model import Case
+    from cts.case.model import Case
 
     def _value(case: Case) -> int:
         value = case.program[0].value  # type: ignore[union-attr]

@@ -8,12 +8,12 @@ from types import ModuleType
 
 import pytest
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
 from cts.judging.events import Event, Result
-from cts.report.save import Saver
-from cts.report.side import SideOutput
-from cts.store import load
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
+from cts.running.store import load
+from cts.showing.report.save import Saver
+from cts.showing.report.side import SideOutput
 from tests.cli.command_line import Cts
 
 RESULT = Result("d", "area", "name", False, Verdict.PASS, 1, 0, 0.0)

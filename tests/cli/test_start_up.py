@@ -31,7 +31,7 @@ buffers: {}
 #: Runs a command in its own process and prints the modules that are loaded when it is done.
 PROBE = """
 import atexit, sys
-from cts.cli import main
+from cts.faces.cli import main
 atexit.register(lambda: print("LOADED", *sys.modules))
 main()
 """
@@ -57,7 +57,7 @@ def test_a_dispatch_imports_nothing_of_cases(tmp_path: Path) -> None:
     (tmp_path / "nothing.yaml").write_text(FILE)
     modules = loaded(tmp_path, "dispatch", "nothing.yaml")
     assert "cts.drivers.interpreter.driver" in modules
-    assert not (HEAVY | OF_CASES | {"cts.cli.run", "importlib.metadata", "pydantic", "typer"}) & modules
+    assert not (HEAVY | OF_CASES | {"cts.faces.cli.run", "importlib.metadata", "pydantic", "typer"}) & modules
     handlers = "cts.drivers.interpreter.handlers"
     assert not {f"{handlers}.{room}" for room in ("matrices", "subgroups", "vectors", "tensor")} & modules
 
@@ -65,14 +65,14 @@ def test_a_dispatch_imports_nothing_of_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_what_cts_says_of_itself_imports_no_numpy(tmp_path: Path, option: str) -> None:
     modules = loaded(tmp_path, option)
-    assert "cts.cli.app" in modules
-    assert not (HEAVY | OF_CASES | {"cts.dispatch", "msgspec", "numpy", "pydantic", "yaml"}) & modules
+    assert "cts.faces.cli.app" in modules
+    assert not (HEAVY | OF_CASES | {"cts.modules.dispatch", "msgspec", "numpy", "pydantic", "yaml"}) & modules
 
 
 #: Prints how many threads NumPy may start, by each variable, in the process and in one that it starts.
 THREADS = """
 import os, subprocess, sys
-from cts.cli import main
+from cts.faces.cli import main
 try:
     main()
 except SystemExit:

@@ -8,11 +8,11 @@ from typing import IO, Any, cast
 import pytest
 from rich.table import Table
 
-from cts.cli.streams import Printed, command_writer, printed_streams
-from cts.errors import BadInput
-from cts.heartbeat import SILENCE, Heartbeat
-from cts.printable import KEPT, printable_data, said
-from cts.report.console import ReportConsole
+from cts.base.errors import BadInput
+from cts.base.heartbeat import SILENCE, Heartbeat
+from cts.base.printable import KEPT, printable_data, said
+from cts.faces.cli.streams import Printed, command_writer, printed_streams
+from cts.showing.report.console import ReportConsole
 
 
 def stream(*, in_log: bool = False) -> tuple[Printed, io.BytesIO]:

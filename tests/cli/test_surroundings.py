@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.app import VERBS
+from cts.faces.cli.app import VERBS
 from tests.cli.command_line import Cts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="names and folders of POSIX")
@@ -94,7 +94,7 @@ def test_an_error_of_the_operating_system_is_no_traceback(cts: Cts, monkeypatch:
     def fails(*_: object) -> None:
         raise OSError(28, "No space left on device", "the.file", None, "other.file")
 
-    monkeypatch.setattr("cts.cli.dispatching.plain", fails)
+    monkeypatch.setattr("cts.faces.cli.dispatching.plain", fails)
     ran = cts("list")
     assert ran.status == 3
     assert ran.err.startswith("error[system]: No space left on device\n  where: the.file, other.file\n  fix: ")
@@ -104,7 +104,7 @@ def test_a_bug_keeps_its_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) ->
     def fails(*_: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr("cts.cli.dispatching.plain", fails)
+    monkeypatch.setattr("cts.faces.cli.dispatching.plain", fails)
     ran = cts("list")
     assert ran.status == 3 and "Traceback" in ran.err and "planted" in ran.err
 

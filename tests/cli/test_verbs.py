@@ -10,9 +10,9 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from cts.coverage.facts import marked_testable
+from cts.case.model import AnyInstruction, load_case
+from cts.features.coverage.facts import marked_testable
 from cts.judging.events import RunFinished, RunStarted, read
-from cts.model import AnyInstruction, load_case
 from tests.cli.command_line import Cts
 
 CASE = "tensor_addressing.clamp.edge_low_load"

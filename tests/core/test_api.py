@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 import cts
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     Buffer,
     Case,
     ComponentType,
@@ -23,7 +23,7 @@ from cts.model import (
     TensorLayoutSlice,
     dumps_case,
 )
-from cts.verdict import Verdict
+from cts.judging.verdict import Verdict
 
 #: A load of the columns 12 to 15 alone, of a matrix that holds -7 elsewhere.
 CLIPPED = "tensor_addressing.clip.width_beyond_the_columns"

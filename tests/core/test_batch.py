@@ -6,9 +6,10 @@ from types import ModuleType
 
 import pytest
 
+from cts.case.model import load_case
 from cts.judging.batch import judge_all
 from cts.judging.events import Event, Result
-from cts.model import load_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.drawing import drawn
@@ -16,7 +17,6 @@ from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict
 
 PROFILE = Profile("default", 150, 1)
 ENTRIES = tuple(e for e in corpus.entries() if e.name.startswith("tensor_addressing.clamp."))[:8]

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import find, settings
 
-from cts.capabilities import everything
-from cts.choices import USUAL, Chance, Choices, DrawPolicy, Odds, Recorded, Seeded, one_in, strategy, tenths
-from cts.model import Case
+from cts.base.choices import USUAL, Chance, Choices, DrawPolicy, Odds, Recorded, Seeded, one_in, strategy, tenths
+from cts.case.model import Case
+from cts.device.capabilities import everything
+from cts.findings.reduction.draws import simplest
 from cts.plugins import registry
-from cts.reduction.draws import simplest
 from cts.running.drawing import Draws, drawn
 from cts.running.profiles import Profile
 from tests.fakes.fake_drivers import fixed_case

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
+from cts.case.model import GUARD_BYTES, Case, ComponentType, encode, initial_memory, loads_case
+from cts.case.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 from cts.judging.compare import Differing, Divergence, compare, is_nan, ordinals, ulps
-from cts.model import GUARD_BYTES, Case, ComponentType, encode, initial_memory, loads_case
-from cts.oracle.expectation import Allowed, Expectation, Freedom, Identical, Intervals
 
 CASE = loads_case("""
 schema: 1

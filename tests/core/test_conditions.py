@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts import plain_yaml
+from cts.base import plain_yaml
+from cts.case.model import Case, SpecNumber, case_dynamic_operands, dynamic_words, loads_case
+from cts.case.model.sweep import Sweep
 from cts.features import Condition, parse
 from cts.features.sets import of_sets
-from cts.model import Case, SpecNumber, case_dynamic_operands, dynamic_words, loads_case
-from cts.model.sweep import Sweep
 from cts.running import corpus
 
 DOCS = Path(__file__).parents[2] / "docs"

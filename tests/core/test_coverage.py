@@ -7,13 +7,13 @@ import dataclasses
 import msgspec
 import pytest
 
-from cts.capabilities import Feature, everything
-from cts.coverage.exercised import BOUND, CONDITIONS, OF_VALUES, exercised
-from cts.coverage.facts import facts
-from cts.coverage.table import supported, table, untested
+from cts.case.model import Case, loads_case
+from cts.device.capabilities import Feature, everything
 from cts.features import parse
+from cts.features.coverage.exercised import BOUND, CONDITIONS, OF_VALUES, exercised
+from cts.features.coverage.facts import facts
+from cts.features.coverage.table import supported, table, untested
 from cts.features.instructions import INSTRUCTIONS
-from cts.model import Case, loads_case
 from cts.running import corpus
 
 HEAD = """\

@@ -11,14 +11,14 @@ from typing import Annotated, Literal
 import msgspec
 import pytest
 
-from cts.cli.completion import drivers as completed
-from cts.driver_options import Option, among, number, options_of, parse, says, seconds
+from cts.base.errors import BadInput
+from cts.device.driver_options import Option, among, number, options_of, parse, says, seconds
 from cts.drivers import amd, emulator, interpreter, vulkan
 from cts.drivers.interpreter.options import Options as InterpreterOptions
 from cts.drivers.vulkan.options import Options as VulkanOptions
-from cts.errors import BadInput
+from cts.faces.cli.completion import drivers as completed
+from cts.modules.validation import tools
 from cts.plugins import own_process
-from cts.validation import tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "driver-options.md"
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from cts import driver as interface
-from cts.capabilities import Capabilities, everything
-from cts.cli.drivers import drivers as list_drivers
-from cts.cli.worker import worker
-from cts.driver import (
+from cts.base.errors import BadInput
+from cts.device import driver as interface
+from cts.device.capabilities import Capabilities, everything
+from cts.device.driver import (
     Driver,
     DriverFactory,
     Job,
@@ -26,7 +25,8 @@ from cts.driver import (
     WorkerFactory,
 )
 from cts.drivers import emulator, interpreter, vulkan
-from cts.errors import BadInput
+from cts.faces.cli.drivers import drivers as list_drivers
+from cts.faces.cli.worker import worker
 from cts.plugins import registry
 from cts.plugins.variations import of_sizes, parse, varied
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 from cts.judging.effects import known
 from cts.judging.judge import judge
-from cts.known import baseline
+from cts.judging.known import baseline
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 
 
 def is_known(path: Path, entry: str, mutant: str, name: str) -> bool:

@@ -6,13 +6,13 @@ from types import ModuleType
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import dumps_case, loads_case
 from cts.judging.events import CaseJudged, Event, Shrinking, decode, encode, read
-from cts.model import dumps_case, loads_case
+from cts.judging.verdict import Verdict
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import cts.cases
+from cts.case.model import load_case
 from cts.judging.finding import finding
 from cts.judging.judge import judge
 from cts.judging.sentences import writer_text
-from cts.model import load_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 
 CASES = Path(cts.cases.__file__).parent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.capabilities import EVERY_FLOAT_MODE, FloatModeSupport, Independence, everything
-from cts.model import FloatMode, FloatModes, FloatWidth, loads_case
+from cts.case.model import FloatMode, FloatModes, FloatWidth, loads_case
+from cts.device.capabilities import EVERY_FLOAT_MODE, FloatModeSupport, Independence, everything
 
 RTE, RTZ, KEPT = FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ, FloatMode.DenormPreserve
 F16, F32, F64 = FloatWidth.float16, FloatWidth.float32, FloatWidth.float64

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from cts.capabilities import Capabilities, everything
-from cts.choices import Choices, Source
+from cts.base.choices import Choices, Source
+from cts.case.model import Case, loads_case
+from cts.device.capabilities import Capabilities, everything
 from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunFinished, Shrinking, decode, encode
-from cts.known.quarantine import Quarantine, loads_rules
-from cts.model import Case, loads_case
+from cts.judging.known.quarantine import Quarantine, loads_rules
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import fault_text
-from cts.report.save import Saver
 from cts.running.drawing import MOST_FAULTS, Draws, Undrawn, checked_expectation, drawn, examine, examples
 from cts.running.policy import MOST
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict
+from cts.showing.report.failure import fault_text
+from cts.showing.report.save import Saver
 
 PROFILE = Profile("default", 20, 21)
 

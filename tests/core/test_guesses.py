@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
+from cts.case.model import GUARD_BYTES, initial_memory, loads_case
+from cts.case.model.buffer import Data
+from cts.case.oracle.expectation import Allowed, Expectation, Freedom, Spread
 from cts.judging.compare import compare
 from cts.judging.guesses import guesses
 from cts.judging.sentences import guess_text
-from cts.model import GUARD_BYTES, initial_memory, loads_case
-from cts.model.buffer import Data
-from cts.oracle.expectation import Allowed, Expectation, Freedom, Spread
 
 CASE = loads_case("""
 schema: 1

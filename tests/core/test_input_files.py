@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cts.errors import BadInput
-from cts.input_files import Kind, decoded, decoded_lines, read_bytes, require_format, utf8_text
+from cts.base.errors import BadInput
+from cts.base.input_files import Kind, decoded, decoded_lines, read_bytes, require_format, utf8_text
 
 THING = Kind("thing", "a thing, see docs", 100)
 

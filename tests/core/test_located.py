@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from cts.config import find
-from cts.coverage.answers import load_sheets
-from cts.device_queries import read as read_answers
-from cts.dispatch.reading import read as read_dispatch
-from cts.errors import BadInput
-from cts.known.baseline import load as load_baseline
-from cts.known.quarantine import load as load_quarantine
-from cts.model import load_case
+from cts.base.config import find
+from cts.base.errors import BadInput
+from cts.case.model import load_case
+from cts.device.queries import read as read_answers
+from cts.features.coverage.answers import load_sheets
+from cts.judging.known.baseline import load as load_baseline
+from cts.judging.known.quarantine import load as load_quarantine
+from cts.modules.dispatch.reading import read as read_dispatch
+from cts.modules.validation.rules import load_rules
 from cts.running import corpus
-from cts.store import load as load_run
-from cts.sweeps.universe import load as load_universe
-from cts.validation.rules import load_rules
+from cts.running.store import load as load_run
+from cts.running.sweeps.universe import load as load_universe
 from tests.cli.command_line import ran_in
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.coverage.modules import census, features, of_cases
+from cts.features.coverage.modules import census, features, of_cases
 from cts.spirv.lower import lower
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts

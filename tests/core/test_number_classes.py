@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.judging.number_classes import NumberClass, certain, classes
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
 
 F16 = ComponentType.float16
 

@@ -9,17 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cts.deadline import NO_DEADLINE, Deadline
-from cts.driver import BatchDriver, ModuleDriver, NamedDriver, Status, SweepDriver
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver import BatchDriver, ModuleDriver, NamedDriver, Status, SweepDriver
 from cts.judging.events import CaseJudged, CasesStarted, DriverOpened, Event
 from cts.judging.judge import job
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.plugins.own_process import OwnProcess
 from cts.plugins.shared_process import Quiet
 from cts.running import corpus
-from cts.store.run import deaths
-from cts.verdict import Verdict
+from cts.running.store.run import deaths
 
 CASES = [corpus.load(entry.path).case for entry in corpus.select(["tensor_addressing.clip"])[0][:8]]
 

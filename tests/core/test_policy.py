@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.case.model import GUARD_BYTES, Case, initial_memory
+from cts.case.oracle.expectation import Expectation
+from cts.device.driver import Outcome, Status
 from cts.judging.compare import compare, ordinals
 from cts.judging.finding import finding
 from cts.judging.judge import Attempt
 from cts.judging.policy import EXACT, policy_of
-from cts.model import GUARD_BYTES, Case, initial_memory
-from cts.oracle.expectation import Expectation
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import difference
-from cts.verdict import Verdict
+from cts.showing.report.failure import difference
 from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 from cts.judging.events import CasesStarted
-from cts.store.files import file_name
-from cts.store.journal import Journal
+from cts.running.store.files import file_name
+from cts.running.store.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("cts", "cases", "drivers", "generators", "reference")

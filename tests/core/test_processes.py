@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.errors import BadInput, HarnessTrouble
 from cts.judging.events import Event, Result, encode
-from cts.known.quarantine import Quarantine, loads_rules
+from cts.judging.known.quarantine import Quarantine, loads_rules
+from cts.judging.verdict import Verdict
 from cts.running import corpus
 from cts.running.checks import check_jobs, processors
 from cts.running.policy import FIRST_FINDING
 from cts.running.processes import ProcessConfig, Processes
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
+from cts.running.store import load
 from cts.running.tasks import Cases, Task
-from cts.store import load
-from cts.verdict import Verdict
 
 PROFILE = Profile("default", 40, 2)
 NAMES = tuple(corpus.find_one(f"tensor_addressing.clamp.{name}_low_load") for name in ("edge", "repeat", "mirrored"))

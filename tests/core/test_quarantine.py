@@ -8,24 +8,24 @@ from types import ModuleType
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case, loads_case
+from cts.case.oracle.expectation import Expectation
+from cts.case.stages import Stage
 from cts.features import parse
 from cts.judging.batch import judge_all
 from cts.judging.events import Event, Result
 from cts.judging.judge import Attempt, OpenDriver, judge
-from cts.known import baseline, quarantine
-from cts.known.quarantine import Quarantine
-from cts.model import Case, loads_case
-from cts.oracle.expectation import Expectation
+from cts.judging.known import baseline, quarantine
+from cts.judging.known.quarantine import Quarantine
+from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 from cts.plugins.registry import oracle
-from cts.report.failure import failure
 from cts.running import corpus
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.usage import describe
-from cts.stages import Stage
-from cts.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
+from cts.showing.report.failure import failure
 from tests.case_builder import corpus_case
 
 MIRRORED = "'some(TensorLayoutSetDimension, of.clamp == RepeatMirrored, dims == 1)'"
@@ -154,7 +154,7 @@ def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType, monkeypatch: py
         ran.add(case.content_hash)
         return judge(driver, case, expectation)
 
-    monkeypatch.setattr("cts.reduction.minimize.judge", spied)
+    monkeypatch.setattr("cts.findings.reduction.minimize.judge", spied)
     monkeypatch.setattr("cts.judging.batch.judge", spied)
     hashes = Counter(fakes.fixed_case(value).content_hash for value in range(2, 50))
     found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), "fake:crash")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import failure
 from cts.running.exploring import run_area
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.verdict import Verdict
+from cts.showing.report.failure import failure
 
 AREA = "tensor_addressing"
 

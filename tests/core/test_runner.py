@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Job
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case
+from cts.case.oracle.trace import ElementPlace, WrittenByInstruction
+from cts.device.driver import Job
+from cts.findings.reduction.cost import size
+from cts.findings.reduction.passes import PASSES
 from cts.judging.events import Event, ExamplesJudged, Rejected, Result, RunFinished, RunStarted, Trouble, decode, encode
 from cts.judging.reduction_record import Stopped
-from cts.model import Case
-from cts.oracle.trace import ElementPlace, WrittenByInstruction
+from cts.judging.verdict import Verdict, exit_status
 from cts.plugins import registry
-from cts.reduction.cost import size
-from cts.reduction.passes import PASSES
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict, exit_status
 from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]

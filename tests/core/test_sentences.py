@@ -11,7 +11,20 @@ from typing import get_args
 import msgspec
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
+from cts.case.oracle.trace import (
+    ElementPlace,
+    ElementValue,
+    StepKind,
+    TraceStep,
+    Writer,
+    WriterUnknown,
+    WrittenByConversion,
+    WrittenByInstruction,
+    WrittenByNone,
+)
 from cts.judging.events import Finding, Result, RunStarted, decode, encode, read
 from cts.judging.finding import finding
 from cts.judging.guesses import (
@@ -33,22 +46,9 @@ from cts.judging.guesses import (
 from cts.judging.judge import judge
 from cts.judging.number_classes import NumberClass
 from cts.judging.sentences import guess_text, step_parts, step_text, to_json, writer_text
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
-from cts.oracle.trace import (
-    ElementPlace,
-    ElementValue,
-    StepKind,
-    TraceStep,
-    Writer,
-    WriterUnknown,
-    WrittenByConversion,
-    WrittenByInstruction,
-    WrittenByNone,
-)
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "structured-findings.md").read_text(encoding="utf-8")

@@ -7,14 +7,14 @@ from types import ModuleType
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 from cts.judging.events import CaseJudged, Event, Result
-from cts.known import quarantine
+from cts.judging.known import quarantine
+from cts.judging.verdict import CLEAN, Verdict
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.shard import WHOLE, Shard, parse
-from cts.verdict import CLEAN, Verdict
 
 FOLDER = "tensor_addressing.clamp"
 PROFILE = Profile("default", 40, 3)
@@ -91,7 +91,7 @@ def test_nothing_begins_when_the_time_is_up(fakes: ModuleType) -> None:
 def test_the_examples_that_time_is_lacking_for_are_counted(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes by one second for each question, so that it is up in the middle of an area."""
     now = iter(range(1000))
-    monkeypatch.setattr("cts.deadline.time.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("cts.base.deadline.time.monotonic", lambda: float(next(now)))
     _, events = events_of(Plan(("fake:right",), PROFILE, areas=("fake_area",), max_seconds=20))
     (result,) = [e for e in events if isinstance(e, Result)]
     assert result.verdict is Verdict.PASS
@@ -102,7 +102,7 @@ def test_the_examples_that_time_is_lacking_for_are_counted(fakes: ModuleType, mo
 
 def test_so_are_those_that_a_quarantine_leaves_for_last(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(1000))
-    monkeypatch.setattr("cts.deadline.time.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("cts.base.deadline.time.monotonic", lambda: float(next(now)))
     last = "schema: 1\nhashes: 2\nentries:\n  - {match: {cases: fixed}, when: last, reason: it hangs}\n"
     plan = Plan(("fake:right",), PROFILE, areas=("fake_area",), quarantine=quarantine.loads(last), max_seconds=40)
     _, events = events_of(plan)

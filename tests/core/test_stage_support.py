@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.stage_support import missing_in_stage
-from cts.stages import Stage
+from cts.case.stages import Stage
+from cts.device.stage_support import missing_in_stage
 from tests.case_builder import corpus_case
 
 ONCE = {

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from cts.capabilities import everything
+from cts.case.model import Case
+from cts.device.capabilities import everything
 from cts.features import parse
 from cts.judging.judge import OpenDriver
-from cts.known import baseline
-from cts.known.quarantine import loads_rules
-from cts.model import Case
+from cts.judging.known import baseline
+from cts.judging.known.quarantine import loads_rules
 from cts.plugins import registry
 from cts.running.drawing import WATCH, Draws, Undrawn
 from cts.running.explore import avoided
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
-from cts.store import load
+from cts.running.store import load
 from tests.cli.command_line import Cts
 
 UNEVEN = parse("some(TensorLayoutSetDimension, dims[1] % of.block[1] != 0)")

@@ -15,10 +15,10 @@ from cts.judging.events import (
     decode,
     encode,
 )
-from cts.known.baseline import Baseline
-from cts.known.quarantine import loads_rules
+from cts.judging.known.baseline import Baseline
+from cts.judging.known.quarantine import loads_rules
+from cts.judging.verdict import Verdict
 from cts.running.tally import Tally, tally_of
-from cts.verdict import Verdict
 
 RULES = loads_rules(
     """

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cts.capabilities import Feature, everything, limited
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.device.capabilities import Feature, everything, limited
+from cts.device.driver_options import parse
+from cts.device.vendors import VENDORS
 from cts.drivers.emulator.options import Options
-from cts.errors import BadInput
 from cts.judging.events import Result
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.store.run import load
-from cts.vendors import VENDORS
-from cts.verdict import Verdict
+from cts.running.store.run import load
 from tests.cli.command_line import ran_in
 
 

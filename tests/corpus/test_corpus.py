@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cts.cases
-from cts.model import dumps_case, initial_memory
+from cts.case.model import dumps_case, initial_memory
 from cts.plugins import registry
 from tests.case_builder import corpus_cases, corpus_files
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import cts.cases
-from cts.coverage.exercised import exercised
-from cts.model import load_case
-from cts.validation.rules import rules_of_facts
+from cts.case.model import load_case
+from cts.features.coverage.exercised import exercised
+from cts.modules.validation.rules import rules_of_facts
 
 TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs" / "facts.md"

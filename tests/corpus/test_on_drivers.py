@@ -10,12 +10,12 @@ from functools import cache
 
 import pytest
 
-from cts.driver import Described
+from cts.case.oracle.expectation import Expectation
+from cts.device.driver import Described
 from cts.drivers import emulator
 from cts.judging.judge import Attempt, OpenDriver, judge
-from cts.oracle.expectation import Expectation
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.verdict import Verdict
 from tests.case_builder import corpus_cases
 
 CASES = corpus_cases()

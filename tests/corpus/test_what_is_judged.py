@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import Buffer, Case, decode, initial_bits
-from cts.oracle.expectation import Allowed, Freedom, Intervals
+from cts.case.model import Buffer, Case, decode, initial_bits
+from cts.case.oracle.expectation import Allowed, Freedom, Intervals
 from cts.plugins import registry
 from tests.case_builder import corpus_cases
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cts.device_queries import from_plain, read
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.device.queries import from_plain, read
 from tests.device_queries import devices
 
 

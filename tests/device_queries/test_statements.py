@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cts.coverage.facts import facts
-from cts.device_queries import State, from_plain, judge
-from cts.device_queries.answers import read
-from cts.device_queries.statement import STATEMENTS
+from cts.device.queries import State, from_plain, judge
+from cts.device.queries.answers import read
+from cts.device.queries.statement import STATEMENTS
+from cts.features.coverage.facts import facts
 from tests.device_queries import devices
 from tests.device_queries.mutants import LIES, change
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cts.dispatch import Result, run
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.modules.dispatch import Result, run
 
 #: out[i] = in[i] + factor * (push + 1), where factor is SpecId 3 (default 1) and push a uint at byte 0.
 ADD = """
@@ -98,7 +98,7 @@ def outputs(path: Path, *drivers: str, name: str = "b") -> Any:
 
 
 def said(result: Result) -> str:
-    from cts.dispatch.report import lines
+    from cts.modules.dispatch.report import lines
 
     return "\n".join(lines(result))
 

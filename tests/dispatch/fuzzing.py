@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.dispatch.interface import interface
-from cts.driver import Status
+from cts.case.model import initial_memory, load_case
+from cts.device.driver import Status
+from cts.device.job import ModuleJob
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.vulkan import module as vulkan_module
-from cts.job import ModuleJob
-from cts.model import initial_memory, load_case
+from cts.modules.dispatch.interface import interface
 from cts.running import corpus
 from cts.spirv.decode import DecodeError
 from cts.spirv.lower import module_job

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cts.dispatch import run
+from cts.base.errors import BadInput
 from cts.drivers.interpreter.supported import CAPABILITIES
 from cts.drivers.vulkan.features import FEATURES
-from cts.errors import BadInput
+from cts.modules.dispatch import run
 from cts.spirv import tools
 from cts.spirv.declared_capabilities import unneeded
 from cts.spirv.grammar import NEWER_CAPABILITIES, grammar

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.dispatch import run
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
 from cts.spirv.decode import decode
-from cts.verdict import Verdict
 from tests.dispatch.files import said
 
 SHADERS = Path(__file__).parent / "agreed"

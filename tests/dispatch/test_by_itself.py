@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.dispatch import run
-from cts.dispatch.interface import read
-from cts.dispatch.optimal import matrices
-from cts.dispatch.template import template
-from cts.dispatch.validity import environment
-from cts.errors import BadInput
-from cts.model import initial_memory
+from cts.base.errors import BadInput
+from cts.case.model import initial_memory
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
+from cts.modules.dispatch.interface import read
+from cts.modules.dispatch.optimal import matrices
+from cts.modules.dispatch.template import template
+from cts.modules.dispatch.validity import environment
 from cts.spirv import tools
 from cts.spirv.decode import decode
 from cts.spirv.lower import module_job
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 
@@ -120,7 +120,7 @@ def test_what_spirv_val_says_is_a_remark(
 
 
 def test_the_version_in_a_listing_counts(tmp_path: Path) -> None:
-    from cts.dispatch.words import load_words
+    from cts.modules.dispatch.words import load_words
 
     path = tmp_path / "old.spvasm"
     listing = tools.disassemble(tools.assemble("OpCapability Shader\nOpMemoryModel Logical GLSL450"))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import yaml  # noqa: TID251
 
-from cts.dispatch import load, load_cases, run_cases
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.modules.dispatch import load, load_cases, run_cases
 from tests.cli.command_line import ran_in
 from tests.dispatch.files import FILE, refused, write
 

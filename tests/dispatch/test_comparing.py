@@ -11,13 +11,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.cli import main
-from cts.dispatch import judged, load, run
-from cts.dispatch.elements import Array, ElementType
-from cts.dispatch.tolerances import Tolerance
-from cts.dispatch.tolerances import unequal as differs
-from cts.driver import Outcome, Status
-from cts.memory import GUARD_BYTES
+from cts.base.memory import GUARD_BYTES
+from cts.device.driver import Outcome, Status
+from cts.faces.cli import main
+from cts.modules.dispatch import judged, load, run
+from cts.modules.dispatch.elements import Array, ElementType
+from cts.modules.dispatch.tolerances import Tolerance
+from cts.modules.dispatch.tolerances import unequal as differs
 from tests.dispatch.files import said, write
 
 EXPECTED = "expected: {b: {type: float64, shape: [16], iota: {start: 1}}}"

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.dispatch import load, run
-from cts.driver import Status
-from cts.errors import BadInput
-from cts.verdict import Verdict
+from cts.base.errors import BadInput
+from cts.device.driver import Status
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import load, run
 from tests.dispatch.test_by_itself import write
 
 PAGE = (Path(__file__).parents[2] / "docs/dispatch.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.dispatch import run
+from cts.modules.dispatch import run
 from tests.dispatch.files import ADD, said, write
 
 WORKER = os.environ.get("CTS_TEST_VULKAN_WORKER")

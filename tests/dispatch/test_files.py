@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.dispatch import load, run
+from cts.modules.dispatch import load, run
 from cts.spirv import tools
 from tests.cli.command_line import ran_in
 from tests.dispatch.files import ADD, outputs, refused, said, write

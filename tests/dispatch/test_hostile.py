@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cts.dispatch import run
-from cts.driver import Fault, Outcome, Status
+from cts.base.errors import BadInput
+from cts.device.driver import Fault, Outcome, Status
 from cts.drivers.interpreter import create
-from cts.errors import BadInput
+from cts.modules.dispatch import run
 from tests.dispatch.files import ADD, said, write
 from tests.dispatch.fuzzing import fuzz, seeds
 

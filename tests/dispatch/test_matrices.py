@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.dispatch import load
-from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
+from cts.device.job import LayoutConversion, MatrixRegion, OpaqueMemory
+from cts.modules.dispatch import load
 from tests.dispatch.files import refused, write
 
 SHADERS = Path(__file__).parent / "shaders"

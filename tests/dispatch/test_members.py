@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.dispatch import judged, load, run
-from cts.memory import GUARD_BYTES
+from cts.base.memory import GUARD_BYTES
+from cts.modules.dispatch import judged, load, run
 from tests.dispatch.files import refused, said, write
 from tests.dispatch.shader_values import ITEM
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cts.dispatch import Result, judged, load, run
-from cts.driver import Outcome, Status
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.device.driver import Outcome, Status
+from cts.modules.dispatch import Result, judged, load, run
 from cts.spirv.decode import unknown
 from tests.cli.command_line import Cts
 from tests.dispatch.mixed_modules import (

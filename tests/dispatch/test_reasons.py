@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cts.dispatch import run
-from cts.dispatch.report import lines
+from cts.modules.dispatch import run
+from cts.modules.dispatch.report import lines
 
 SHADERS = Path(__file__).parent / "shaders"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.dispatch import load, run
+from cts.modules.dispatch import load, run
 from tests.dispatch.files import refused, said, write
 
 WORKER = os.environ.get("CTS_TEST_VULKAN_WORKER")

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.dispatch import Ran, load, run
-from cts.driver import NamedDriver
+from cts.device.driver import NamedDriver
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import Ran, load, run
 from cts.plugins import registry
 from cts.spirv.subprocess_tools import program
-from cts.verdict import Verdict
 from tests.dispatch.files import said
 from tests.dispatch.shader_values import BLOCK, EXPECTED, ITEM
 

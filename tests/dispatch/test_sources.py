@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.dispatch import load
+from cts.modules.dispatch import load
 from tests.dispatch.files import refused, write
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml  # noqa: TID251
 
-from cts.dispatch import load
-from cts.dispatch.template import template
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.modules.dispatch import load
+from cts.modules.dispatch.template import template
 from cts.spirv import tools
 from tests.cli.command_line import ran_in
 from tests.dispatch.files import ADD, outputs

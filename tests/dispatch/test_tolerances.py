@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.dispatch import run
-from cts.dispatch.elements import ElementType
-from cts.dispatch.tolerances import Tolerance, step, unequal
+from cts.modules.dispatch import run
+from cts.modules.dispatch.elements import ElementType
+from cts.modules.dispatch.tolerances import Tolerance, step, unequal
 from tests.dispatch.files import refused, said, write
 
 #: An output of ADD as float32: element i of b is the float with the bits of a[i] + 1.

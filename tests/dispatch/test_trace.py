@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli import main
-from cts.dispatch import run
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.faces.cli import main
+from cts.modules.dispatch import run
 from tests.dispatch.files import ADD, write
 
 

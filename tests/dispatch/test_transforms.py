@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.cli import main
-from cts.dispatch import run
-from cts.dispatch.interface import interface
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.faces.cli import main
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
+from cts.modules.dispatch.interface import interface
 from cts.plugins import registry, transform
 from cts.plugins.optimiser import Optimiser
 from cts.running.opening import open_driver
 from cts.spirv import tools
 from cts.spirv.forms import formed
 from cts.spirv.subprocess_tools import program
-from cts.verdict import Verdict
 from tests.dispatch.files import ADD, said, write
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cts.plain_yaml import parse
+from cts.base.plain_yaml import parse
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FILE = DOCS / "quotations.yaml"

@@ -11,19 +11,32 @@ TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
 def layers() -> list[set[str]]:
-    """The rooms of each layer, the highest first, by the contract of import-linter."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    """The wings of each layer, the highest first, by the contract of import-linter."""
+    return _layers("pyproject.toml")
+
+
+def _layers(file: str) -> list[set[str]]:
+    settings = tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (contract,) = (c for c in contracts if c.get("containers") == ["cts"])
-    return [{room.strip() for room in layer.split("|")} for layer in contract["layers"]]
+    return [{wing.strip() for wing in layer.split("|")} for layer in contract["layers"]]
 
 
-def test_every_room_is_named_in_the_order_of_the_layers() -> None:
-    named = re.findall(r"^\| `[\w/.]+` \| `cts\.(\w+)` \|", TEXT, re.MULTILINE)
+def test_every_wing_is_named_in_the_order_of_the_layers() -> None:
+    named = re.findall(r"^\| `(?:cts/)?(\w+)(?:\.py|/)` \|", TEXT, re.MULTILINE)
     expected = layers()
-    assert sorted(named) == sorted(room for layer in expected for room in layer)
-    places = [next(n for n, layer in enumerate(expected) if room in layer) for room in named]
+    assert sorted(named) == sorted(wing for layer in expected for wing in layer)
+    places = [next(n for n, layer in enumerate(expected) if wing in layer) for wing in named]
     assert places == sorted(places)
+
+
+def test_the_order_with_imports_for_type_checkers_is_the_same() -> None:
+    assert _layers(".ci/wings.toml") == layers()
+
+
+def test_the_first_level_can_be_seen_at_a_glance() -> None:
+    first = {path.stem for path in (ROOT / "cts").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert len(first - {"__init__"}) <= 17
 
 
 def test_every_file_that_is_named_exists() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cts.known.claims import Block, Claim, claims, defects, dumps
-from cts.plain_yaml import parse
+from cts.base.plain_yaml import parse
+from cts.judging.known.claims import Block, Claim, claims, defects, dumps
+from cts.modules.validation.rules import rules
+from cts.modules.validation.shaders import shader_rules
 from cts.plugins.registry import names
 from cts.running import corpus
-from cts.validation.rules import rules
-from cts.validation.shaders import shader_rules
 
 CLAIMS = claims()
 IDS = [claim.id for claim in CLAIMS]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from cts.cli.app import VERBS, app
-from cts.settings import declared
+from cts.base.settings import declared
+from cts.faces.cli.app import VERBS, app
 
 TREE = Path(__file__).resolve().parents[2]
 #: Pages on releases before this one may name what is gone.

@@ -91,7 +91,7 @@ def scratch(tmp_path: Path) -> Path:
     commands = tmp_path / "bin"
     commands.mkdir()
     (commands / "pip.py").write_text(PIP)
-    run_cts = '-c "from cts.cli import main; main()"'
+    run_cts = '-c "from cts.faces.cli import main; main()"'
     for name, how in {
         "cts": run_cts,
         "python": "",

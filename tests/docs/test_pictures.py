@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import cts
-from cts import pictures
-from cts.explain import explain
-from cts.model import Case
+from cts.case.model import Case
+from cts.findings import pictures
+from cts.findings.explain import explain
 from cts.plugins import registry
 from cts.running.opening import open_driver
 from tests.docs.test_pages import TREE, blocks

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.validation.rules import rules
+from cts.modules.validation.rules import rules
 from tests.docs.quotations import (
     DOCS,
     WORDS,

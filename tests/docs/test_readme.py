@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.known.claims import claims, defects
+from cts.judging.known.claims import claims, defects
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

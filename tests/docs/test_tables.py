@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from cts.model import AnyInstruction, Arithmetic, ComponentType, Conversion, CopyPath, FloatControls, MulAddOperand
-from cts.model.buffer import Data
+from cts.case.model import AnyInstruction, Arithmetic, ComponentType, Conversion, CopyPath, FloatControls, MulAddOperand
+from cts.case.model.buffer import Data
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "writing-a-case.md").read_text(encoding="utf-8")
 

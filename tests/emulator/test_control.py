@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from cts.driver import Job, Status
+from cts.case.model import GUARD_BYTES, Case, initial_memory
+from cts.device.driver import Job, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.control import closings
-from cts.model import GUARD_BYTES, Case, initial_memory
 from tests.case_builder import yaml_case
 
 M = "{component: uint8, scope: Subgroup, rows: 1, cols: 4, use: Accumulator}"

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import yaml  # noqa: TID251
 
-from cts.driver import Driver, Job, Outcome, Status
+from cts.case.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
+from cts.device.driver import Driver, Job, Outcome, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.mutants import catalogue
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 from cts.plugins import registry
 
 MAX_INSTRUCTIONS = 9

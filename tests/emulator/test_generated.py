@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.capabilities import everything
-from cts.choices import strategy
-from cts.driver import Job, Outcome, Status
-from cts.driver_options import options_of
+from cts.base.choices import strategy
+from cts.case.model import Case, If, Loop, initial_memory
+from cts.case.oracle.expectation import Expectation
+from cts.device.capabilities import everything
+from cts.device.driver import Job, Outcome, Status
+from cts.device.driver_options import options_of
 from cts.drivers.emulator import create
 from cts.drivers.emulator.options import Options
 from cts.judging.compare import compare
-from cts.model import Case, If, Loop, initial_memory
-from cts.oracle.expectation import Expectation
 from cts.plugins import registry
 
 OPTIONS = st.fixed_dictionaries(

@@ -10,8 +10,8 @@ from typing import Any
 import numba
 import pytest
 
+from cts.base.errors import BadInput
 from cts.drivers.emulator import create, jit
-from cts.errors import BadInput
 
 #: A process that runs one case on the emulator, and says what it compiles.
 ONE_CASE = """

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from cts.case.model import ComponentType
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.callbacks import Program, program
 from cts.drivers.emulator.matrices.scalar import ScalarMachine
 from cts.drivers.emulator.numbers import FLUSH_OF, ROUNDING_OF, ROUNDINGS, SETTINGS, TYPE_NUMBERS
-from cts.model import ComponentType
 
 T = ComponentType
 FLOATS = [t for t in ComponentType if t.is_float]

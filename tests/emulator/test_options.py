@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from cts.base.errors import BadInput
 from cts.drivers.emulator import create
-from cts.errors import BadInput
 from cts.plugins import registry
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Job, Outcome, Status
+from cts.case.model import Case, initial_memory
+from cts.device.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
-from cts.model import Case, initial_memory
 from tests.case_builder import yaml_case
 
 M2X4 = "{component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A}"

@@ -12,12 +12,8 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
-from cts.capabilities import everything
-from cts.choices import Seeded
-from cts.driver import Job, Outcome, Status, SweepDriver, SweepJob
-from cts.drivers.emulator import create, running
-from cts.drivers.emulator.driver import MAX_INSTANCES
-from cts.model import (
+from cts.base.choices import Seeded
+from cts.case.model import (
     GUARD_BYTES,
     Buffer,
     Case,
@@ -29,8 +25,12 @@ from cts.model import (
     guard_pattern,
     initial_memory,
 )
-from cts.model.buffer import Counter, Data, initial_bits
-from cts.model.sweep import Sweep
+from cts.case.model.buffer import Counter, Data, initial_bits
+from cts.case.model.sweep import Sweep
+from cts.device.capabilities import everything
+from cts.device.driver import Job, Outcome, Status, SweepDriver, SweepJob
+from cts.drivers.emulator import create, running
+from cts.drivers.emulator.driver import MAX_INSTANCES
 from cts.plugins import registry
 from tests.case_builder import yaml_case
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
-from cts.driver import Job, Status
+from cts.case.model import Case, ComponentType, FloatControls, initial_memory
+from cts.device.driver import Job, Status
 from cts.drivers.emulator import create
-from cts.model import Case, ComponentType, FloatControls, initial_memory
 from tests.case_builder import yaml_case
 
 

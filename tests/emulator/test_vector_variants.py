@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Job, Outcome, Status
+from cts.case.model import GUARD_BYTES, Case, MatrixLayout, initial_memory, loads_case
+from cts.device.driver import Job, Outcome, Status
 from cts.drivers.emulator import create
 from cts.drivers.emulator.options import ATOMICS, OPAQUE
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.opaque import optimal
-from cts.model import GUARD_BYTES, Case, MatrixLayout, initial_memory, loads_case
 
 OPTIMAL = (MatrixLayout.InferencingOptimal, MatrixLayout.TrainingOptimal)
 

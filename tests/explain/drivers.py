@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cts.capabilities import Capabilities
-from cts.driver import Job, Outcome
+from cts.case.model import Case
+from cts.device.capabilities import Capabilities
+from cts.device.driver import Job, Outcome
 from cts.judging.judge import OpenDriver
-from cts.model import Case
 from cts.plugins import registry
 
 ORACLE = registry.oracle()

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.explain.arithmetic import fitting
-from cts.explain.model import AsIf
-from cts.explain.results import compared
-from cts.model import Case, MatrixShape, loads_case, types_of
+from cts.case.model import Case, MatrixShape, loads_case, types_of
+from cts.findings.explain.arithmetic import fitting
+from cts.findings.explain.model import AsIf
+from cts.findings.explain.results import compared
 from cts.plugins import registry
 
 F64 = Any

@@ -8,20 +8,20 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from cts.driver import Fault, Job, Outcome, Status
-from cts.errors import BadInput
-from cts.explain import Explanation, explain
-from cts.explain.instrument import instrumented, points
-from cts.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
-from cts.explain.needed import needed
-from cts.explain.other_contents import other_contents
-from cts.explain.text import lines
+from cts.base.errors import BadInput
+from cts.case.model import Case, MatrixMulAdd, MatrixStore, initial_bits, loads_case
+from cts.case.oracle.trace import StepKind
+from cts.device.driver import Fault, Job, Outcome, Status
+from cts.findings.explain import Explanation, explain
+from cts.findings.explain.instrument import instrumented, points
+from cts.findings.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
+from cts.findings.explain.needed import needed
+from cts.findings.explain.other_contents import other_contents
+from cts.findings.explain.text import lines
 from cts.judging.judge import OpenDriver, judge
 from cts.judging.sentences import step_parts
-from cts.model import Case, MatrixMulAdd, MatrixStore, initial_bits, loads_case
-from cts.oracle.trace import StepKind
+from cts.judging.verdict import Verdict
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, debugged, device
 

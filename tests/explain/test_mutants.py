@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cts.drivers.emulator.mutants.catalogue import mutants
-from cts.explain import explain
-from cts.explain.model import INSTRUMENTED, MEMORY
 from cts.features.instructions import INSTRUCTIONS
-from cts.report.html import page_of_failure
+from cts.findings.explain import explain
+from cts.findings.explain.model import INSTRUMENTED, MEMORY
 from cts.running.opening import open_driver
+from cts.showing.report.html import page_of_failure
 from tests.case_builder import corpus_case
 from tests.explain.drivers import ORACLE, device
 

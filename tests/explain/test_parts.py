@@ -7,12 +7,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from cts.explain.changes import changes
-from cts.explain.picture import COLS, ROWS, picture
-from cts.explain.ranking import SAMPLE, sample
-from cts.explain.results import compared
-from cts.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
-from cts.oracle.expectation import Freedom, Spread
+from cts.case.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
+from cts.case.oracle.expectation import Freedom, Spread
+from cts.findings.explain.changes import changes
+from cts.findings.explain.picture import COLS, ROWS, picture
+from cts.findings.explain.ranking import SAMPLE, sample
+from cts.findings.explain.results import compared
 from tests.case_builder import corpus_case
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.explain import Explanation, explain
-from cts.model import loads_case
+from cts.case.model import loads_case
+from cts.findings.explain import Explanation, explain
 from cts.running.opening import open_driver
 from tests.explain.drivers import ORACLE
 

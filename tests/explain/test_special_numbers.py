@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from cts.driver import Job, Outcome
-from cts.explain import Explanation, explain
+from cts.case.model import Buffer, Case, ComponentType, MatrixLoad, MatrixShape, loads_case, types_of
+from cts.case.model.buffer import Data
+from cts.device.driver import Job, Outcome
+from cts.findings.explain import Explanation, explain
 from cts.judging.judge import OpenDriver, job_for
-from cts.model import Buffer, Case, ComponentType, MatrixLoad, MatrixShape, loads_case, types_of
-from cts.model.buffer import Data
+from cts.judging.verdict import Verdict
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.explain.drivers import ORACLE
 
 F64 = Any

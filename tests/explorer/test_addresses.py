@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts import explorer
-from cts.errors import BadInput
-from cts.model import Case, ClampMode, LayoutType, TensorInstruction, ViewType, loads_case
-from cts.oracle.expectation import Reach
+from cts.base.errors import BadInput
+from cts.case.model import Case, ClampMode, LayoutType, TensorInstruction, ViewType, loads_case
+from cts.case.oracle.expectation import Reach
 from cts.plugins import registry
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import tensor_coordinates
 from cts.running import corpus
+from cts.showing import explorer
 from tests.browser import Browse
 
 #: Accesses that are drawn, and of them those that are made cases of.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cts import explorer
-from cts.errors import BadInput
-from cts.explorer import FACTS, MOST_ELEMENTS, MOST_EXTENT, PRESETS, link_of, page
-from cts.model import loads_case
+from cts.base.errors import BadInput
+from cts.case.model import loads_case
 from cts.plugins import registry
+from cts.showing import explorer
+from cts.showing.explorer import FACTS, MOST_ELEMENTS, MOST_EXTENT, PRESETS, link_of, page
 from tests.browser import DARK, Browse, measured
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import Job, Status
+from cts.case.model import Case, body_of, load_case
+from cts.case.model.expression import Expression, expressions_of, statements_of
+from cts.device.driver import Job, Status
 from cts.judging.compare import compare
 from cts.judging.judge import job
-from cts.model import Case, body_of, load_case
-from cts.model.expression import Expression, expressions_of, statements_of
 from cts.plugins import registry
 from cts.running import corpus
 

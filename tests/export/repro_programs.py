@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cts.export.c import c
-from cts.export.templates import render
-from cts.job import LayoutConversion, ModuleJob
+from cts.case.model import GUARD_BYTES, Case
+from cts.case.oracle.expectation import Expectation
+from cts.device.job import LayoutConversion, ModuleJob
 from cts.judging.judge import job
-from cts.model import GUARD_BYTES, Case
-from cts.oracle.expectation import Expectation
 from cts.plugins import registry
+from cts.showing.export.c import c
+from cts.showing.export.templates import render
 from tests.case_builder import corpus_case
 
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]

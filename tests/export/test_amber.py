@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from cts.export import CannotExpress, export
-from cts.export.subject import Subject
+from cts.showing.export import CannotExpress, export
+from cts.showing.export.subject import Subject
 from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 
 #: Plain loads and stores, with specialization constants of 32 bits and values read at run time.

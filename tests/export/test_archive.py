@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput
-from cts.input_files import Kind
+from cts.base.errors import BadInput
+from cts.base.input_files import Kind
 from cts.running import archive
 from cts.running.archive import case_text, write_folder, zipped
 

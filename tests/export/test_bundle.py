@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 import cts as suite
-from cts.cli import main
-from cts.errors import BadInput
-from cts.export import FORMATS, export
-from cts.export.subject import Subject, run
-from cts.model import dumps_case, load_case, loads_case
+from cts.base.errors import BadInput
+from cts.case.model import dumps_case, load_case, loads_case
+from cts.case.stages import Stage
+from cts.faces.cli import main
+from cts.findings.reduction.cost import size
 from cts.plugins import registry
-from cts.reduction.cost import size
 from cts.running import corpus
 from cts.running.archive import zipped
-from cts.stages import Stage
+from cts.showing.export import FORMATS, export
+from cts.showing.export.subject import Subject, run
 from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 from tests.pictures.drawn import panels
 
@@ -143,7 +143,7 @@ def test_unknown_formats_are_bad_input() -> None:
 
 
 def test_every_format_is_in_the_help() -> None:
-    from cts.cli import export as verb
+    from cts.faces.cli import export as verb
 
     assert set(FORMATS) == {"bundle", "c", "glsl", "spvasm", "amber", "yaml", "dispatch", "pytest"}
     assert verb.export.__doc__ and "without --driver" in verb.export.__doc__

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts import dispatch
-from cts.dispatch.loading import load
-from cts.export.cannot import CannotExpress
-from cts.export.dispatch import FILE, MODULE
-from cts.export.dispatch import dispatch as exported
-from cts.model import load_case
+from cts.case.model import load_case
+from cts.judging.verdict import Verdict
+from cts.modules import dispatch
+from cts.modules.dispatch.loading import load
 from cts.plugins import registry
 from cts.running import corpus
-from cts.verdict import Verdict
+from cts.showing.export.cannot import CannotExpress
+from cts.showing.export.dispatch import FILE, MODULE
+from cts.showing.export.dispatch import dispatch as exported
 from tests.case_builder import corpus_case
 
 SHADERS = Path(__file__).parent / "shaders"

@@ -10,11 +10,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from cts.export import CannotExpress
-from cts.export.glsl import glsl
-from cts.export.glsl.compiler import compiled
-from cts.export.glsl.instruction import write_instruction
-from cts.model import AnyInstruction, Instruction, loads_case
+from cts.case.model import AnyInstruction, Instruction, loads_case
+from cts.showing.export import CannotExpress
+from cts.showing.export.glsl import glsl
+from cts.showing.export.glsl.compiler import compiled
+from cts.showing.export.glsl.instruction import write_instruction
 from tests.case_builder import corpus_case
 from tests.export.glsl_cases import SUBGROUP_SIZE, representative, wrong
 

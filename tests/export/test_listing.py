@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.export import export
-from cts.export.subject import Subject
+from cts.showing.export import export
+from cts.showing.export.subject import Subject
 from cts.spirv import listing
 from cts.spirv.lower import lower
 from cts.spirv.tools import ToolError, assemble

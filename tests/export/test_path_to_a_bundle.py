@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli import main
-from cts.coverage.facts import text_of
+from cts.case.model import load_case
+from cts.faces.cli import main
+from cts.features.coverage.facts import text_of
 from cts.judging.judge import judge
-from cts.model import load_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.export.repro_programs import COMPILERS, WARNINGS
 
 MUTANTS = [

@@ -15,18 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Status
-from cts.export.c import c
+from cts.case.model import GUARD_BYTES, Case, loads_case
+from cts.device.driver import Status
 from cts.judging.compare import compare
 from cts.judging.finding import mismatches
 from cts.judging.judge import job
-from cts.model import GUARD_BYTES, Case, loads_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.report.failure import place
 from cts.running.cases import run_entry
 from cts.running.corpus import Entry
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
+from cts.showing.export.c import c
+from cts.showing.report.failure import place
 from tests.export.repro_programs import (
     COMPILERS,
     LARGE,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cts.export.templates import render
+from cts.showing.export.templates import render
 from tests.export.repro_programs import COMPILERS
 
 #: The names that Vulkan has for them.

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cts.capabilities import Capabilities, everything
-from cts.choices import Source
-from cts.driver import Job, Outcome, Status
-from cts.errors import BadInput
-from cts.model import GUARD_BYTES, Case, loads_case
+from cts.base.choices import Source
+from cts.base.errors import BadInput
+from cts.case.model import GUARD_BYTES, Case, loads_case
+from cts.device.capabilities import Capabilities, everything
+from cts.device.driver import Job, Outcome, Status
 from cts.plugins import registry
 
 Memory = dict[str, npt.NDArray[np.uint8]]

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from cts.capabilities import Capabilities, everything
-from cts.driver import Job, Outcome, Status
+from cts.device.capabilities import Capabilities, everything
+from cts.device.driver import Job, Outcome, Status
 
 CONTROLS = "\x1b[2J\x00::error::forged\n::error::forged"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case, loads_case
 from cts.features import KINDS, attributes_of, parse, view
 from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD
 from cts.features.instructions import FAMILIES, INSTRUCTIONS, members
-from cts.model import Case, loads_case
 from cts.running import corpus
 
 CASE = """

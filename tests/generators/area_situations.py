@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts import model as m
-from cts.generators.parts.formats import FORMATS
-from cts.model.expression import (
+from cts.case import model as m
+from cts.case.model.expression import (
     Binary,
     Body,
     Branch,
@@ -27,8 +26,9 @@ from cts.model.expression import (
     expressions_of,
     statements_of,
 )
-from cts.model.operand import base_of, factors_of
-from cts.oracle.expectation import Expectation
+from cts.case.model.operand import base_of, factors_of
+from cts.case.oracle.expectation import Expectation
+from cts.generators.parts.formats import FORMATS
 from tests.generators.flow_situations import fast_math_situations, flow_situations
 
 Values = npt.NDArray[Any]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
-from cts.model import ComponentType, Scope, Use
+from cts.case.model import ComponentType, Scope, Use
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 
 T = ComponentType
 

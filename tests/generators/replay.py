@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cts import model as m
+from cts.case import model as m
 
 U32 = 1 << 32
 Result = m.LayoutType | m.ViewType | m.MatrixShape | m.PointerType | m.VectorShape | m.ScalarType

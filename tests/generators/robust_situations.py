@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts import model as m
+from cts.case import model as m
 from cts.reference.addressing.coordinates import Status
 from cts.reference.execution.program import evaluate
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from cts.capabilities import Capabilities, everything
-from cts.choices import USUAL
-from cts.model import Case
+from cts.base.choices import USUAL
+from cts.case.model import Case
+from cts.device.capabilities import Capabilities, everything
 from cts.plugins import registry
 from cts.running.drawing import drawn
 from cts.running.profiles import Profile

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts import model as m
-from cts.capabilities import everything, workgroup_bytes
-from cts.model.types import ResultType
+from cts.case import model as m
+from cts.case.model.types import ResultType
+from cts.device.capabilities import everything, workgroup_bytes
 
 #: Bytes of workgroup memory that are left where nearly all of it is used.
 NEARLY = 512

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cts import model as m
+from cts.case import model as m
 from tests.generators.replay import Access, Layout, Result, View, accesses, instances, signed
 
 SIDES = ("below", "beyond")

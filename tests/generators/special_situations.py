@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts import model as m
-from cts.oracle.expectation import Expectation
+from cts.case import model as m
+from cts.case.oracle.expectation import Expectation
 
 Bits = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cts.capabilities import Capabilities, everything
-from cts.choices import Recorded
-from cts.errors import NothingToGenerate
-from cts.model import dumps_case, loads_case, resolve
+from cts.base.choices import Recorded
+from cts.base.errors import NothingToGenerate
+from cts.case.model import dumps_case, loads_case, resolve
+from cts.device.capabilities import Capabilities, everything
 from cts.plugins import registry
 from tests.generators.devices import FIXED, LAVAPIPE, NVIDIA
 from tests.generators.samples import sample

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cts.capabilities import everything
-from cts.choices import Seeded
+from cts.base.choices import Seeded
+from cts.case.model import ComponentType, Data, Dispatch, Scope, Use
+from cts.device.capabilities import everything
 from cts.generators.areas.matrix_programs import _draw_reduced
 from cts.generators.areas.reductions import _draw_second
 from cts.generators.build.contents import Contents
@@ -13,7 +14,6 @@ from cts.generators.build.kernels import Kernel
 from cts.generators.build.supports import Supports
 from cts.generators.build.value_ranges import Known
 from cts.generators.parts.combine_functions import combinings
-from cts.model import ComponentType, Data, Dispatch, Scope, Use
 
 
 def combined(seed: int, *, judged: bool, second: bool) -> set[str]:

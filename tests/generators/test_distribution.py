@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.capabilities import everything
-from cts.model import dumps_case, loads_case, resolve
+from cts.case.model import dumps_case, loads_case, resolve
+from cts.device.capabilities import everything
 from cts.plugins import registry
 from tests.generators.area_situations import area_situations
 from tests.generators.robust_situations import robust_situations

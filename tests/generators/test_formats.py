@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.generators.parts.blocks import block_bytes
-from cts.generators.parts.formats import FORMATS, Format
-from cts.model import (
+from cts.case.model import (
     SCHEMA_VERSION,
     AnyFunction,
     Buffer,
@@ -33,6 +31,8 @@ from cts.model import (
     Use,
     decode,
 )
+from cts.generators.parts.blocks import block_bytes
+from cts.generators.parts.formats import FORMATS, Format
 from cts.plugins import registry
 
 Bytes = npt.NDArray[np.uint8]

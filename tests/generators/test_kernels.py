@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from cts.capabilities import everything
-from cts.choices import Chance, Choices
+from cts.base.choices import Chance, Choices
+from cts.case.model import ComponentType, Data, Dispatch, MatrixType, Order, Scope, SpecInt, SpecUse, StorageClass, Use
+from cts.device.capabilities import everything
 from cts.generators.build.kernels import Kernel
 from cts.generators.build.memory import Lines, Region
 from cts.generators.build.supports import Supports
-from cts.model import ComponentType, Data, Dispatch, MatrixType, Order, Scope, SpecInt, SpecUse, StorageClass, Use
 
 T = ComponentType
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.choices import OfHypothesis
+from cts.base.choices import OfHypothesis
+from cts.case.model import Buffer, ComponentType, decode, initial_bits
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import (
     Known,
@@ -25,7 +26,6 @@ from cts.generators.build.value_ranges import (
     settled,
     subtracted,
 )
-from cts.model import Buffer, ComponentType, decode, initial_bits
 
 C = ComponentType
 OPERATIONS: dict[Callable[[C, Known, Known], Known], Callable[[int, int], int]] = {

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from cts.case.model import ClampMode
+from cts.case.model.operand import Factors
 from cts.generators.build.layout_plans import Purpose, plan
 from cts.generators.build.layout_sketches import Axis, LayoutSketch, shortened
 from cts.generators.build.layouts import LayoutState, SetDimension, Slice
 from cts.generators.build.operands import Grid, Varying
-from cts.model import ClampMode
-from cts.model.operand import Factors
 
 GRID = Grid(x=2, y=2)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, everything
+from cts.case.model import ComponentType, Scope, Use, dumps_case, loads_case
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, everything
 from cts.generators.listed import cases
-from cts.model import ComponentType, Scope, Use, dumps_case, loads_case
 from cts.plugins.registry import listed, oracle
 from tests.generators import devices
 from tests.generators.vector_devices import LEAST, TRAINING

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cts.capabilities import everything
+from cts.case.model import Case
+from cts.device.capabilities import everything
 from cts.generators.areas import block_loads, tensor_addressing
 from cts.generators.parts import tensor_loads
-from cts.model import Case
 from cts.running.drawing import Draws, drawn
 from cts.running.profiles import Profile
 

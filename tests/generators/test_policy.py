@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cts.choices import Chance, DrawPolicy, Odds
+from cts.base.choices import Chance, DrawPolicy, Odds
 from cts.generators import policy
 from cts.generators.policy import cases, matrices, programs, tensors, vectors
 from cts.generators.policy.weighted import signed, weights

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cts.capabilities import Capabilities, Feature, everything, workgroup_bytes
-from cts.model import Case, MatrixShape, Scope, types_of
+from cts.case.model import Case, MatrixShape, Scope, types_of
+from cts.device.capabilities import Capabilities, Feature, everything, workgroup_bytes
 from cts.plugins import registry
 from tests.generators.devices import NVIDIA
 from tests.generators.samples import sample

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.choices import OfHypothesis
+from cts.base.choices import OfHypothesis
+from cts.case.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
 from cts.generators.parts.vector_products import ties
-from cts.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
 from tests.generators.special_situations import are_ties
 
 C = ComponentType

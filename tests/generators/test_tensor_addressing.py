@@ -6,11 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cts.capabilities import Capabilities, Feature, MatrixSupport, everything
-from cts.choices import Recorded
-from cts.generators.areas.tensor_addressing import cases
-from cts.generators.build.supports import MAX_ELEMENTS
-from cts.model import (
+from cts.base.choices import Recorded
+from cts.case.model import (
     Case,
     ClampMode,
     ComponentType,
@@ -25,8 +22,11 @@ from cts.model import (
     constant_of,
     dumps_case,
 )
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, everything
+from cts.findings.reduction.draws import simplest
+from cts.generators.areas.tensor_addressing import cases
+from cts.generators.build.supports import MAX_ELEMENTS
 from cts.plugins import registry
-from cts.reduction.draws import simplest
 from cts.running.drawing import Draws
 from tests.generators.samples import sample
 

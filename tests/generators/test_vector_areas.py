@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase, find, settings
 
-from cts.capabilities import Capabilities, VectorMulSupport, everything
-from cts.choices import strategy
-from cts.errors import NothingToGenerate
-from cts.model import (
+from cts.base.choices import strategy
+from cts.base.errors import NothingToGenerate
+from cts.case.model import (
     Case,
     EndLoop,
     MatrixLayout,
@@ -28,6 +27,7 @@ from cts.model import (
     resolve,
     types_of,
 )
+from cts.device.capabilities import Capabilities, VectorMulSupport, everything
 from cts.plugins import registry
 from tests.generators.samples import sample
 from tests.generators.vector_devices import DEVICES, LEAST, REQUIRED

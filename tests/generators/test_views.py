@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
+from cts.case.model.operand import Factors
 from cts.generators.build.operands import Grid
 from cts.generators.build.views import CLIP_OFFSETS, CLIP_SPANS, clip_of
 from cts.generators.policy.cases import CaseDraws
-from cts.model.operand import Factors
 
 GRIDS = [Grid(), Grid(x=3), Grid(3, 3, 2, 4)]
 VARIED = next(i for i, v in enumerate(CaseDraws.VARIATIONS) if v)

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cts.capabilities import Capabilities, everything
+from cts.case.model import Buffer, ComponentType, Use, decode, initial_bits
+from cts.device.capabilities import Capabilities, everything
 from cts.generators.build.supports import LONG, MAX_ELEMENTS, long_extent, shortened
 from cts.generators.parts.full_range import addends, adds_up, ends, large, raised
-from cts.model import Buffer, ComponentType, Use, decode, initial_bits
 from cts.plugins import registry
 from tests.generators.devices import LAVAPIPE, NVIDIA
 from tests.generators.samples import sample

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cts.capabilities import Capabilities, Feature, VectorMulSupport, everything
-from cts.model import ComponentType, Interpretation
+from cts.case.model import ComponentType, Interpretation
+from cts.device.capabilities import Capabilities, Feature, VectorMulSupport, everything
 
 _T, _I = ComponentType, Interpretation
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cts import model as m
-from cts.capabilities import VectorMulSupport
-from cts.model.matrices import effective
-from cts.model.operand import factors_of, modulus_of
-from cts.oracle.expectation import Oracle
+from cts.case import model as m
+from cts.case.model.matrices import effective
+from cts.case.model.operand import factors_of, modulus_of
+from cts.case.oracle.expectation import Oracle
+from cts.device.capabilities import VectorMulSupport
 from tests.generators.flow_situations import fast_math_situations, flow_situations
 
 _T, _O = m.ComponentType, m.VectorOperation

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts import model as m
-from cts.model.expression import Coordinate, expressions_of
-from cts.model.operand import factors_of
-from cts.oracle.expectation import Expectation
+from cts.case import model as m
+from cts.case.model.expression import Coordinate, expressions_of
+from cts.case.model.operand import factors_of
+from cts.case.oracle.expectation import Expectation
 from tests.generators.replay import Access, accesses, instances
 
 Values = npt.NDArray[Any]

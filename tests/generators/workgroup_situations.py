@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts import model as m
-from cts.model.operand import factors_of
+from cts.case import model as m
+from cts.case.model.operand import factors_of
 
 
 def workgroup_situations(case: m.Case) -> set[str]:

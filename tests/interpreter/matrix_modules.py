@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import Outcome
+from cts.device.driver import Outcome
 from cts.drivers.interpreter import Interpreter
 from cts.spirv import tools
 from tests.interpreter.modules import SCALARS, contents, dispatch, memory

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
+from cts.device.job import Address, Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter
-from cts.job import Address, Memory, ModuleJob
 from cts.spirv import tools
 
 Array = npt.NDArray[Any]

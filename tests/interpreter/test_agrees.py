@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from cts.choices import strategy
+from cts.base.choices import strategy
+from cts.case.model import Case, Return
 from cts.drivers.interpreter import create
 from cts.judging.judge import OpenDriver, judge
-from cts.model import Case, Return
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.verdict import Verdict
 
 DRIVERS = {
     size: OpenDriver("interpreter", d := create({"subgroup_size": str(size)}), d.capabilities())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter
 from tests.interpreter.modules import assemble, assemble_unchecked, contents, dispatch, kernel, memory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.driver import Status
+from cts.device.driver import Status
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.interpreter.order import order
 from tests.interpreter.modules import assemble, assemble_unchecked, contents, dispatch, kernel, memory, run_kernel

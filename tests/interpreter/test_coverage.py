@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter.constants import CONSTANTS
 from cts.drivers.interpreter.declared_types import TYPES
 from cts.drivers.interpreter.parse import IGNORED

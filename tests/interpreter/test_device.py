@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.device.driver import Status
+from cts.device.job import ModuleJob
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.job import ModuleJob
 from tests.interpreter.modules import Array, assemble, contents, kernel, memory
 
 OpenDevice = Callable[..., VulkanDriver]

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from cts.export.glsl import glsl
-from cts.export.glsl.compiler import compiled
-from cts.model import Case, loads_case
+from cts.case.model import Case, loads_case
+from cts.showing.export.glsl import glsl
+from cts.showing.export.glsl.compiler import compiled
 from cts.spirv.decode import decode
 from cts.spirv.lower import lower
 from tests.case_builder import corpus_case

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.device.driver import Status
 from cts.drivers.interpreter import Interpreter
 from tests.interpreter.matrix_modules import Mat, module, outcome_of, problem, run
 from tests.interpreter.modules import contents

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cts.base.errors import BadInput
+from cts.device.job import Address
 from cts.drivers.interpreter import create
-from cts.errors import BadInput
-from cts.job import Address
 from tests.interpreter.matrix_modules import Mat, run
 
 Array = Any

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter import create
 from tests.interpreter.test_tensor import module, run
 

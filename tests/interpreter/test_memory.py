@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
+from cts.device.job import Address, Memory
 from cts.drivers.interpreter import Interpreter, create
-from cts.job import Address, Memory
 from tests.interpreter.modules import (
     assemble,
     assemble_unchecked,

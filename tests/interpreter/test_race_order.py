@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter, create
 from cts.spirv import tools
 from tests.interpreter.modules import dispatch, memory

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from tests.interpreter.modules import assemble, contents, dispatch, kernel, memory, run_kernel
 
 X = [2, 0, 1, 2, 1, 0, 2, 2]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.base.errors import BadInput
+from cts.case.stages import Stage, Staged
 from cts.drivers.interpreter.fragments import pixels_of_triangles
 from cts.drivers.interpreter.mutants import mutants
-from cts.errors import BadInput
 from cts.judging.events import Event, Result
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.profiles import profile
 from cts.running.runner import Plan, run
-from cts.stages import Stage, Staged
-from cts.verdict import Verdict
 
 AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")
 #: Areas that add to memory in every case, and stages that may run an invocation twice and so cannot have them (ST-004).

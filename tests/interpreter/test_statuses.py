@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.base.errors import BadInput
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter, create
 from cts.drivers.interpreter.handlers import arithmetic
 from cts.drivers.interpreter.registry import lookup
-from cts.errors import BadInput
 from cts.spirv.grammar import grammar
 from tests.interpreter.modules import assemble, assemble_unchecked, dispatch, kernel, memory, named
 

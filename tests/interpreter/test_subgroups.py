@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.device.driver import Status
 from cts.drivers.interpreter import Interpreter
 from tests.interpreter.modules import assemble_unchecked, dispatch, kernel, run_kernel
 

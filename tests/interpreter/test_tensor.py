@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.interpreter.matrices.addressing import elements
 from cts.drivers.interpreter.types import TensorLayout, TensorView

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
-from cts.job import Memory
+from cts.device.driver import Outcome, Status
+from cts.device.job import Memory
 from tests.interpreter.modules import Array, assemble, assemble_unchecked, contents, dispatch, kernel, memory
 
 HEAD = "OpCapability UntypedPointersKHR\nOpCapability VariablePointersStorageBuffer\n"

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.driver import Outcome
+from cts.device.driver import Outcome
+from cts.device.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.drivers.interpreter.vectors import opaque
-from cts.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.spirv import tools
 from tests.interpreter.modules import contents, dispatch, memory
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, instruction, outcome_of

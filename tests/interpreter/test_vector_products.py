@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from cts.device.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.drivers.interpreter import create
-from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from tests.interpreter.modules import contents
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, instruction, outcome_of, run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cts.base.errors import BadInput
 from cts.drivers.interpreter import create
-from cts.errors import BadInput
 from tests.interpreter.vector_modules import Code, Vec, instruction, problem
 
 H4, OUT = Vec("half", 4), Vec("float", 6)

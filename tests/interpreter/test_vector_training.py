@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
+from cts.device.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from tests.interpreter.modules import contents
 from tests.interpreter.vector_modules import LANES, LAYOUTS, NUMBERS, Code, Vec, outcome_of, problem
 

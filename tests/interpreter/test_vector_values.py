@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Status
-from cts.job import Address
+from cts.device.driver import Status
+from cts.device.job import Address
 from cts.spirv import tools
 from tests.interpreter.modules import GUARD, contents, dispatch, memory
 from tests.interpreter.vector_modules import LANES, Code, Vec, numbers, outcome_of, problem, run

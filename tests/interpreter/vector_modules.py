@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cts.driver import Outcome
+from cts.device.driver import Outcome
 from cts.drivers.interpreter import Interpreter
 from cts.spirv import tools
 from tests.interpreter.matrix_modules import COMPONENTS

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.driver_options import parse
+from cts.device.driver_options import parse
+from cts.device.trials import INCOMPLETE, ROW_MAJOR, SUCCESS, Form, Trial, Tried
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
 from cts.drivers.emulator.vectors.trials import run_trial
-from cts.layout_conversions.abilities import COMPONENTS
-from cts.layout_conversions.calls import INCOMPLETE, ROW_MAJOR, SUCCESS, Form, Trial, Tried
+from cts.modules.layout_conversions.abilities import COMPONENTS
 
 LIES: dict[str, type[Converter]] = {}
 

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from cts.capabilities import everything
-from cts.coverage.facts import facts
-from cts.device_queries import Judged, State
+from cts.case.model import Case
+from cts.case.oracle.expectation import Expectation, Oracle
+from cts.device.capabilities import everything
+from cts.device.queries import Judged, State
+from cts.device.trials import Convert, Trial, Tried
 from cts.drivers.emulator.mutants import catalogue
-from cts.layout_conversions.abilities import COMPONENTS, Abilities, abilities
-from cts.layout_conversions.calls import Convert, Trial, Tried
-from cts.layout_conversions.expected import case_of
-from cts.layout_conversions.judge import judge, trials
-from cts.layout_conversions.statement import STATEMENTS
-from cts.model import Case
-from cts.oracle.expectation import Expectation, Oracle
+from cts.features.coverage.facts import facts
+from cts.modules.layout_conversions.abilities import COMPONENTS, Abilities, abilities
+from cts.modules.layout_conversions.expected import case_of
+from cts.modules.layout_conversions.judge import judge, trials
+from cts.modules.layout_conversions.statement import STATEMENTS
 from cts.plugins import registry
 from tests.layout_conversions.lies import LIES, Device, honest, lying
 

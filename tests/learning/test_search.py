@@ -7,16 +7,16 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from cts.capabilities import everything
+from cts.case.model import Case
+from cts.device.capabilities import everything
 from cts.features.language import parse
 from cts.features.sites import CaseView
-from cts.learning.atoms import atoms
-from cts.learning.bounds import bounds
-from cts.learning.learner import Learner
-from cts.learning.neighbours import neighbours
-from cts.learning.search import Verdicts, search
-from cts.learning.table import Table
-from cts.model import Case
+from cts.findings.learning.atoms import atoms
+from cts.findings.learning.bounds import bounds
+from cts.findings.learning.learner import Learner
+from cts.findings.learning.neighbours import neighbours
+from cts.findings.learning.search import Verdicts, search
+from cts.findings.learning.table import Table
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.drawing import Draws

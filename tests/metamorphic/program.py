@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts import model as m
-from cts.driver import Status
+from cts.case import model as m
+from cts.device.driver import Status
 from cts.judging.judge import OpenDriver, job
 from cts.plugins import registry
 

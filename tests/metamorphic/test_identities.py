@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cts import model as m
+from cts.case import model as m
 from tests.metamorphic.program import CLAMP_VALUE, OBJECT, TYPE, Program, dynamic
 
 EXECUTORS = ["oracle", "emulator", "interpreter"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cts.model import Case, types_of
-from cts.reduction.cost import size
-from cts.reduction.passes import PASSES
+from cts.case.model import Case, types_of
+from cts.findings.reduction.cost import size
+from cts.findings.reduction.passes import PASSES
 
 
 def candidates(case: Case) -> list[Case]:

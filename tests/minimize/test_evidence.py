@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cts.case.model import Case, loads_case
+from cts.findings.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
+from cts.findings.reduction.minimize import Minimized, minimize
 from cts.judging.judge import judge
-from cts.model import Case, loads_case
 from cts.plugins import registry
-from cts.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
-from cts.reduction.minimize import Minimized, minimize
 from cts.running.opening import open_driver
 from tests.case_builder import corpus_case
 

@@ -8,20 +8,20 @@ from types import ModuleType
 
 import pytest
 
-from cts.capabilities import Capabilities, everything
-from cts.driver import Fault, Job, Outcome, Status
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case, MatrixMulAdd, TensorLayoutSetStride, VectorMatrixMul, dumps_case, loads_case
+from cts.device.capabilities import Capabilities, everything
+from cts.device.driver import Fault, Job, Outcome, Status
+from cts.findings.reduction.cost import size
+from cts.findings.reduction.minimize import Budget, Minimized, minimize, renamed, report
 from cts.judging.events import Event, Reduced
 from cts.judging.judge import OpenDriver
+from cts.judging.known.baseline import Baseline
+from cts.judging.known.quarantine import loads_rules
 from cts.judging.reduction_record import Stopped
-from cts.known.baseline import Baseline
-from cts.known.quarantine import loads_rules
-from cts.model import Case, MatrixMulAdd, TensorLayoutSetStride, VectorMatrixMul, dumps_case, loads_case
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
-from cts.reduction.cost import size
-from cts.reduction.minimize import Budget, Minimized, minimize, renamed, report
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 
 ORACLE = registry.oracle()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cts.model import (
+from cts.case.model import (
     Case,
     MatrixLoad,
     MatrixPerElement,
@@ -26,10 +26,10 @@ from cts.model import (
     loads_case,
     types_of,
 )
-from cts.reduction import passes
-from cts.reduction.interface import Candidate
-from cts.reduction.passes import PASSES
-from cts.reduction.reducer import reduce_by
+from cts.findings.reduction import passes
+from cts.findings.reduction.interface import Candidate
+from cts.findings.reduction.passes import PASSES
+from cts.findings.reduction.reducer import reduce_by
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reduction.md"
 
@@ -243,7 +243,7 @@ def test_every_pass_is_documented_in_the_order_of_the_list() -> None:
 
 @pytest.mark.parametrize("name", [p.name for p in PASSES])
 def test_the_page_says_what_the_module_says(name: str) -> None:
-    described = import_module(f"cts.reduction.passes.{name}").__doc__
+    described = import_module(f"cts.findings.reduction.passes.{name}").__doc__
     assert described is not None
     assert rows()[name] == described.rstrip(".")
 

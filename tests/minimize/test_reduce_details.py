@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import (
+from cts.case.model import (
     Case,
     MatrixPerElement,
     MatrixShape,
@@ -19,8 +19,8 @@ from cts.model import (
     loads_case,
     types_of,
 )
-from cts.reduction.candidates import smaller_numbers
-from cts.reduction.reducer import reduce
+from cts.findings.reduction.candidates import smaller_numbers
+from cts.findings.reduction.reducer import reduce
 from tests.minimize.pass_rules import check_rules
 
 A = "{component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}"

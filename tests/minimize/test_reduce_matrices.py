@@ -2,8 +2,8 @@
 
 from msgspec import structs
 
-from cts.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Return, Scalar, dumps_case, loads_case
-from cts.reduction.reducer import reduce
+from cts.case.model import Case, Loop, MatrixLoad, MatrixLoadTensor, Return, Scalar, dumps_case, loads_case
+from cts.findings.reduction.reducer import reduce
 from tests.minimize.pass_rules import candidates, check_rules
 
 CASE = loads_case("""\

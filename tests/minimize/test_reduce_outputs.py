@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.model import Case, MatrixPerElement, loads_case
-from cts.reduction.reducer import reduce
+from cts.case.model import Case, MatrixPerElement, loads_case
+from cts.findings.reduction.reducer import reduce
 
 CASE = """
 schema: 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import (
+from cts.case.model import (
     AtomicScope,
     Case,
     VectorAtomicAdd,
@@ -12,7 +12,7 @@ from cts.model import (
     VectorStore,
     loads_case,
 )
-from cts.reduction.reducer import reduce
+from cts.findings.reduction.reducer import reduce
 from tests.minimize.pass_rules import check_rules
 
 CASE = loads_case("""\

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.model import MatrixShape, Scope, loads_case, types_of
-from cts.reduction.passes.narrow_to_subgroups import propose
+from cts.case.model import MatrixShape, Scope, loads_case, types_of
+from cts.findings.reduction.passes.narrow_to_subgroups import propose
 from tests.reference.test_scopes import PARTS
 
 

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from cts.capabilities import Feature, MatrixSupport, everything, required_features
-from cts.model import ComponentType, Scope, Use, loads_case
+from cts.case.model import ComponentType, Scope, Use, loads_case
+from cts.device.capabilities import Feature, MatrixSupport, everything, required_features
 
 CASE = """\
 schema: 1

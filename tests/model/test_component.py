@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cts.memory import splitmix64
-from cts.model import ComponentType, decode, encode
-from cts.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
+from cts.base.memory import splitmix64
+from cts.case.model import ComponentType, decode, encode
+from cts.case.model.buffer import Buffer, Counter, Data, Iota, Random, RandomBits, initial_bits
 
 ONE = {
     "float16": 0x3C00, "float32": 0x3F800000, "bfloat16": 0x3F80, "float8_e4m3fn": 0x38, "float8_e5m2": 0x3C,

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.model import (
+from cts.case.model import (
     Accumulation,
     AnyInstruction,
     BlockEnd,
@@ -39,10 +39,10 @@ from cts.model import (
     loads_case,
     references,
 )
-from cts.model.component import ComponentDescriptor, FloatFormat
-from cts.model.dynamic_operands import component_of
-from cts.model.fields import held
-from cts.model.vectors import VectorInstructionBase
+from cts.case.model.component import ComponentDescriptor, FloatFormat
+from cts.case.model.dynamic_operands import component_of
+from cts.case.model.fields import held
+from cts.case.model.vectors import VectorInstructionBase
 from cts.spirv.grammar import grammar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,7 +148,7 @@ READS = list(_reads())
 def test_what_an_instruction_declares_is_read(name: str) -> None:
     """Of something called an instruction, or of the struct itself by a property that others read."""
     instruction = re.compile(r"i|\w*instruction|.*program\[.*\]")
-    base = "cts/model/instruction.py"
+    base = "cts/case/model/instruction.py"
     readers = [
         path
         for path, read, of in READS

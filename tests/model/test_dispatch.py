@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cts.capabilities import Feature, everything, required_features
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case, WorkgroupSizeMode, dumps_case, loads_case
+from cts.device.capabilities import Feature, everything, required_features
 from cts.features.phrases import phrases
-from cts.model import Case, WorkgroupSizeMode, dumps_case, loads_case
-from cts.reduction.candidates import with_members
+from cts.findings.reduction.candidates import with_members
 
 VECTORS = """\
 schema: 1

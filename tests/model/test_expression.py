@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cts.model import ComponentType
-from cts.model.body_parser import MAX_DEPTH, parse
-from cts.model.expression import (
+from cts.case.model import ComponentType
+from cts.case.model.body_parser import MAX_DEPTH, parse
+from cts.case.model.expression import (
     BINARY,
     UNARY,
     Assignment,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import Case, FastMath, FloatWidth, dumps_case, loads_case
+from cts.base.errors import BadInput
+from cts.case.model import Case, FastMath, FloatWidth, dumps_case, loads_case
 
 ROW = "{component: COMPONENT, scope: Subgroup, rows: 1, cols: 4, use: Accumulator}"
 

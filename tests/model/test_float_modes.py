@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import Case, FloatMode, FloatWidth, dumps_case, loads_case
+from cts.base.errors import BadInput
+from cts.case.model import Case, FloatMode, FloatWidth, dumps_case, loads_case
 
 HEAD = "schema: 1\nname: x\nbuffers: {}\nprogram: []\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.model import (
+from cts.case.model import (
     BlockField,
     Combine,
     Component,
@@ -18,8 +18,8 @@ from cts.model import (
     body_of,
     returns_of,
 )
-from cts.model.expression import Binary, Coordinate, ExpressionError, Member, Name
-from cts.model.functions import AnyFunction
+from cts.case.model.expression import Binary, Coordinate, ExpressionError, Member, Name
+from cts.case.model.functions import AnyFunction
 
 F16, F32, I8, I32, U32 = (ComponentType(n) for n in ("float16", "float32", "int8", "int32", "uint32"))
 BLOCK = (BlockField("d", F16), BlockField("qs", I8, 32))

@@ -12,11 +12,11 @@ import yaml  # noqa: TID251
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.capabilities import everything
-from cts.choices import strategy
-from cts.model import Case, Dispatch, dumps_case, encode, load_case, loads_case
-from cts.model.component import ComponentType
-from cts.model.plain import plain
+from cts.base.choices import strategy
+from cts.case.model import Case, Dispatch, dumps_case, encode, load_case, loads_case
+from cts.case.model.component import ComponentType
+from cts.case.model.plain import plain
+from cts.device.capabilities import everything
 from cts.plugins import registry
 from cts.running.corpus import entries
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import loads_case
-from cts.model.functions import MAX_CALL_DEPTH
-from cts.model.resolve import MAX_BUFFERS, MAX_FUNCTIONS, MAX_INSTRUCTIONS
+from cts.base.errors import BadInput
+from cts.case.model import loads_case
+from cts.case.model.functions import MAX_CALL_DEPTH
+from cts.case.model.resolve import MAX_BUFFERS, MAX_FUNCTIONS, MAX_INSTRUCTIONS
 
 HELPER = "{kind: Helper, parameters: [{name: x, type: uint32}], returns: uint32, body: '%s'}"
 BUFFER = "{type: uint32, shape: [2], data: {fill: 1}}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import ComponentType, Extra, Output, Parameter, PerElement, Table, body_of, loads_case, written
-from cts.model.expression import ExpressionError, Name, Store
+from cts.base.errors import BadInput
+from cts.case.model import ComponentType, Extra, Output, Parameter, PerElement, Table, body_of, loads_case, written
+from cts.case.model.expression import ExpressionError, Name, Store
 
 F32, U32 = ComponentType.float32, ComponentType.uint32
 OUT = Output("out", F32, "seen")

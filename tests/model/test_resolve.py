@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import ComponentType, MatrixShape, PointerType, Use, dumps_case, loads_case, types_of
+from cts.base.errors import BadInput
+from cts.case.model import ComponentType, MatrixShape, PointerType, Use, dumps_case, loads_case, types_of
 
 EVERYTHING = """\
 schema: 1

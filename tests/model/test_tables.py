@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.model import ComponentType, PerElement, Table, body_of, loads_case
-from cts.model.expression import ExpressionError, Indexed, Name
+from cts.base.errors import BadInput
+from cts.case.model import ComponentType, PerElement, Table, body_of, loads_case
+from cts.case.model.expression import ExpressionError, Indexed, Name
 
 F32, U32 = ComponentType.float32, ComponentType.uint32
 BIAS = Table("bias", F32, "biases")

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.base.plain_yaml import line_of, parse
+from cts.case.model import (
     Case,
     Combine,
     ComponentType,
@@ -19,7 +20,6 @@ from cts.model import (
     load_case,
     loads_case,
 )
-from cts.plain_yaml import line_of, parse
 
 GOOD = """\
 schema: 1

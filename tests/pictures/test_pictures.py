@@ -9,20 +9,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts import pictures
-from cts.errors import BadInput
-from cts.explain import Explanation, explain
+from cts.base.errors import BadInput
+from cts.case.model import Case, initial_bits
+from cts.case.oracle.expectation import Reach
+from cts.findings import pictures
+from cts.findings.explain import Explanation, explain
+from cts.findings.pictures.grid import Limits, Mark
+from cts.findings.pictures.svg import legend, standalone
 from cts.judging.events import Finding
 from cts.judging.finding import finding
 from cts.judging.judge import judge
-from cts.model import Case, initial_bits
-from cts.oracle.expectation import Reach
-from cts.pictures.grid import Limits, Mark
-from cts.pictures.svg import legend, standalone
 from cts.plugins import registry
-from cts.report.html import page_of_failure
 from cts.running import corpus
 from cts.running.opening import open_driver
+from cts.showing.report.html import page_of_failure
 from tests.case_builder import corpus_case
 from tests.explain.drivers import device
 from tests.explain.test_mutants import MUTANTS

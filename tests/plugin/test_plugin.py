@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 import cts
-from cts.cli import main
-from cts.config import Table
+from cts.base.config import Table
+from cts.faces.cli import main
+from cts.faces.pytest_cases.options import OPTIONS
 from cts.judging.events import Unused
 from cts.plugins import registry
-from cts.pytest_cases.options import OPTIONS
 from cts.running.corpus import entries, find_one
-from cts.store import Run, load
-from cts.store.journal import read
+from cts.running.store import Run, load
+from cts.running.store.journal import read
 
 CASE = "tensor_addressing.clamp.edge_low_load"
 GOOD = find_one(CASE).path.read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ import sys
 
 def test_nothing_is_imported():
     ours = {m for m in sys.modules if m.partition(".")[0] == "cts"}
-    assert ours == {"cts", "cts.pytest_plugin", "cts.settings"}
+    assert ours == {"cts", "cts.pytest_plugin", "cts.base.settings"}
     assert not {"numpy", "numba", "yaml", "msgspec", "ml_dtypes", "typer", "rich"} & set(sys.modules)
 """
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import decode
+from cts.case.oracle.expectation import Intervals
 from cts.judging.compare import _multiples, is_nan, within
-from cts.model import decode
-from cts.oracle.expectation import Intervals
 from cts.reference.common.memory import interval_bits
 from cts.reference.numeric.value import Value
 

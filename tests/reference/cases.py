@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from cts.model import Case, ClampMode
+from cts.case.model import Case, ClampMode
 from tests.case_builder import yaml_case
 
 MATRIX = "{component: float16, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}"

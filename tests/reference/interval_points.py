@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import ComponentType as T
+from cts.case.model import encode
+from cts.case.oracle.expectation import Freedom, Intervals
 from cts.judging.compare import _multiples, is_nan, within
-from cts.model import ComponentType as T
-from cts.model import encode
-from cts.oracle.expectation import Freedom, Intervals
 from cts.reference.common.memory import interval_bits
 from cts.reference.numeric import conversions, integers, transcendental
 from cts.reference.numeric.floats import Floats

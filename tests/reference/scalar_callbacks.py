@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cts.model import ComponentType as T
-from cts.model import expression as ast
+from cts.case.model import ComponentType as T
+from cts.case.model import expression as ast
 from tests.reference.scalar_numbers import Choices, Number, Undefined, integer
 
 

@@ -15,8 +15,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from cts.model import ComponentType as T
-from cts.model import FloatMode as M
+from cts.case.model import ComponentType as T
+from cts.case.model import FloatMode as M
 from tests.reference import scalar_ieee
 from tests.reference.scalar_ieee import NAN, Special, infinity, number
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from cts import model as m
-from cts.model import Case, MatrixShape, Order, ReduceMode, Scalar, Scope, StorageClass
+from cts.case import model as m
+from cts.case.model import Case, MatrixShape, Order, ReduceMode, Scalar, Scope, StorageClass
 from tests.reference import scalar_ieee, scalar_vectors
 from tests.reference.scalar import CLAMPED, SKIP, T, V, element, s32, u32
 from tests.reference.scalar_callbacks import Call

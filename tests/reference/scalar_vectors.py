@@ -10,9 +10,9 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from cts import model as m
-from cts.model import Case, MulAddOperand
-from cts.model import ComponentType as T
+from cts.case import model as m
+from cts.case.model import Case, MulAddOperand
+from cts.case.model import ComponentType as T
 from tests.reference import scalar_ieee
 from tests.reference.scalar_numbers import (
     FLOAT8,

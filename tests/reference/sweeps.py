@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     Case,
     LayoutInstruction,
     Load,
@@ -23,8 +23,8 @@ from cts.model import (
     component_of,
     dynamic_words,
 )
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Allowed, Intervals, Swept
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Allowed, Intervals, Swept
 from cts.reference import Reference
 
 #: Fields whose operands may be read at run time.

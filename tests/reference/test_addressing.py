@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import ClampMode, LayoutType, ViewType
+from cts.case.model import ClampMode, LayoutType, ViewType
 from cts.reference.addressing import elements, layout, view
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import matrix_elements, tensor_coordinates

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from cts.model import ComponentType as T
-from cts.model import encode
-from cts.oracle.expectation import Intervals
+from cts.case.model import ComponentType as T
+from cts.case.model import encode
+from cts.case.oracle.expectation import Intervals
 from cts.reference import ORACLE
 from cts.reference.numeric import conversions
 from cts.reference.numeric.floats import Floats

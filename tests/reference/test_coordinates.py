@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cts.model import loads_case
-from cts.model.sweep import Sweep
+from cts.case.model import loads_case
+from cts.case.model.sweep import Sweep
 from cts.plugins import registry
 
 TEXT = """

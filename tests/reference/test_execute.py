@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.judging.compare import compare
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     GUARD_BYTES,
     Case,
     MatrixMulAdd,
@@ -23,7 +22,8 @@ from cts.model import (
     initial_memory,
     types_of,
 )
-from cts.oracle.expectation import Expectation
+from cts.case.oracle.expectation import Expectation
+from cts.judging.compare import compare
 from cts.reference import ORACLE, execute
 from tests.case_builder import corpus_cases
 from tests.reference.cases import case_of, random_case

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from cts.case.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, dumps_case, initial_memory, loads_case
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, dumps_case, initial_memory, loads_case
 from cts.reference import ORACLE
 
 #: Halves of an odd number: each lies between two sums.

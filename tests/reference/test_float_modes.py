@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.model import ComponentType, FloatControls, FloatMode, FloatWidth
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType, FloatControls, FloatMode, FloatWidth
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric.conversions import float_to_float
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.modes import Mode, modes_of

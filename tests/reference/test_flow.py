@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import GUARD_BYTES, Case, decode, initial_memory
+from cts.case.model import ComponentType as T
+from cts.case.oracle.expectation import Expectation, Freedom
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, Case, decode, initial_memory
-from cts.model import ComponentType as T
-from cts.oracle.expectation import Expectation, Freedom
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 from tests.reference.scalar_program import execute_scalar

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cts.case.model import Case
+from cts.case.oracle.trace import TraceStep
 from cts.judging.sentences import step_parts
-from cts.model import Case
-from cts.oracle.trace import TraceStep
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.model import ComponentType as T
-from cts.model import encode
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType as T
+from cts.case.model import encode
+from cts.case.oracle.expectation import Freedom
 from cts.reference.matrices.compute import passed
 from cts.reference.matrices.products import multiplied_floats
 from cts.reference.numeric import conversions, transcendental

@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from cts.model import ComponentType as T
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType as T
+from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import conversions
 from cts.reference.numeric.modes import Mode
 from cts.reference.numeric.value import FREE, Free, Value

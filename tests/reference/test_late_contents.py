@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.capabilities import everything
-from cts.errors import BadInput
-from cts.job import ModuleJob
-from cts.model import GUARD_BYTES, Case, StorageClass, dumps_case, initial_memory, loads_case
-from cts.model.beginnings import with_beginnings
+from cts.base.errors import BadInput
+from cts.case.model import GUARD_BYTES, Case, StorageClass, dumps_case, initial_memory, loads_case
+from cts.case.model.beginnings import with_beginnings
+from cts.device.capabilities import everything
+from cts.device.job import ModuleJob
 from cts.reference import ORACLE
 from cts.spirv.forms.hosts import Host
 from cts.spirv.lower import module_job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cts.model import Case
+from cts.case.model import Case
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 

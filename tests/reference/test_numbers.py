@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from cts.model import ComponentType as T
-from cts.model import decode, encode
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType as T
+from cts.case.model import decode, encode
+from cts.case.oracle.expectation import Freedom
 from cts.reference.common.memory import interval_bits
 from cts.reference.matrices.compute import passed
 from cts.reference.numeric import conversions, integers

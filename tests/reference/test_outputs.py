@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.model import Case, loads_case
+from cts.case.model import Case, loads_case
 from cts.plugins import registry
 
 ORACLE = registry.oracle()

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import Combine, Helper, Parameter, ReduceMode, encode
-from cts.model import ComponentType as T
-from cts.oracle.expectation import Freedom, Policy
+from cts.case.model import Combine, Helper, Parameter, ReduceMode, encode
+from cts.case.model import ComponentType as T
+from cts.case.oracle.expectation import Freedom, Policy
 from cts.reference.matrices.products import multiplied_floats, multiplied_integers
 from cts.reference.matrices.reductions import Reduction, operation_of, reduced
 from cts.reference.numeric.floats import Floats

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import ComponentType
-from cts.oracle.expectation import Freedom
+from cts.case.model import ComponentType
+from cts.case.oracle.expectation import Freedom
 from cts.reference.matrices.products import multiplied_floats
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.modes import Mode

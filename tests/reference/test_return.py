@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 

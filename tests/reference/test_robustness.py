@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.capabilities import Feature, everything, required_features
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import GUARD_BYTES, Case, Robustness, dumps_case, initial_memory, loads_case
+from cts.case.oracle.trace import StepKind
+from cts.device.capabilities import Feature, everything, required_features
 from cts.judging.compare import compare
-from cts.model import GUARD_BYTES, Case, Robustness, dumps_case, initial_memory, loads_case
-from cts.oracle.trace import StepKind
 from cts.reference import ORACLE
 
 ROWS = "{component: float16, scope: Subgroup, rows: 16, cols: 16, use: A}"

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from cts.capabilities import everything
-from cts.model import Case, MatrixShape, Scope, loads_case, types_of
+from cts.case.model import Case, MatrixShape, Scope, loads_case, types_of
+from cts.device.capabilities import everything
 from cts.plugins import registry
 from cts.reference import ORACLE
 from cts.running.drawing import drawn

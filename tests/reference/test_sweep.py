@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import Case, decode, dynamic_words
+from cts.case.model.sweep import Sweep
+from cts.case.oracle.expectation import Swept
 from cts.judging.compare import within
-from cts.model import Case, decode, dynamic_words
-from cts.model.sweep import Sweep
-from cts.oracle.expectation import Swept
 from cts.plugins import registry
 from cts.reference import ORACLE, Reference
 from cts.reference.numeric.arrays import floor_mod, quotients

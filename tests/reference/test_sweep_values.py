@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.model import Case, dynamic_words, initial_bits, written
-from cts.model.sweep import Sweep
+from cts.case.model import Case, dynamic_words, initial_bits, written
+from cts.case.model.sweep import Sweep
 from cts.reference.sweeping import judged_together
 from tests.generators.samples import sample
 from tests.reference.sweeps import assert_as_by_case

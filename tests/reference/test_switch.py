@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.model import ComponentType as T
-from cts.model import decode
+from cts.base.errors import BadInput
+from cts.case.model import ComponentType as T
+from cts.case.model import decode
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cts.case.model import GUARD_BYTES
+from cts.case.oracle.expectation import Trace
+from cts.case.oracle.trace import StepKind
 from cts.judging.sentences import step_parts
-from cts.model import GUARD_BYTES
-from cts.oracle.expectation import Trace
-from cts.oracle.trace import StepKind
 from cts.reference import ORACLE
 from tests.reference.cases import case_of, random_case
 

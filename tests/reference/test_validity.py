@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.model import Case
-from cts.oracle.expectation import Violation
+from cts.case.model import Case
+from cts.case.oracle.expectation import Violation
 from cts.reference import ORACLE
 from tests.reference.cases import case_of
 

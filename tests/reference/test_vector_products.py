@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from msgspec import convert, structs
 
-from cts.model import Buffer, Case
-from cts.oracle.expectation import Freedom
+from cts.case.model import Buffer, Case
+from cts.case.oracle.expectation import Freedom
 from cts.reference import ORACLE
 from tests.reference.vector_cases import Parts, bounds, buffer, expected, load, numbers, store, vector, vector_case
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from cts.case.model import Case
 from cts.judging.sentences import step_parts
-from cts.model import Case
 from cts.reference import ORACLE
 from tests.reference.test_vector_validity import plain
 from tests.reference.vector_cases import buffer, expected, load, store, vector, vector_case

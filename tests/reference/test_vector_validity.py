@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cts.errors import BadInput
-from cts.model import Case, resolve
+from cts.base.errors import BadInput
+from cts.case.model import Case, resolve
 from cts.reference import ORACLE
 from tests.reference.vector_cases import Parts, buffer, load, store, vector, vector_case
 

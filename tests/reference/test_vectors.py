@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.oracle.expectation import Freedom
+from cts.case.oracle.expectation import Freedom
 from cts.reference import ORACLE
 from tests.reference.vector_cases import bounds, buffer, contents, expected, load, numbers, store, vector, vector_case
 

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import Case, ComponentType
-from cts.oracle.expectation import Expectation
+from cts.case.model import Case, ComponentType
+from cts.case.oracle.expectation import Expectation
 from cts.reference import ORACLE
 
 Parts = dict[str, Any]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from cts.deadline import TIME_IS_UP
+from cts.base.deadline import TIME_IS_UP
 from cts.judging.events import GeneratorFault, Rejected, Result, RunFinished, Trouble
-from cts.report.ending import GROUPS, NAMES, counts_text, finding_lines, next_step
+from cts.judging.verdict import Verdict
 from cts.running.tally import tally_of
-from cts.verdict import Verdict
+from cts.showing.report.ending import GROUPS, NAMES, counts_text, finding_lines, next_step
 
 RUN = Path("cts-run/007")
 

@@ -6,7 +6,7 @@ import pytest
 
 import cts
 from cts.features.phrases import phrases
-from cts.report.grouping import Alike, alike
+from cts.showing.report.grouping import Alike, alike
 
 LOAD, STORE, CLIP, WIDE, EDGE, REPEAT = "Load", "Store", "Clip", "Wide", "clamp ClampToEdge", "clamp Repeat"
 

@@ -15,24 +15,24 @@ from urllib.parse import unquote
 import msgspec
 import pytest
 
-from cts.capabilities import everything
-from cts.explain import explain
+from cts.device.capabilities import everything
+from cts.findings.explain import explain
 from cts.judging.events import Result
-from cts.known.baseline import Baseline
-from cts.known.quarantine import loads_rules
+from cts.judging.known.baseline import Baseline
+from cts.judging.known.quarantine import loads_rules
 from cts.plugins import registry
-from cts.report.html import page, page_of_case, page_of_failure
-from cts.report.html.compared import page_of_comparison
-from cts.report.triage import triage
 from cts.running import corpus
 from cts.running.drawing import drawn
 from cts.running.opening import open_driver
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.store import Manifest, Run, create, load
-from cts.store.comparison import columns_of, compare
-from cts.store.explanations import complete, read
-from cts.store.files import file_name
+from cts.running.store import Manifest, Run, create, load
+from cts.running.store.comparison import columns_of, compare
+from cts.running.store.explanations import complete, read
+from cts.running.store.files import file_name
+from cts.showing.report.html import page, page_of_case, page_of_failure
+from cts.showing.report.html.compared import page_of_comparison
+from cts.showing.report.triage import triage
 from tests.browser import DARK, Browse, measured
 from tests.case_builder import corpus_case
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import structs
 
 import cts
-from cts.report.save import Saver
-from cts.store.files import file_name
+from cts.running.store.files import file_name
+from cts.showing.report.save import Saver
 
 MUTANT = "emulator:mutant=clip-width-remaining"
 REMOTE = "vulkan:worker=chroot /srv/lavapipe env " + " ".join(f"VARIABLE_{n}=value" for n in range(40)) + " python3"

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, RunStarted
-from cts.report.reasons import grouped, reason_lines
-from cts.report.terminal import HEARTBEAT, Terminal
+from cts.judging.verdict import Verdict
 from cts.running.tally import tally_of
-from cts.verdict import Verdict
+from cts.showing.report.reasons import grouped, reason_lines
+from cts.showing.report.terminal import HEARTBEAT, Terminal
 
 STARTED = RunStarted("1", "default", 100, 5, ("gpu",), ("area",), 20)
 

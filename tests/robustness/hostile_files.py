@@ -25,7 +25,7 @@ from types import FrameType
 
 import pytest
 
-from cts.cli import main
+from cts.faces.cli import main
 from tests.robustness.examples import EXAMPLES, FILE, FOLDER, Example, World, world
 from tests.robustness.mutations import put
 

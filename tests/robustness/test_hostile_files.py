@@ -45,10 +45,10 @@ def test_what_no_command_may_do_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         print("a\x1b[31mb")
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr("cts.cli.dispatching.plain", fails)
+    monkeypatch.setattr("cts.faces.cli.dispatching.plain", fails)
     (found,) = [kind for kind, _ in kinds(*ran(("list",)))]
     assert found.startswith("traceback: ZeroDivisionError at robustness/test_hostile_files.py")
-    monkeypatch.setattr("cts.printable._UNFIT", re.compile("(?!)"))
+    monkeypatch.setattr("cts.base.printable._UNFIT", re.compile("(?!)"))
     assert any(kind.startswith("control character on stdout") for kind, _ in kinds(*ran(("list",))))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cts.running import corpus
-from cts.store import load
+from cts.running.store import load
 
 #: What is found in one process by all ways, elsewhere by those that differ most.
 SOME = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cts.model import (
+from cts.case.model import (
     Buffer,
     Case,
     ComponentType,
@@ -42,7 +42,7 @@ from cts.model import (
     TensorViewSetStride,
     Use,
 )
-from cts.model.operand import ClampMode, Constness
+from cts.case.model.operand import ClampMode, Constness
 
 #: One value per type operand, delivered as a literal or as a spec constant.
 SPEC_TYPES = {

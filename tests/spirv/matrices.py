@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     AnyInstruction,
     Arithmetic,
@@ -72,7 +72,7 @@ from cts.model import (
     TensorLayoutSetDimension,
     Use,
 )
-from cts.model.operand import Constness
+from cts.case.model.operand import Constness
 from tests.case_builder import built_case
 
 STORAGE_ONLY = (ComponentType.bfloat16, ComponentType.float8_e4m3fn, ComponentType.float8_e5m2)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from cts.driver import Status
+from cts.case.model import initial_memory
+from cts.device.driver import Status
 from cts.drivers.interpreter import Interpreter
-from cts.model import initial_memory
 from cts.spirv.decode import decode
 from cts.spirv.forms import formed_job
 from cts.spirv.lower import module_job

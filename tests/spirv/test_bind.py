@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.errors import HarnessTrouble
-from cts.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
-from cts.model import (
+from cts.base.errors import HarnessTrouble
+from cts.case.model import (
     GUARD_BYTES,
     Case,
     ComponentType,
@@ -27,7 +26,8 @@ from cts.model import (
     initial_memory,
     loads_case,
 )
-from cts.model.operand import Constness
+from cts.case.model.operand import Constness
+from cts.device.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.spirv.grammar import grammar
 from cts.spirv.lower import PARAMETERS, bind, lower, module_job
 from tests.spirv.cases import every_instruction

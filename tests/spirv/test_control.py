@@ -4,9 +4,9 @@ from typing import Any, get_args
 
 import pytest
 
-from cts.capabilities import workgroup_bytes
-from cts.model import Case, ComponentType, CopyPath, MatrixCopy, StorageClass, initial_memory, loads_case
-from cts.model.operand import Constness
+from cts.case.model import Case, ComponentType, CopyPath, MatrixCopy, StorageClass, initial_memory, loads_case
+from cts.case.model.operand import Constness
+from cts.device.capabilities import workgroup_bytes
 from cts.spirv.decode import Decoded
 from cts.spirv.lower import PARAMETERS, lower, module_job
 from tests.case_builder import yaml_case

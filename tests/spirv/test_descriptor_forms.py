@@ -10,14 +10,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.case.model import initial_memory
+from cts.device.driver import Outcome, Status
+from cts.device.job import Address, Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter, launch
 from cts.drivers.interpreter.handlers import variable
 from cts.drivers.vulkan import descriptors as declared
 from cts.drivers.vulkan import module, support
-from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
-from cts.model import initial_memory
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.plugins.transform import Transformed
 from cts.running.opening import open_driver
@@ -26,7 +27,6 @@ from cts.spirv.forms import Unreadable, formed, formed_job
 from cts.spirv.forms.accesses import ACCESSES
 from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.spirv.modules import form
 from tests.spirv.test_memory_forms import LENGTH, length_job

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Status
+from cts.case.model import GUARD_BYTES, Case, CopyPath, StorageClass, initial_bits, loads_case
+from cts.device.driver import Status
 from cts.judging.judge import job
-from cts.model import GUARD_BYTES, Case, CopyPath, StorageClass, initial_bits, loads_case
 from cts.plugins.registry import driver
 
 Values: TypeAlias = npt.NDArray[Any]

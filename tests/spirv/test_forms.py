@@ -11,11 +11,12 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
-from cts.driver import Status
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.case.model import Case, initial_memory
+from cts.case.model.case import WorkgroupSizeMode
+from cts.device.driver import Status
 from cts.judging.batch import judge_all
-from cts.model import Case, initial_memory
-from cts.model.case import WorkgroupSizeMode
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.plugins.form import UNKNOWN_CAPABILITY
 from cts.plugins.transform import TransformFailed, parse
@@ -26,7 +27,6 @@ from cts.spirv.forms.layout import Layout, Op
 from cts.spirv.listing import assembly
 from cts.spirv.lower import lower, module_job
 from cts.spirv.tools import can_validate, validate
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 from tests.spirv.form_mistakes import MISTAKES

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.errors import HarnessTrouble
-from cts.model import (
+from cts.base.errors import HarnessTrouble
+from cts.case.model import (
     AnyFunction,
     Case,
     Component,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.capabilities import everything
-from cts.choices import strategy
-from cts.model import Case, case_dynamic_operands, initial_memory
+from cts.base.choices import strategy
+from cts.case.model import Case, case_dynamic_operands, initial_memory
+from cts.device.capabilities import everything
 from cts.plugins.registry import area, names
 from cts.spirv.lower import PARAMETERS, module_job
 

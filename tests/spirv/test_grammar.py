@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
 from cts.spirv.grammar import cmeel_file, grammar, parse_grammar
 
 PATH = ("include", "spirv", "unified1", "spirv.core.grammar.json")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.case.model import GUARD_BYTES, Case, WorkgroupSizeMode, initial_memory, loads_case
+from cts.device.driver import Status
 from cts.drivers.vulkan import module as vulkan_module
-from cts.export.glsl import glsl
 from cts.judging.judge import job
-from cts.model import GUARD_BYTES, Case, WorkgroupSizeMode, initial_memory, loads_case
 from cts.plugins import registry
+from cts.showing.export.glsl import glsl
 from cts.spirv.forms import formed
 from cts.spirv.lower import lower, module_job
 from tests.spirv.modules import Module

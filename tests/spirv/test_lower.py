@@ -5,8 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     AnyInstruction,
     Case,
     ComponentType,
@@ -21,7 +21,7 @@ from cts.model import (
     load_case,
     loads_case,
 )
-from cts.model.operand import ClampMode, Constness
+from cts.case.model.operand import ClampMode, Constness
 from cts.spirv import tools
 from cts.spirv.lower import PARAMETERS, lower
 from cts.spirv.lower.context import Lowering

@@ -6,8 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from cts.capabilities import everything
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     Arithmetic,
     Case,
@@ -32,7 +31,8 @@ from cts.model import (
     loads_case,
     resolve,
 )
-from cts.model.operand import Constness
+from cts.case.model.operand import Constness
+from cts.device.capabilities import everything
 from cts.spirv import tools
 from cts.spirv.lower import lower
 from tests.case_builder import built_case

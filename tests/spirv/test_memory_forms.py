@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.case.model import initial_memory
+from cts.device.driver import Status
+from cts.device.job import Address, Memory, ModuleJob
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.interpreter import layout as layouts
 from cts.drivers.interpreter.handlers.matrices import strided, tensors
 from cts.drivers.interpreter.registry import lookup
 from cts.drivers.vulkan import module
-from cts.job import Address, Memory, ModuleJob
 from cts.judging.batch import judge_all
-from cts.model import initial_memory
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.plugins.transform import Transformed
 from cts.running.opening import open_driver
@@ -27,7 +28,6 @@ from cts.spirv.forms import Unreadable, formed, formed_job
 from cts.spirv.grammar import grammar
 from cts.spirv.lower import module_job
 from cts.spirv.tools import assemble, validate
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.spirv.modules import form
 from tests.vulkan_driver.devices import LAVAPIPE, examine

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from cts.driver import Job, Outcome, Status
+from cts.base.errors import BadInput
+from cts.case.model import initial_memory
+from cts.device.driver import Job, Outcome, Status
+from cts.device.job import Making, ModuleJob, Submitting
 from cts.drivers.interpreter import Interpreter
-from cts.errors import BadInput
-from cts.job import Making, ModuleJob, Submitting
-from cts.model import initial_memory
 from cts.plugins import registry
 from cts.plugins.form import Form
 from cts.plugins.transform import Transformed, parse

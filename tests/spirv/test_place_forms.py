@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from cts.driver import Status
+from cts.case.model import initial_memory
+from cts.device.driver import Status
+from cts.device.job import ModuleJob
 from cts.drivers.interpreter import Interpreter
-from cts.job import ModuleJob
-from cts.model import initial_memory
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Id
 from cts.spirv.forms import formed_job

@@ -7,9 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.capabilities import everything
-from cts.errors import BadInput
-from cts.model import (
+from cts.base.errors import BadInput
+from cts.case.model import (
     Case,
     ComponentType,
     Dispatch,
@@ -22,7 +21,8 @@ from cts.model import (
     loads_case,
     resolve,
 )
-from cts.model.operand import Constness
+from cts.case.model.operand import Constness
+from cts.device.capabilities import everything
 from cts.spirv.lower import lower
 from cts.spirv.lower.type_constants import word_of
 from tests.spirv.modules import Module

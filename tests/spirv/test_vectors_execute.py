@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.model import MatrixLayout, StorageClass, loads_case
+from cts.case.model import MatrixLayout, StorageClass, loads_case
 from tests.spirv.test_executes import run, values
 
 Values: TypeAlias = npt.NDArray[Any]

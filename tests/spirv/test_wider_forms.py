@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.case.model import initial_memory
+from cts.device.driver import Status
+from cts.device.job import ModuleJob
 from cts.drivers.interpreter import Interpreter
 from cts.drivers.vulkan import module
-from cts.job import ModuleJob
-from cts.model import initial_memory
 from cts.spirv.forms import formed_job
 from cts.spirv.lower import module_job
 from tests.case_builder import corpus_case

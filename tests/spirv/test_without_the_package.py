@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.errors import HarnessTrouble
+from cts.base.errors import HarnessTrouble
 from cts.judging import events
 from cts.spirv import subprocess_tools, tools
 from cts.spirv.grammar import find_cmeel_file

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.model import (
+from cts.case.model import (
     AnyInstruction,
     AtomicScope,
     Branch,
@@ -56,9 +56,9 @@ from cts.model import (
     VectorTimesScalar,
     VectorType,
 )
-from cts.model.names import TypingContext
-from cts.model.operand import Constness
-from cts.model.types import Problem, VectorShape
+from cts.case.model.names import TypingContext
+from cts.case.model.operand import Constness
+from cts.case.model.types import Problem, VectorShape
 from tests.case_builder import built_case
 from tests.spirv.matrices import STORAGE_ONLY, conversion, number
 

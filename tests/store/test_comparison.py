@@ -8,18 +8,18 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.base.plain_json import pretty
+from cts.base.shipped import shipped
 from cts.judging.events import DriverOpened, Result
-from cts.plain_json import pretty
-from cts.report.html.compared import badge, badge_names, page_of_comparison
+from cts.judging.verdict import Verdict
 from cts.running.profiles import profile
 from cts.running.runner import Plan
-from cts.shipped import shipped
-from cts.store.comparison import Comparison, Status, columns_of, compare, document, read
-from cts.store.folder import folders
-from cts.store.manifest import Manifest
-from cts.store.run import Run
-from cts.verdict import Verdict
+from cts.running.store.comparison import Comparison, Status, columns_of, compare, document, read
+from cts.running.store.folder import folders
+from cts.running.store.manifest import Manifest
+from cts.running.store.run import Run
+from cts.showing.report.html.compared import badge, badge_names, page_of_comparison
 
 P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.UNSUPPORTED
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput
-from cts.store.journal import NAME, Journal
+from cts.base.errors import BadInput
+from cts.running.store.journal import NAME, Journal
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device to stand for a file without an end")

@@ -15,16 +15,16 @@ from types import ModuleType
 import pytest
 
 import cts
-from cts.errors import BadInput, OutputClosed
+from cts.base.errors import BadInput, OutputClosed
 from cts.judging.events import CaseJudged, Event, GeneratorFault, Result, encode
+from cts.judging.verdict import Verdict
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
 from cts.running.shard import Shard
-from cts.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
-from cts.store.diff import Change, diff
-from cts.store.journal import Journal, read
-from cts.verdict import Verdict
+from cts.running.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
+from cts.running.store.diff import Change, diff
+from cts.running.store.journal import Journal, read
 
 FOLDER = "tensor_addressing.clip"
 DRIVERS = ("fake:mortal", "fake:right")

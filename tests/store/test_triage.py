@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from cts.explain import Explanation
+from cts.case.model import Case, loads_case
+from cts.case.oracle.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
+from cts.findings.explain import Explanation
 from cts.judging.cause import suspected
 from cts.judging.events import BufferCount, Finding, Result
 from cts.judging.guesses import Guess, RightBeforeStore, WrongBeforeStore
 from cts.judging.judge import Attempt
-from cts.model import Case, loads_case
-from cts.oracle.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
-from cts.report.triage import GUESSED, Cause, triage
+from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
 from cts.running.runner import Plan
-from cts.store import Manifest, Run
-from cts.verdict import Verdict
+from cts.running.store import Manifest, Run
+from cts.showing.report.triage import GUESSED, Cause, triage
 
 CASE = """
 schema: 1

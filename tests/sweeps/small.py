@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cts.capabilities import Capabilities
-from cts.driver import Job, Outcome, Status, SweepJob
+from cts.case.model.sweep import Sweep
+from cts.device.capabilities import Capabilities
+from cts.device.driver import Job, Outcome, Status, SweepJob
 from cts.judging.judge import OpenDriver
-from cts.model.sweep import Sweep
 from cts.plugins import registry
-from cts.sweeps.universe import Universe, loads
+from cts.running.sweeps.universe import Universe, loads
 
 TEXT = """\
 schema: 1
@@ -108,12 +108,12 @@ def opened(driver: Sweeping) -> OpenDriver:
 
 
 def _words(job: Job) -> int:
-    from cts.model import case_dynamic_operands
+    from cts.case.model import case_dynamic_operands
 
     return sum(1 for _ in case_dynamic_operands(job.case))
 
 
 def _alone(job: Job) -> Sweep:
-    from cts.model import dynamic_words
+    from cts.case.model import dynamic_words
 
     return Sweep(job.case, dynamic_words(job.case)[None])

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.sweeps.universe import Universe, loads
+from cts.base.errors import BadInput
+from cts.running.sweeps.universe import Universe, loads
 
 HEAD = """\
 schema: 1

@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cts.driver import Status
+from cts.case.model.sweep import Sweep
+from cts.device.driver import Status
 from cts.judging.judge import OpenDriver, ResumeState
-from cts.known.quarantine import loads as quarantine
-from cts.model.sweep import Sweep
+from cts.judging.known.quarantine import loads as quarantine
 from cts.plugins import registry
-from cts.sweeps.judging import FEW_SETS, State, judge_sets
+from cts.running.sweeps.judging import FEW_SETS, State, judge_sets
 from tests.sweeps.small import DIM, OFFSET, UNIVERSE, Sweeping, every, opened
 
 ORACLE = registry.oracle()

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cts.case.model import Case, Loop, MatrixLoadTensor, case_dynamic_operands, dynamic_words, initial_bits, written
 from cts.judging.events import Event, Result
-from cts.model import Case, Loop, MatrixLoadTensor, case_dynamic_operands, dynamic_words, initial_bits, written
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import runner
 from cts.running.drawing import Draws, Undrawn
 from cts.running.operand_sets import ITERATIONS, ROUNDS, Given, parameter_sets
 from cts.running.profiles import profile
 from cts.running.runner import Plan
+from cts.running.store import Manifest, create, load, resume
 from cts.spirv.lower.structure import structure_of
-from cts.store import Manifest, create, load, resume
-from cts.verdict import Verdict
 from tests.cli.command_line import Cts
 
 CAPABILITIES = registry.driver("interpreter").capabilities()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cts.sweeps.regions import UNEXPLAINED, regions
+from cts.running.sweeps.regions import UNEXPLAINED, regions
 
 GRID = np.stack(np.meshgrid(np.arange(3), np.arange(1, 9), np.arange(-4, 5), np.arange(1, 5), indexing="ij"), -1)
 MODE, DIM, OFFSET, SPAN = (GRID[..., i].reshape(-1).astype(np.int64) for i in range(4))

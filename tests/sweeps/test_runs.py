@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.deadline import NO_DEADLINE
+from cts.base.deadline import NO_DEADLINE
 from cts.judging.events import Event, Result, SetsJudged, UniverseSwept, ignore
-from cts.known.baseline import Baseline
-from cts.known.quarantine import loads_rules
+from cts.judging.known.baseline import Baseline
+from cts.judging.known.quarantine import loads_rules
+from cts.judging.verdict import Verdict
 from cts.running import runner, sweeping
 from cts.running.opening import open_driver
 from cts.running.profiles import profile
 from cts.running.runner import Plan
 from cts.running.shard import parse
+from cts.running.store import Manifest, create, load, resume
 from cts.running.sweeping import SweepRun
-from cts.store import Manifest, create, load, resume
-from cts.sweeps.selection import SweepEntry
-from cts.verdict import Verdict
+from cts.running.sweeps.selection import SweepEntry
 from tests.cli.command_line import Cts
 from tests.sweeps.small import written
 

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.case.model import case_dynamic_operands, dynamic_words, guard_pattern, load_case, written
+from cts.case.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride
 from cts.judging.judge import job
-from cts.model import case_dynamic_operands, dynamic_words, guard_pattern, load_case, written
-from cts.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride
 from cts.plugins import registry
 from cts.running import corpus
 from cts.spirv.lower import sweep_job

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.driver import Status, SweepJob
+from cts.case.model import initial_memory
+from cts.case.model.sweep import Sweep
+from cts.device.driver import Status, SweepJob
 from cts.judging.compare import compare
-from cts.model import initial_memory
-from cts.model.sweep import Sweep
 from cts.plugins import registry
 from cts.reference import ORACLE
 from cts.spirv.lower import sweep_job

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.model import dynamic_words
+from cts.base.errors import BadInput
+from cts.case.model import dynamic_words
 from cts.plugins.universes import packaged
-from cts.sweeps.selection import Chosen, select
-from cts.sweeps.universe import load, loads
+from cts.running.sweeps.selection import Chosen, select
+from cts.running.sweeps.universe import load, loads
 from tests.sweeps.small import TEXT, UNIVERSE, every
 
 

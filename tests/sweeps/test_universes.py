@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.errors import BadInput
-from cts.model.sweep import sets_at_a_time
+from cts.base.errors import BadInput
+from cts.case.model.sweep import sets_at_a_time
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.sweeps.judging import Judged, State, judge_sets, together
-from cts.sweeps.selection import Chosen, opened
-from cts.sweeps.universe import Universe, loads
+from cts.running.sweeps.judging import Judged, State, judge_sets, together
+from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.universe import Universe, loads
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

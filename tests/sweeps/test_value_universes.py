@@ -9,9 +9,9 @@ import pytest
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.sweeps.judging import State, judge_sets, together
-from cts.sweeps.selection import Chosen, opened
-from cts.sweeps.universe import Part, Universe
+from cts.running.sweeps.judging import State, judge_sets, together
+from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.universe import Part, Universe
 
 #: By the number of bits that one of their sets varies, and how many values each set has of them.
 EVERY_VALUE = {

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cts.dispatch import run as dispatch
-from cts.driver import Outcome, Status
-from cts.errors import BadInput, HarnessTrouble
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver import Outcome, Status
 from cts.judging.judge import Attempt, judge
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run as dispatch
 from cts.plugins import registry
 from cts.plugins.transform import parse
 from cts.running.opening import open_driver
-from cts.verdict import Verdict
 from tests.case_builder import corpus_case
 from tests.cli.command_line import Cts
 from tests.dispatch.files import write

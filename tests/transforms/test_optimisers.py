@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.driver import Job, Outcome, Status
-from cts.errors import BadInput
-from cts.job import ModuleJob
+from cts.base.errors import BadInput
+from cts.case.model import load_case, loads_case
+from cts.device.driver import Job, Outcome, Status
+from cts.device.job import ModuleJob
+from cts.findings.reduction.narrowing import RUNS, narrowed
 from cts.judging.judge import job, judge
-from cts.model import load_case, loads_case
+from cts.judging.verdict import Verdict
 from cts.plugins import optimiser, optimiser_passes, registry
 from cts.plugins.optimiser import DrawnOptimiser, Optimiser
 from cts.plugins.optimiser_passes import LEFT_OUT, VALUES, options_of, passes_of
 from cts.plugins.transform import Transformed, parse
-from cts.reduction.narrowing import RUNS, narrowed
 from cts.running.opening import open_driver
 from cts.spirv.subprocess_tools import find_program
-from cts.verdict import Verdict
 from tests.cli.command_line import Cts
 from tests.transforms import fake_optimiser
 from tests.transforms.known_passes import KNOWN
@@ -220,7 +220,7 @@ def test_what_passes_is_not_narrowed(fake: str) -> None:
 
 
 def test_a_search_ends(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cts.reduction.narrowing.RUNS", 3)
+    monkeypatch.setattr("cts.findings.reduction.narrowing.RUNS", 3)
     assert RUNS > 3
     driver = open_driver("interpreter|spirv-opt:--add-one --add-one " + "--keep " * 20)
     expectation = registry.oracle().expect(CASE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cts.errors import BadInput
-from cts.validation.edits import Edit, edited
+from cts.base.errors import BadInput
+from cts.modules.validation.edits import Edit, edited
 
 LINES = [
     "; Version: 1.6",

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput, HarnessTrouble
-from cts.validation.judging import judge
-from cts.validation.rules import Rule, rules
-from cts.validation.tools import open_tool
-from cts.verdict import Verdict
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.judging.verdict import Verdict
+from cts.modules.validation.judging import judge
+from cts.modules.validation.rules import Rule, rules
+from cts.modules.validation.tools import open_tool
 from tests.cli.command_line import Cts
 
 FAKE = Path(__file__).with_name("fake_tool.py")
@@ -55,7 +55,7 @@ def test_a_tool_that_is_right_passes_and_its_reason_is_looked_at(tmp_path: Path)
     known = tmp_path / "valid"
     tool = open_tool(spec("accepts all"))
     assert not tool.unknown("Shader")
-    from cts.validation import tools
+    from cts.modules.validation import tools
 
     modules = [rule.modules()[0] for rule in RULES]
     modules += [tools._declaring(c) for c in ("Shader",)]

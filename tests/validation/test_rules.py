@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from cts.errors import BadInput
+from cts.base.errors import BadInput
+from cts.judging.verdict import Verdict
+from cts.modules.validation.files import rule_names
+from cts.modules.validation.judging import Judgement, job_of, judge
+from cts.modules.validation.report import difference, files_of
+from cts.modules.validation.rules import Rule, bases, load_rules, rules
+from cts.modules.validation.tools import open_tool
 from cts.plugins import registry
 from cts.running import corpus
 from cts.spirv import tools
-from cts.validation.files import rule_names
-from cts.validation.judging import Judgement, job_of, judge
-from cts.validation.report import difference, files_of
-from cts.validation.rules import Rule, bases, load_rules, rules
-from cts.validation.tools import open_tool
-from cts.verdict import Verdict
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cts.cli.validation import open_glslang
-from cts.errors import BadInput
-from cts.validation.judging import judge_shaders
-from cts.validation.shaders import load_shaders, shader_rules
-from cts.verdict import Verdict
+from cts.base.errors import BadInput
+from cts.faces.cli.validation import open_glslang
+from cts.judging.verdict import Verdict
+from cts.modules.validation.judging import judge_shaders
+from cts.modules.validation.shaders import load_shaders, shader_rules
 from tests.cli.command_line import ran_in
 
 #: A compiler that crashes, rejects or accepts by a word of the shader, as a process does.

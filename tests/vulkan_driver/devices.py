@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import support
 from cts.drivers.vulkan.components import Component
 from cts.drivers.vulkan.module_facts import Facts, Matrix
 from cts.drivers.vulkan.worker.protocol import Description, MatrixRow, VectorRow
-from cts.job import ModuleJob
 
 F16, F32, S8, S32 = Component("float", 16), Component("float", 32), Component("int", 8), Component("int", 32)
 

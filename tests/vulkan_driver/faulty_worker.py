@@ -199,11 +199,11 @@ def converted(request: Try) -> Tried | Failed:
     elif fault == "no conversions":
         return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV")
     # Other faults need no Numba.
-    from cts.driver_options import parse
+    from cts.device.driver_options import parse
+    from cts.device.trials import Trial
     from cts.drivers.emulator.options import Options
     from cts.drivers.emulator.vectors.converter import Converter
     from cts.drivers.emulator.vectors.trials import run_trial
-    from cts.layout_conversions.calls import Trial
 
     bug = {"mutant": "conversion-ties-away"} if fault == "wrong conversions" else {}
     trial = msgspec.convert(request.trial, Trial, builtin_types=(bytes,), strict=False)

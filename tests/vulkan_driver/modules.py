@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cts.device.job import Address, Memory, ModuleJob
 from cts.drivers.vulkan import create
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.job import Address, Memory, ModuleJob
 from cts.spirv.tools import assemble
 
 HERE = Path(__file__).parent

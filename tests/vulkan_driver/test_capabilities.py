@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import msgspec
 
-from cts.capabilities import Feature, MatrixSupport, MulAddSupport, VectorMulSupport, required_features
+from cts.case.model import ComponentType, Interpretation, Scope, Use, loads_case
+from cts.device.capabilities import Feature, MatrixSupport, MulAddSupport, VectorMulSupport, required_features
 from cts.drivers.vulkan import capabilities, report
 from cts.drivers.vulkan.worker.protocol import Description, VectorRow
-from cts.model import ComponentType, Interpretation, Scope, Use, loads_case
 from tests.vulkan_driver.devices import LAVAPIPE, row, varied, with_rows
 
 

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from cts.device.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.drivers.vulkan import driver, support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.launch import Shader
 from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
-from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
 from tests.vulkan_driver.fake_device import BASE, COMPUTE, CONVERT, HOST, TRANSFER, FakeDevice, elements
 from tests.vulkan_driver.worker_modules import loaded

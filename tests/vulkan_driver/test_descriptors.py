@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.device.driver_options import parse
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.vulkan import descriptors, module, support
 from cts.drivers.vulkan.descriptors import Descriptor
 from cts.drivers.vulkan.module_facts import Facts
 from cts.drivers.vulkan.options import Options
-from cts.errors import BadInput
-from cts.job import Memory, ModuleJob
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.devices import LAVAPIPE, NOTHING
 

@@ -15,21 +15,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.device_queries import State, from_plain
-from cts.device_queries import judge as judge_answers
-from cts.driver import Status
+from cts.base.errors import HarnessTrouble
+from cts.case.model import Scope, loads_case
+from cts.device.driver import Status
+from cts.device.job import Address, ModuleJob
+from cts.device.queries import State, from_plain
+from cts.device.queries import judge as judge_answers
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.errors import HarnessTrouble
-from cts.job import Address, ModuleJob
 from cts.judging.judge import OpenDriver, judge
-from cts.layout_conversions.abilities import Abilities
-from cts.layout_conversions.judge import trials
-from cts.model import Scope, loads_case
+from cts.judging.verdict import Verdict
+from cts.modules.layout_conversions.abilities import Abilities
+from cts.modules.layout_conversions.judge import trials
 from cts.plugins.registry import oracle
 from cts.spirv.forms import WAYS, formed_job
 from cts.spirv.forms.pipelines import asked
-from cts.verdict import Verdict
 from tests.vulkan_driver.modules import PHYSICAL, SCALE, SUBGROUPS, contents, guarded, scale, words
 
 OpenDevice = Callable[..., VulkanDriver]

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.driver import TRIED, Outcome, Status
+from cts.base.errors import HarnessTrouble
+from cts.device.driver import TRIED, Outcome, Status
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.worker.protocol import VERSION
-from cts.errors import HarnessTrouble
-from cts.job import ModuleJob
 from cts.spirv.tools import assemble, disassemble
 from tests.vulkan_driver.faulty_worker import FAULTS
 from tests.vulkan_driver.modules import FAULTY_WORKER, SCALE, contents, driver, scale

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.dispatch import run
-from cts.driver import Status
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.case.model import load_case
+from cts.device.driver import Status
+from cts.device.driver_options import parse
 from cts.drivers.vulkan.options import Options
-from cts.errors import BadInput
-from cts.model import load_case
+from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
 from cts.spirv.grammar import grammar
-from cts.verdict import Verdict
 from tests.cli.command_line import ran_in
 from tests.dispatch.test_by_itself import write
 from tests.vulkan_driver.modules import FAULTY_WORKER, driver, scale

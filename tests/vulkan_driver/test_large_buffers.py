@@ -8,14 +8,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.device.driver_options import parse
+from cts.device.job import Memory, ModuleJob
 from cts.drivers.vulkan import capabilities
 from cts.drivers.vulkan.driver import _Item, _shares
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
-from cts.errors import BadInput
-from cts.job import Memory, ModuleJob
 from tests.vulkan_driver.devices import LAVAPIPE
 from tests.vulkan_driver.test_conversions import fake, worker  # noqa: F401
 

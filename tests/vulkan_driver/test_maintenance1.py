@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from cts.capabilities import Feature
+from cts.case.model import Case
+from cts.device.capabilities import Feature
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import module, support
 from cts.drivers.vulkan.capabilities import capabilities
-from cts.job import ModuleJob
 from cts.judging.judge import job as job_of
-from cts.model import Case
 from cts.running import corpus
 from tests.spirv.modules import Module
 from tests.vulkan_driver.devices import LAVAPIPE, row, with_rows

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import pipelining
 from cts.drivers.vulkan.worker import protocol
-from cts.job import ModuleJob
 from cts.spirv.forms.pipelines import WAYS, applied
 from tests.vulkan_driver.fake_pipelines import PipelineDevice, amount
 from tests.vulkan_driver.worker_modules import loaded

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from cts.base.errors import HarnessTrouble
+from cts.case.model import load_case
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import module, support
 from cts.drivers.vulkan.needs import needs
-from cts.errors import HarnessTrouble
-from cts.job import ModuleJob
 from cts.judging.judge import job
-from cts.model import load_case
 from cts.plugins import registry
 from cts.running import corpus
 from cts.spirv import tools

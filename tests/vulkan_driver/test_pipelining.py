@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from cts.device.job import Making, ModuleJob, Submitting
 from cts.drivers.vulkan import driver, pipelining
 from cts.drivers.vulkan.worker.protocol import Description
 from cts.drivers.vulkan.worker.queue_families import families
-from cts.job import Making, ModuleJob, Submitting
 from cts.plugins.registry import validated
 from cts.spirv.forms import WAYS
 from cts.spirv.forms.pipelines import asked

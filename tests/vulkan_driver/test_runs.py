@@ -8,12 +8,12 @@ import pytest
 
 import cts
 from cts.judging.events import Event, Result
-from cts.known.quarantine import loads
+from cts.judging.known.quarantine import loads
+from cts.judging.verdict import Verdict
 from cts.plugins.registry import validated
 from cts.running import corpus
 from cts.running.profiles import Profile
 from cts.running.runner import Plan, run
-from cts.verdict import Verdict
 
 PROFILE = Profile("default", 30, 3)
 

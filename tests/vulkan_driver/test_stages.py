@@ -13,19 +13,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from cts.cli.doctor import _stages
-from cts.driver import Status
-from cts.driver_options import parse
+from cts.base.errors import BadInput
+from cts.case.stages import Stage
+from cts.device.driver import Status
+from cts.device.driver_options import parse
+from cts.device.job import ModuleJob
 from cts.drivers.vulkan import module, stages, support
 from cts.drivers.vulkan.companions import companions
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.features import HARMLESS
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.worker.protocol import Description, Run, Staged, pipeline_command
-from cts.errors import BadInput
-from cts.job import ModuleJob
+from cts.faces.cli.doctor import _stages
 from cts.spirv.tools import validate
-from cts.stages import Stage
 from tests.vulkan_driver.devices import LAVAPIPE
 from tests.vulkan_driver.modules import scale
 

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from cts.cli.app import app
-from cts.driver_options import parse
+from cts.base.errors import BadInput, HarnessTrouble
+from cts.device.driver_options import parse
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.start import WorkerProcess, choose, expect
@@ -30,7 +30,7 @@ from cts.drivers.vulkan.worker.protocol import (
     read_reply,
     read_request,
 )
-from cts.errors import BadInput, HarnessTrouble
+from cts.faces.cli.app import app
 
 UUIDS = ("00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100", "0" * 32, "1" * 32)
 GPU, TWIN, CPU, OLD = (

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from cts.device.job import Address, Memory, ModuleJob
 from cts.drivers.vulkan import features, support
 from cts.drivers.vulkan.module_facts import Matrix, Multiplication
 from cts.drivers.vulkan.worker import tables
 from cts.drivers.vulkan.worker.protocol import MatrixRow
-from cts.job import Address, Memory, ModuleJob
 from tests.vulkan_driver.devices import (
     F16,
     F32,

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from cts.device_queries import Judged, State
-from cts.driver import ConvertingDriver
+from cts.base.errors import HarnessTrouble
+from cts.device.driver import ConvertingDriver
+from cts.device.queries import Judged, State
+from cts.device.trials import Trial, Tried, from_plain, to_plain
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.options import Options
-from cts.errors import HarnessTrouble
-from cts.layout_conversions.abilities import Abilities
-from cts.layout_conversions.calls import Trial, Tried, from_plain, to_plain
-from cts.layout_conversions.judge import judge, trials
+from cts.modules.layout_conversions.abilities import Abilities
+from cts.modules.layout_conversions.judge import judge, trials
 from cts.plugins import registry
 from tests.layout_conversions.lies import honest
 from tests.vulkan_driver.devices import CONVERTING, LAVAPIPE

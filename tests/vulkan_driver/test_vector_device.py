@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.driver import Outcome, Status
+from cts.device.driver import Outcome, Status
+from cts.device.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.drivers.vulkan.driver import VulkanDriver
-from cts.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
 from cts.spirv.tools import assemble
 from tests.vulkan_driver.modules import GUARD
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.case.model import ComponentType, decode
+from cts.case.oracle.trace import Writer, WriterUnknown, WrittenByConversion, WrittenByInstruction, WrittenByNone
 from cts.judging.guesses import (
     BufferOverrun,
     BufferShifted,
@@ -21,8 +23,6 @@ from cts.judging.guesses import (
     WrongBeforeStore,
 )
 from cts.judging.number_classes import NumberClass
-from cts.model import ComponentType, decode
-from cts.oracle.trace import Writer, WriterUnknown, WrittenByConversion, WrittenByInstruction, WrittenByNone
 
 
 def writer_text(writer: Writer) -> str:

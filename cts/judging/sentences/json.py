@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from cts.case.model import Case
+from cts.case.oracle.trace import TraceStep, Writer
 from cts.judging.guesses import Guess
 from cts.judging.sentences.guesses import guess_text, writer_text
 from cts.judging.sentences.steps import step_parts
-from cts.model import Case
-from cts.oracle.trace import TraceStep, Writer
 
 
 def to_json(document: object) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from cts.oracle.expectation import Freedom, Policy
-from cts.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
+from cts.case.oracle.expectation import Freedom, Policy
+from cts.case.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 
 #: A template of the names and numbers of a step, or a function of the step.
 _Part: TypeAlias = str | Callable[[TraceStep], str]

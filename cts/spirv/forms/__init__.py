@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cts.job import ModuleJob
+from cts.device.job import ModuleJob
 from cts.spirv.forms import (
     accesses,
     additions,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cts.job import Address, Memory, ModuleJob
-from cts.memory import GUARD_BYTES
+from cts.base.memory import GUARD_BYTES
+from cts.device.job import Address, Memory, ModuleJob
 
 #: Where a buffer's window begins: what every device takes as the offset of a storage buffer's descriptor.
 WINDOW = 256

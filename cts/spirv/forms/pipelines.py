@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cts.job import Making, ModuleJob, Part, Submitting
+from cts.device.job import Making, ModuleJob, Part, Submitting
 
 #: Of how many pipelines that are not used there are at most.
 _OTHERS = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import AtomicScope, VectorAtomicAdd, constant_of
+from cts.case.model import AtomicScope, VectorAtomicAdd, constant_of
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction

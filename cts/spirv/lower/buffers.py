@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.capabilities import PART_ALIGNMENT
-from cts.model import ComponentType, StorageClass
+from cts.case.model import ComponentType, StorageClass
+from cts.device.capabilities import PART_ALIGNMENT
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import ADDRESSES, PARAMETERS, Lowering
 from cts.spirv.lower.structure import BufferStructure

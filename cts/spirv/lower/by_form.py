@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cts.model import Instruction
-from cts.model.fields import Held, held
+from cts.case.model import Instruction
+from cts.case.model.fields import Held, held
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering

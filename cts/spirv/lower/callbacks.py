@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     BlockField,
     Combine,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.model import (
+from cts.case.model import (
     MatrixConstant,
     Operand,
     SpecNumber,
@@ -14,7 +14,7 @@ from cts.model import (
     VectorInsert,
     constant_of,
 )
-from cts.model.operand import ComponentValue
+from cts.case.model.operand import ComponentValue
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction

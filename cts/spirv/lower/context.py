@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from cts.model import (
+from cts.case.model import (
     MAINTENANCE_1,
     AnyFunction,
     ComponentType,
@@ -22,8 +22,8 @@ from cts.model import (
     helpers_of,
     modulus_of,
 )
-from cts.model.instructions import dynamic_operands
-from cts.model.operand import Factors
+from cts.case.model.instructions import dynamic_operands
+from cts.case.model.operand import Factors
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.structure import SPEC_DEFAULT, Structure
 from cts.spirv.lower.types import scalar

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cts.model import (
+from cts.case.model import (
     AnyInstruction,
     BlockEnd,
     BlockStart,

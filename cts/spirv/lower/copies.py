@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cts.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
+from cts.case.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
 from cts.spirv.encode import Id
 from cts.spirv.lower.callbacks import callback
 from cts.spirv.lower.context import Lowering, Result

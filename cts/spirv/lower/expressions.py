@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
-from cts.model import ComponentType
-from cts.model.expression import (
+from cts.case.model import ComponentType
+from cts.case.model.expression import (
     Assignment,
     Binary,
     Bitcast,

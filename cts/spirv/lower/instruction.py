@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from cts.model import Instruction
+from cts.case.model import Instruction
 from cts.spirv.lower.context import Lowering
 
 

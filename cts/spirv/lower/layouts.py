@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import TensorLayout, TensorView
+from cts.case.model import TensorLayout, TensorView
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.type_constants import type_constant

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import WorkgroupSizeMode
+from cts.case.model import WorkgroupSizeMode
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import SPEC_DEFAULT

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.job import Address, Memory, ModuleJob
-from cts.model import (
+from cts.case.model import (
     GUARD_BYTES,
     Case,
     Robustness,
@@ -22,14 +21,15 @@ from cts.model import (
     guard_pattern,
     number_of,
 )
-from cts.model.sweep import Sweep, Words
+from cts.case.model.sweep import Sweep, Words
+from cts.case.stages import Stage
+from cts.device.job import Address, Memory, ModuleJob
 from cts.spirv.lower import buffers, opaque
 from cts.spirv.lower.context import PARAMETERS, Lowering, SpecSlot
 from cts.spirv.lower.structure import Sets, Structure, staged, structure_of
 from cts.spirv.lower.type_constants import given, word_of
 from cts.spirv.lower.validation import validate
 from cts.spirv.lower.write import write
-from cts.stages import Stage
 
 Bytes = npt.NDArray[np.uint8]
 

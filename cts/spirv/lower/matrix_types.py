@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.model import Instruction, MatrixShape, MatrixType, Scope, Use, VectorType, constant_of
-from cts.model.names import TypingContext
+from cts.case.model import Instruction, MatrixShape, MatrixType, Scope, Use, VectorType, constant_of
+from cts.case.model.names import TypingContext
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Matrix
 from cts.spirv.lower.type_constants import type_constant

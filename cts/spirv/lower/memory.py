@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import MatrixLoad, MatrixLoadTensor, MatrixStore, MatrixStoreTensor, Order, VectorLoad, VectorStore
+from cts.case.model import MatrixLoad, MatrixLoadTensor, MatrixStore, MatrixStoreTensor, Order, VectorLoad, VectorStore
 from cts.spirv.encode import Id, Value
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.callbacks import callback

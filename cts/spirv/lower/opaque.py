@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cts import job
-from cts.model import Case, ConversionSide, OpaqueMatrix, memory_of
+from cts.case.model import Case, ConversionSide, OpaqueMatrix, memory_of
+from cts.device import job
 from cts.spirv.lower.type_constants import word_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.model import MemoryInstruction, Operand, Pointer, PointerSelect, Scope, StorageClass
+from cts.case.model import MemoryInstruction, Operand, Pointer, PointerSelect, Scope, StorageClass
 from cts.spirv.encode import Id, Value
 from cts.spirv.lower.buffers import array_type, block_pointer, of_storage
 from cts.spirv.lower.context import ADDRESSES, Lowering, Result

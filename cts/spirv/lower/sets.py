@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cts.model import StorageClass
+from cts.case.model import StorageClass
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import BufferStructure

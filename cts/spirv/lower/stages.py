@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from cts.model import ComponentType
+from cts.case.model import ComponentType
+from cts.case.stages import Stage
 from cts.spirv.encode import Id
 from cts.spirv.lower import local_size
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import Placement
 from cts.spirv.lower.types import scalar
 from cts.spirv.lower.values import constant_of_bits, glsl
-from cts.stages import Stage
 
 _CAPABILITIES = {
     Stage.TESSELLATION_CONTROL: "Tessellation",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from cts.model import (
+from cts.case.model import (
     AnyFunction,
     AnyInstruction,
     Buffer,
@@ -30,7 +30,7 @@ from cts.model import (
     memory_of,
     with_helpers,
 )
-from cts.stages import Stage, Staged
+from cts.case.stages import Stage, Staged
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization only.
 SPEC_DEFAULT = 1
@@ -100,7 +100,7 @@ class Structure(Struct, frozen=True):
 
     `buffers` are those that a module can reach: opaque matrices after buffers, without what is there for
     conversions alone. `workgroup` is one of the case's. `sets` are there for sweeps alone, a
-    `placement` for stages other than compute. `maintenance1`: see `cts.capabilities.Capabilities`.
+    `placement` for stages other than compute. `maintenance1`: see `cts.device.capabilities.Capabilities`.
     """
 
     buffers: tuple[BufferStructure, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from cts.model import (
+from cts.case.model import (
     ClampMode,
     Interpretation,
     MatrixLayout,

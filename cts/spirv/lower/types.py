@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import ComponentType
+from cts.case.model import ComponentType
 from cts.spirv.encode import Id
 from cts.spirv.module import ModuleBuilder
 

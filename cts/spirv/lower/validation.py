@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.errors import HarnessTrouble
-from cts.model import (
+from cts.base.errors import HarnessTrouble
+from cts.case.model import (
     MAINTENANCE_1,
     AnyInstruction,
     DecodeVector,

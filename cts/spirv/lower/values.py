@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.model import ComponentType, SpecNumber, encode
-from cts.model.operand import ComponentValue
+from cts.case.model import ComponentType, SpecNumber, encode
+from cts.case.model.operand import ComponentValue
 from cts.spirv.encode import Id
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower.context import Lowering

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cts.model import VectorMatrixMul
-from cts.model.vector_products import layout_of
+from cts.case.model import VectorMatrixMul
+from cts.case.model.vector_products import layout_of
 from cts.spirv.encode import Value
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.model import ComponentType, VectorType
+from cts.case.model import ComponentType, VectorType
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Vector
 from cts.spirv.lower.type_constants import type_constant

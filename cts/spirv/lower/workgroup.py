@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.model import StorageClass
+from cts.case.model import StorageClass
 from cts.spirv.encode import Id
 from cts.spirv.lower.buffers import of_storage
 from cts.spirv.lower.context import Lowering

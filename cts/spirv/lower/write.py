@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import FastMath, FloatControls, FloatWidth
+from cts.case.model import FastMath, FloatControls, FloatWidth
+from cts.case.stages import Stage
 from cts.spirv.encode import Id
 from cts.spirv.lower import buffers, sets, stages, workgroup
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.instruction import lower_instruction
-from cts.stages import Stage
 
 
 def write(lowering: Lowering) -> npt.NDArray[np.uint32]:

@@ -8,20 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cts.drivers.emulator.instances import Instances
-from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
-from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
-from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.matrices.robustness import checked
-from cts.drivers.emulator.matrices.scalar import Tables, tables_in
-from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Addresses, Ints, Work
-from cts.drivers.emulator.mutants import callbacks as c
-from cts.drivers.emulator.mutants import control as flow
-from cts.drivers.emulator.mutants import matrices as m
-from cts.drivers.emulator.operands import InstanceOperands
-from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vm import NOT_STORED
-from cts.model import (
+from cts.case.model import (
     GUARD_BYTES,
     AnyFunction,
     Case,
@@ -35,6 +22,19 @@ from cts.model import (
     outputs_of,
     tables_of,
 )
+from cts.drivers.emulator.instances import Instances
+from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
+from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
+from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.robustness import checked
+from cts.drivers.emulator.matrices.scalar import Tables, tables_in
+from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Addresses, Ints, Work
+from cts.drivers.emulator.mutants import callbacks as c
+from cts.drivers.emulator.mutants import control as flow
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.operands import InstanceOperands
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.vm import NOT_STORED
 
 #: Where a buffer with a device address lies, as the bug has it that loses the carry of a sum with an offset.
 _BEHIND_4_GIB = 1 << 16

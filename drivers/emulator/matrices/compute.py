@@ -9,24 +9,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.drivers.emulator.callbacks import Program, compiled
-from cts.drivers.emulator.instances import Instances
-from cts.drivers.emulator.matrices import elements, maintenance1, reductions
-from cts.drivers.emulator.matrices.access import Access
-from cts.drivers.emulator.matrices.origins import factors
-from cts.drivers.emulator.matrices.ownership import distribute
-from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
-from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables
-from cts.drivers.emulator.mutants import callbacks as c
-from cts.drivers.emulator.mutants import control as flow
-from cts.drivers.emulator.mutants import maintenance1 as ext
-from cts.drivers.emulator.mutants import matrices as m
-from cts.drivers.emulator.mutants import numbers as s
-from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
-from cts.drivers.emulator.operands import InstanceOperands
-from cts.drivers.emulator.options import Options
-from cts.model import (
+from cts.case.model import (
     Case,
     Combine,
     Component,
@@ -56,7 +39,24 @@ from cts.model import (
     constant_of,
     scalars_of,
 )
-from cts.model.operand import ComponentValue
+from cts.case.model.operand import ComponentValue
+from cts.drivers.emulator.callbacks import Program, compiled
+from cts.drivers.emulator.instances import Instances
+from cts.drivers.emulator.matrices import elements, maintenance1, reductions
+from cts.drivers.emulator.matrices.access import Access
+from cts.drivers.emulator.matrices.origins import factors
+from cts.drivers.emulator.matrices.ownership import distribute
+from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
+from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables
+from cts.drivers.emulator.mutants import callbacks as c
+from cts.drivers.emulator.mutants import control as flow
+from cts.drivers.emulator.mutants import maintenance1 as ext
+from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import numbers as s
+from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
+from cts.drivers.emulator.operands import InstanceOperands
+from cts.drivers.emulator.options import Options
 
 #: The tile within which some bugs are right.
 TILE = 8

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.case.model import Decode, DecodeVector, Helpers, block_offsets
 from cts.drivers.emulator.callbacks import compiled
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Places, ScalarMachine, Tables
 from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Addresses, Ints, Work
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import Decode, DecodeVector, Helpers, block_offsets
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cts.case.model import Arithmetic, ComponentType, Conversion
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.callbacks import Program, program
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.numbers import TYPE_NUMBERS
-from cts.model import Arithmetic, ComponentType, Conversion
 
 _OPERATIONS = {
     Arithmetic.IAdd: vm.ADD, Arithmetic.ISub: vm.SUBTRACT, Arithmetic.IMul: vm.MULTIPLY,

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.drivers.emulator.mutants import fusions as bugs
-from cts.model import (
+from cts.case.model import (
     Case,
     Instruction,
     Loop,
@@ -25,6 +24,7 @@ from cts.model import (
     Scalar,
     TensorLayoutSlice,
 )
+from cts.drivers.emulator.mutants import fusions as bugs
 
 _InstructionT = TypeVar("_InstructionT", bound=Instruction)
 

@@ -7,6 +7,33 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
+from cts.case.model import (
+    Case,
+    ControlBarrier,
+    Decode,
+    DecodeVector,
+    Instruction,
+    MatrixLoad,
+    MatrixLoadTensor,
+    MatrixStore,
+    MatrixStoreTensor,
+    Operand,
+    Pointer,
+    PointerSelect,
+    Scope,
+    TensorLayout,
+    TensorLayoutSetBlockSize,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorView,
+    TensorViewSetClip,
+    TensorViewSetDimension,
+    TensorViewSetStride,
+    constant_of,
+    references,
+)
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, has_both_scopes
@@ -43,33 +70,6 @@ from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import origins
 from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.options import Options
-from cts.model import (
-    Case,
-    ControlBarrier,
-    Decode,
-    DecodeVector,
-    Instruction,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixStore,
-    MatrixStoreTensor,
-    Operand,
-    Pointer,
-    PointerSelect,
-    Scope,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    constant_of,
-    references,
-)
 
 
 class Machine:

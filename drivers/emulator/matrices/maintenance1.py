@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import Scope, Use, Walk
 from cts.drivers.emulator.matrices.registers import Matrix
 from cts.drivers.emulator.mutants import maintenance1 as m
-from cts.model import Scope, Use, Walk
 
 #: The tile within which some bugs are right.
 _TILE = 8

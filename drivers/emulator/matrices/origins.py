@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.mutants import origins as bugs
-from cts.model import (
+from cts.case.model import (
     Arithmetic,
     Case,
     CopyPath,
@@ -25,6 +23,8 @@ from cts.model import (
     MatrixTranspose,
     StorageClass,
 )
+from cts.drivers.emulator.matrices.registers import Matrix, Registers
+from cts.drivers.emulator.mutants import origins as bugs
 
 
 def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: int) -> list[Registers]:

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cts.case.model import ReduceMode
 from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.mutants import matrices as m
-from cts.model import ReduceMode
 
 #: The combine function on two arrays of one shape.
 Combined: TypeAlias = Callable[[Registers, Registers], Registers]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import ComponentType, Scope, Use
 from cts.drivers.emulator.matrices.ownership import Distribution
-from cts.model import ComponentType, Scope, Use
 
 Registers = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cts.capabilities import PART_ALIGNMENT, everything
+from cts.case.model import Case, Scope, StorageClass
+from cts.device.capabilities import PART_ALIGNMENT, everything
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.memory import Bytes
-from cts.model import Case, Scope, StorageClass
 
 #: So many bytes before the end of what a program may use does the bug begin.
 TOO_EARLY = 512

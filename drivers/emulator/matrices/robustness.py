@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import Buffer, Robustness
 from cts.drivers.emulator.matrices.state import DISCARD, TAKE_CLAMP_VALUE, Addresses, Ints, Work
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.options import Options
-from cts.model import Buffer, Robustness
 
 #: Bytes that an implementation may check as one.
 _TOGETHER = 16

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cts.case.model import Case, FloatControls, FloatMode, FloatWidth
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
 from cts.drivers.emulator.fast_math import some_signs_free
@@ -19,7 +20,6 @@ from cts.drivers.emulator.mutants import numbers as n
 from cts.drivers.emulator.numbers import Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vm import NO_FAULT, NOT_STORED, call
-from cts.model import Case, FloatControls, FloatMode, FloatWidth
 
 #: Bit patterns, and the values before rounding where they are kept.
 Elements: TypeAlias = tuple[Registers, Floats | None]

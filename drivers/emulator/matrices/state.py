@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.model import ClampMode
+from cts.case.model import ClampMode
 
 Ints = npt.NDArray[np.int64]
 #: (n, 4): invocation, slot, row, column of each work item.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cts.driver import Described
+from cts.device.driver import Described
 
 #: No bug.
 NONE = 0

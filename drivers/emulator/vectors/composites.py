@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from cts.case.model import VectorConstant, VectorType, constant_of
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import InstanceOperands
 from cts.drivers.emulator.vectors.registers import Active, Ints, Vector
-from cts.model import VectorConstant, VectorType, constant_of
 
 #: Components that a bug fills or reaches.
 FEW, SOME = 4, 16

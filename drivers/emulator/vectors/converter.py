@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.case.model import ComponentType, MatrixLayout
+from cts.device.trials import INCOMPLETE, OPTIMAL, SUCCESS, Form
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.options import Options
@@ -22,8 +24,6 @@ from cts.drivers.emulator.vectors.opaque import (
     size_of,
 )
 from cts.drivers.emulator.vectors.registers import Ints, Registers
-from cts.layout_conversions.calls import INCOMPLETE, OPTIMAL, SUCCESS, Form
-from cts.model import ComponentType, MatrixLayout
 
 _COMPONENTS = {component.descriptor.number: component for component in ComponentType}
 _LAYOUTS = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cts.case.model import ComponentType, VectorConversion, VectorOperation
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import (
@@ -32,7 +33,6 @@ from cts.drivers.emulator.vectors.registers import (
     without_denormals,
     wrapped_bits,
 )
-from cts.model import ComponentType, VectorConversion, VectorOperation
 
 _O = VectorOperation
 

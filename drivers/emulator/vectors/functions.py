@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import ComponentType, VectorOperation
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.vectors.number_bugs import negated, with_nan
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of
-from cts.model import ComponentType, VectorOperation
 
 _O = VectorOperation
 _Numbers = npt.NDArray[Any]

@@ -7,22 +7,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from cts.drivers.emulator import control
-from cts.drivers.emulator.fast_math import Licences
-from cts.drivers.emulator.instances import Instances, members_of
-from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
-from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.operands import InstanceOperands
-from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors import composites
-from cts.drivers.emulator.vectors.elements import Elements
-from cts.drivers.emulator.vectors.lanes import Lanes
-from cts.drivers.emulator.vectors.memory import Memory
-from cts.drivers.emulator.vectors.opaque import optimal
-from cts.drivers.emulator.vectors.products import Multiplier, OperandAddresses
-from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, floats_of
-from cts.drivers.emulator.vectors.training import Accumulator
-from cts.model import (
+from cts.case.model import (
     Case,
     ControlBarrier,
     If,
@@ -51,6 +36,21 @@ from cts.model import (
     interpretation_of,
     layout_of,
 )
+from cts.drivers.emulator import control
+from cts.drivers.emulator.fast_math import Licences
+from cts.drivers.emulator.instances import Instances, members_of
+from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
+from cts.drivers.emulator.mutants import vectors as v
+from cts.drivers.emulator.operands import InstanceOperands
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.vectors import composites
+from cts.drivers.emulator.vectors.elements import Elements
+from cts.drivers.emulator.vectors.lanes import Lanes
+from cts.drivers.emulator.vectors.memory import Memory
+from cts.drivers.emulator.vectors.opaque import optimal
+from cts.drivers.emulator.vectors.products import Multiplier, OperandAddresses
+from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, floats_of
+from cts.drivers.emulator.vectors.training import Accumulator
 
 #: Bytes that some bugs round to.
 CHUNK, WORD, ALIGNMENT = 16, 4, 32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.case.model import GUARD_BYTES, Case
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.registers import Ints, Registers
-from cts.model import GUARD_BYTES, Case
 
 
 class Memory:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cts.case.model import ComponentType, VectorOperation
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import DOWNWARD, FRACTION, NEAREST, TOWARDS_ZERO, TYPE_NUMBERS, UPWARD
 from cts.drivers.emulator.vectors.registers import Floats, Ints, bits_of, floats_of, ints_of, wrapped_bits
-from cts.model import ComponentType, VectorOperation
 
 _O = VectorOperation
 

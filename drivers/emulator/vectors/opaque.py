@@ -12,15 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.drivers.emulator.matrices.access import MemoryFault
-from cts.drivers.emulator.matrices.memory import Bytes
-from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
-from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors.memory import Memory
-from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
-from cts.drivers.emulator.vectors.registers import Active, Ints, Registers, bits_of, floats_of
-from cts.model import (
+from cts.case.model import (
     GUARD_BYTES,
     Case,
     ComponentType,
@@ -30,6 +22,14 @@ from cts.model import (
     OpaqueMatrix,
     memory_of,
 )
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.mutants import vectors as v
+from cts.drivers.emulator.numbers import NEAREST, TOWARDS_ZERO
+from cts.drivers.emulator.options import Options
+from cts.drivers.emulator.vectors.memory import Memory
+from cts.drivers.emulator.vectors.number_bugs import moved, ties_away
+from cts.drivers.emulator.vectors.registers import Active, Ints, Registers, bits_of, floats_of
 
 POISON = 0xFF
 #: Bytes that an access to an optimal layout moves at once.

@@ -6,6 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.case.model import (
+    ComponentType,
+    Interpretation,
+    MatrixLayout,
+    MulAddOperand,
+    VectorMatrixMul,
+    constant_of,
+    interpretation_of,
+    layout_of,
+)
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
@@ -26,16 +36,6 @@ from cts.drivers.emulator.vectors.registers import (
     ints_of,
     without_denormals,
     wrapped_bits,
-)
-from cts.model import (
-    ComponentType,
-    Interpretation,
-    MatrixLayout,
-    MulAddOperand,
-    VectorMatrixMul,
-    constant_of,
-    interpretation_of,
-    layout_of,
 )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.case.model import ComponentType
 from cts.drivers.emulator.numbers import DEMANDED_OF, E4M3, FLUSH_OF, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.vectors.kernels import patterns
-from cts.model import ComponentType
 
 Registers = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cts.case.model import ComponentType
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.mutants import vectors as v
@@ -16,7 +17,6 @@ from cts.drivers.emulator.vectors.kernels import NO_FAULT, accumulate
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.registers import Active, Floats, Ints, Vector, bits_of, floats_of, without_denormals
-from cts.model import ComponentType
 
 #: Rows and components within which some bugs are right.
 ROWS, COMPONENTS = 8, 4

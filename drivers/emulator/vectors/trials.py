@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.drivers.emulator.matrices.access import MemoryFault
-from cts.drivers.emulator.matrices.memory import Bytes
-from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
-from cts.layout_conversions import words
-from cts.layout_conversions.calls import (
+from cts.device.trials import (
     GUARD,
     SUCCESS,
     Answer,
@@ -23,6 +19,10 @@ from cts.layout_conversions.calls import (
     memory,
     window,
 )
+from cts.drivers.emulator.matrices.access import MemoryFault
+from cts.drivers.emulator.matrices.memory import Bytes
+from cts.drivers.emulator.vectors.converter import Converter, Side, Submission
+from cts.modules.layout_conversions import words
 
 #: Multiples of bytes at which the device has blocks, and the host before their shift.
 _DEVICE, _HOST = 256, 64

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from cts.device.job import LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.drivers.interpreter.memory import AddressSpace, OptimalMatrix
 from cts.drivers.interpreter.problems import Malformed, Problem
 from cts.drivers.interpreter.rounding import rounded
 from cts.drivers.interpreter.values import Array
 from cts.drivers.interpreter.vectors import opaque
 from cts.drivers.interpreter.vectors.interpretations import Interpretation, interpretation
-from cts.job import LayoutConversion, MatrixRegion, OpaqueMemory
 
 
 def allocate(o: OpaqueMemory) -> npt.NDArray[np.uint8]:

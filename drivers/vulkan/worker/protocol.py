@@ -87,7 +87,7 @@ class Ask(_Message, frozen=True, tag="ask"):
 
 
 class Try(_Message, frozen=True, tag="try"):
-    """Like `Ask`: calls that convert matrices, as cts/layout_conversions/calls.py has them.
+    """Like `Ask`: calls that convert matrices, as cts/modules/layout_conversions/calls.py has them.
 
     `memory` is that of the command, as in `Open`. Answered by `Asking` and `Tried`, or `Failed`.
     """

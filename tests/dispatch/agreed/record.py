@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cts.dispatch.comparing import values
-from cts.dispatch.elements import Array
-from cts.dispatch.loading import load
-from cts.driver import ModuleDriver, Status
+from cts.device.driver import ModuleDriver, Status
+from cts.modules.dispatch.comparing import values
+from cts.modules.dispatch.elements import Array
+from cts.modules.dispatch.loading import load
 from cts.plugins import registry
 
 HERE = Path(__file__).resolve().parent

@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cts.export.glsl import glsl
-from cts.export.glsl.compiler import compiled
-from cts.model import load_case
+from cts.case.model import load_case
 from cts.running import corpus
+from cts.showing.export.glsl import glsl
+from cts.showing.export.glsl.compiler import compiled
 
 HERE = Path(__file__).resolve().parent
 

@@ -1,0 +1,1 @@
+"""A test as data, and what an oracle answers."""

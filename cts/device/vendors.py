@@ -1,0 +1,152 @@
+"""Profiles of devices: what they list, for drivers that could do everything, so that generators draw for them.
+
+Those of Mesa's drivers are their lists of 26.2.6, opened without devices (docs/vendors.md); Intel's and those of no
+vendor are shapes that public lists have, and restrictions that no listed device has alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cts.base.errors import BadInput
+
+#: A product: M, N and K, and the component types of A, B and result.
+Row = tuple[tuple[int, int, int], str, str, str]
+
+#: What VK_NV_cooperative_matrix2 grants, and maintenance1; a profile names what it has of them.
+OPTIONAL = (
+    "TENSOR_ADDRESSING",
+    "BLOCK_LOADS",
+    "DECODE_VECTOR",
+    "WORKGROUP_SCOPE",
+    "ROBUST_MATRIX_ACCESS",
+    "REDUCTIONS",
+    "CONVERSIONS",
+    "PER_ELEMENT",
+    "TRANSPOSES",
+    "CONVERSIONS_EXT",
+    "GET_COORDINATE",
+)
+MAINTENANCE1 = frozenset({"REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "CONVERSIONS_EXT", "GET_COORDINATE"})
+VECTORS = ("COOPERATIVE_VECTOR", "COOPERATIVE_VECTOR_TRAINING", "TRAINING_FLOAT16", "TRAINING_FLOAT32")
+
+_INTEGERS = tuple((a, b, c) for a in ("int8", "uint8") for b in ("int8", "uint8") for c in ("int32", "uint32"))
+_HALVES = (("float16", "float16", "float16"), ("float16", "float16", "float32"))
+_FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+_OF_GFX12 = (
+    *_INTEGERS,
+    *_HALVES,
+    ("bfloat16", "bfloat16", "bfloat16"),
+    ("bfloat16", "bfloat16", "float32"),
+    *((a, b, "float32") for a in _FLOAT8 for b in _FLOAT8),
+)
+
+
+def _each(sizes: tuple[int, int, int], products: Iterable[tuple[str, str, str]]) -> tuple[Row, ...]:
+    return tuple((sizes, *product) for product in products)
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """A profile. `rows` are the products that it lists, `granular` whether their sizes may be multiples.
+
+    `optional` are the features of `OPTIONAL` that it has, by their names in `Feature`. `tile` is how the emulator
+    deals a matrix out. Without `rows` it lists what the driver does, of the types `only`, and of any size. Without a
+    `longest_vector` there are no cooperative vectors.
+    """
+
+    meaning: str
+    subgroup_size: int
+    rows: tuple[Row, ...] = ()
+    granular: bool = False
+    optional: frozenset[str] = frozenset()
+    tile: str = "8x8"
+    only: frozenset[str] = frozenset()
+    longest_vector: int = 0
+
+
+VENDORS: dict[str, Vendor] = {
+    "radv-gfx11": Vendor(
+        "RADV on RDNA 3: waves of 64, 16x16x16 alone, halves and bytes",
+        64,
+        _each((16, 16, 16), (*_INTEGERS, *_HALVES)),
+        tile="row",
+    ),
+    "radv-gfx12": Vendor(
+        "RADV on RDNA 4: bfloat16 and float8 too, and maintenance1",
+        64,
+        _each((16, 16, 16), _OF_GFX12),
+        optional=MAINTENANCE1,
+    ),
+    "radv-wave32": Vendor("RADV on RDNA 4 with waves of 32", 32, _each((16, 16, 16), _OF_GFX12), tile="col"),
+    "nvk": Vendor(
+        "NVK on Ada: six sizes of products, one of them 8x8x16, and no feature beside",
+        32,
+        (
+            *(row for sizes in ((16, 16, 16), (16, 8, 16), (16, 8, 8)) for row in _each(sizes, _HALVES)),
+            *(
+                row
+                for sizes in ((16, 16, 32), (16, 8, 32), (16, 8, 16), (8, 8, 16))
+                for row in _each(sizes, (("uint8", "uint8", "uint32"), ("int8", "int8", "int32")))
+            ),
+        ),
+    ),
+    "intel-16": Vendor(
+        "Intel's matrices for subgroups of 16: 8x16x16, bytes 8x16x32",
+        16,
+        (
+            *_each((8, 16, 16), (("float16", "float16", "float32"), ("bfloat16", "bfloat16", "float32"))),
+            *_each((8, 16, 32), _INTEGERS),
+        ),
+        optional=MAINTENANCE1,
+        tile="col",
+    ),
+    "intel-8": Vendor(
+        "Intel's matrices for subgroups of 8: 8x8x16, bytes 8x8x32",
+        8,
+        (*_each((8, 8, 16), (("float16", "float16", "float32"),)), *_each((8, 8, 32), _INTEGERS)),
+        tile="row",
+    ),
+    "maintenance1": Vendor(
+        "of matrices maintenance1 alone, with products of 16x16x16 and 16x16x32",
+        32,
+        (*_each((16, 16, 16), _HALVES), *_each((16, 16, 32), _INTEGERS)),
+        optional=MAINTENANCE1,
+    ),
+    "integers": Vendor(
+        "integers alone, of any size, in subgroups of 16",
+        16,
+        optional=frozenset({"REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "TRANSPOSES"}),
+        only=frozenset({"int8", "uint8", "int16", "uint16", "int32", "uint32"}),
+    ),
+    "bfloat16": Vendor(
+        "products of bfloat16 alone, with tensor addressing",
+        64,
+        _each((16, 16, 16), (("bfloat16", "bfloat16", "float32"),)),
+        granular=True,
+        optional=frozenset(
+            {"TENSOR_ADDRESSING", "BLOCK_LOADS", "REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "TRANSPOSES"}
+        ),
+        tile="col",
+    ),
+    "vectors-of-4": Vendor(
+        "cooperative vectors of at most 4, and matrices of halves",
+        32,
+        _each((16, 16, 16), _HALVES),
+        longest_vector=4,
+    ),
+}
+
+
+def meanings() -> dict[str, str]:
+    """The profiles by name, for options."""
+    return {name: vendor.meaning for name, vendor in VENDORS.items()}
+
+
+def refuse_beside(options: Mapping[str, str], *names: str) -> None:
+    """Raise BadInput where options of a driver name a profile and what that decides, too."""
+    both = [name for name in names if name in options and options.get("vendor")]
+    if both:
+        what = f"vendor={options['vendor']} decides {both[0]} itself"
+        raise BadInput("driver-option", what, remedy=f"one of both, vendor or {both[0]}")

@@ -1,0 +1,1 @@
+"""How one gets in: the command, pytest, Python."""

@@ -1,0 +1,86 @@
+"""`cts baseline`: the failures of a run as a list of known ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from cts.faces.cli import completion
+from cts.faces.cli.documents import check_json, is_stdout, write_json
+from cts.faces.cli.options import JsonFile
+
+if TYPE_CHECKING:
+    from cts.running.store import Run
+
+
+def baseline(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder of a run, or the folder of runs for the latest.", autocompletion=completion.paths
+        ),
+    ],
+    reason: Annotated[str, typer.Option("--reason", help="Why these cases fail; reports print it.")] = "known",
+    link: Annotated[str, typer.Option("--link", help="Where to read more, such as a bug report.")] = "",
+    incomplete: Annotated[bool, typer.Option("--incomplete", help="Accept an incomplete run.")] = False,
+    timeouts: Annotated[
+        bool, typer.Option("--timeouts", help="List timeouts as well, which a busy machine may have caused.")
+    ] = False,
+    audit: Annotated[
+        bool,
+        typer.Option("--audit", help="Report how precise the baseline's conditions are."),
+    ] = False,
+    json: JsonFile = None,
+) -> None:
+    """Print a baseline with every failure of a run, for `cts run --baseline`.
+
+    Errors of the suite or of a driver are no failures of a device, and are not listed. With --audit, the exit status is
+    1 if an entry is too wide: it matches at least 30 cases, and fewer than 90 % of them fail.
+    """
+    from cts.base.errors import BadInput
+    from cts.faces.cli.stored import stored
+    from cts.judging.known.baseline import document
+    from cts.judging.verdict import Verdict
+
+    stored_run = stored(run)
+    if audit:
+        _audit(stored_run, json)
+    if json is not None:
+        raise BadInput("json-audit", "--json without --audit", f"--json {json}", "a baseline is YAML: > FILE")
+    why = "; ".join(stored_run.incomplete)
+    if why and not incomplete:
+        what = "the run is incomplete: cases without a verdict would count as passing"
+        remedy = f"`cts run --resume {stored_run.path}` first, or --incomplete"
+        raise BadInput("incomplete-run", what, str(stored_run.path), remedy)
+    found = stored_run.findings()
+    listed = [result for result in found if timeouts or result.verdict is not Verdict.TIMEOUT]
+    if left_out := len(found) - len(listed):
+        typer.echo(f"note: {left_out} timeouts are left out, which a busy machine may cause: --timeouts", err=True)
+    if why:
+        typer.echo(f"# from an incomplete run: {why}")
+    typer.echo(document(listed, stored_run.manifest.drivers, reason, link, stored_run.failing()), nl=False)
+
+
+def _audit(run: Run, json: Path | None) -> NoReturn:
+    """Print what the known conditions did to a run, and end."""
+    from dataclasses import asdict
+
+    from cts.base.errors import BadInput
+    from cts.running.store.audit import audited
+
+    check_json(json)
+    found = audited(run)
+    if not found.areas and not any(entry.ran for entry in found.entries.values()):
+        what = "the run has generated no cases, or none that a suite of today has counted, and met no known one"
+        raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline and generated cases, or --known")
+    if not found.entries:
+        what = "the run knew no condition of its drivers"
+        raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline or --quarantine")
+    entries = [{**asdict(entry), "verdict": entry.verdict} for entry in found.entries.values()]
+    write_json(json, {"entries": entries, "areas": [asdict(area) for area in found.areas.values()]})
+    if not is_stdout(json):
+        for line in found.lines():
+            typer.echo(line)
+    raise typer.Exit(1 if found.wide else 0)

@@ -1,0 +1,1 @@
+"""From a verdict to a cause: reduce, explain, learn, draw."""

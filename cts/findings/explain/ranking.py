@@ -1,0 +1,387 @@
+"""Which facts are most likely broken: from changes that explain the values, and from which elements are wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.base.errors import BadInput
+from cts.case.model import Case, types_of
+from cts.case.oracle.expectation import Expectation, Freedom, Oracle
+from cts.case.oracle.trace import StepKind, TraceStep
+from cts.findings.explain.arithmetic import fitting
+from cts.findings.explain.change import Change
+from cts.findings.explain.changes import changes
+from cts.findings.explain.float_environment import gives_fast_math, of_freedoms
+from cts.findings.explain.instrument import instrumented, points
+from cts.findings.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
+from cts.findings.explain.needed import needed
+from cts.findings.explain.results import Mask, Result, compared
+from cts.judging.compare import compare
+from cts.judging.sentences import step_parts
+
+#: Elements whose steps are compared, of the wrong and of the right ones each.
+SAMPLE = 24
+
+#: Changes listed, and the most that are tried: of cases with large buffers fewer, for so many bytes in all.
+LISTED = 8
+MOST, LEAST = 400, 24
+BYTES = 1 << 30
+
+#: Steps that every tensor access, copy, call, conversion or product takes. Were one of them wrong nearly every case
+#: would fail, so that of steps with the same evidence they are the least likely.
+_EVERYWHERE = frozenset({
+    (StepKind.MATRIX_COORD_TO_LINEAR, "TA-031"), (StepKind.LINEAR_TO_SPAN_COORD, "TA-034"),
+    (StepKind.IN_BOUNDS, "TA-035"), (StepKind.TENSOR_COORD_TO_LINEAR, "TA-030"), (StepKind.TENSOR_BYTE, "TA-036"),
+    (StepKind.CARRIED, "NU-014"), (StepKind.CALL, "CM-030"), (StepKind.CALL, "KM-011"),
+    (StepKind.EACH_COMPONENT, "KM-015"), (StepKind.ROW_AND_COLUMN, "CM-031"), (StepKind.OPERATION, "NU-012"),
+    (StepKind.READ_AS_THEY_ARE, "CV-035"), (StepKind.VECTOR_INPUT, "CV-030"), (StepKind.VECTOR_PRODUCT, "CV-018"),
+    (StepKind.MATRIX_BYTE, "KM-013"), (StepKind.VECTOR_BYTE, "CV-013"),
+})  # fmt: skip
+
+ElementIndex = tuple[int, int, int]
+
+
+class Tried(NamedTuple):
+    """A change under which values are right, how many were tried before it, and what `Change` says of it."""
+
+    as_if: AsIf
+    of_number: bool
+    before: int
+    simplified: bool = False
+
+
+def explaining(
+    case: Case,
+    oracle: Oracle,
+    result: Result,
+    index: int,
+    memory: dict[str, npt.NDArray[np.uint8]],
+) -> tuple[Tried, ...]:
+    """Changes of the case that make the actual values right, changes that explain all elements first.
+
+    For a result within a loop and for a store, memory is compared instead.
+    """
+    own = oracle.expect(case)
+    free = _free(own)
+    in_memory = bool(result.iterations) or result.name not in _defined(case, index)
+    wrong = int(result.wrong.sum())
+    size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
+    most = min(MOST, max(LEAST, BYTES // max(size, 1)))
+
+    def fits(change: Change, before: int) -> Iterator[Tried]:
+        expectation = expected(change.case, oracle)
+        if expectation is None:
+            return
+        if in_memory:
+            # A comparison without differences proves nothing if more elements may be anything than before.
+            judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
+            same = judged and compare(change.case, expectation, memory) is None
+            given, exact = (wrong, True) if same else (0, False)
+        else:
+            given, exact = _given(change.case, oracle, expectation, result)
+        if given:
+            as_if = AsIf(change.what, change.facts, given, wrong, exact)
+            yield Tried(as_if, change.of_number, before, change.simplified)
+
+    explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
+    best = [t for t in explanations if t.as_if.exact]
+    simplified = [t for t in best if t.simplified]
+    if wrong >= FEW and simplified:
+        # All else are other ways to the same few roundings and zeros.
+        best = simplified
+    elif not in_memory:
+        best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
+    if not simplified or gives_fast_math(case):
+        best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
+    if not best:
+        best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
+    return tuple(best)
+
+
+def _free(expectation: Expectation) -> int:
+    """How many elements of memory may be anything."""
+    groups = (i for allowed in expectation.buffers.values() for i in allowed.intervals)
+    return sum(int(((g.flags & np.uint8(Freedom.ANY)) != 0).sum()) for g in groups)
+
+
+def _defined(case: Case, index: int) -> set[str]:
+    instruction = case.program[index]
+    names = {getattr(instruction, "id", "")}
+    names |= {m.id for m in getattr(instruction, "merge", ())}
+    return names
+
+
+def expected(case: Case, oracle: Oracle) -> Expectation | None:
+    """The expectation of a case; None if the case is not valid."""
+    try:
+        types_of(case)
+        return None if oracle.violations(case) else oracle.expect(case)
+    except (BadInput, ValueError):
+        return None
+
+
+def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
+    """How many wrong elements a changed case makes right, and whether it makes all elements right."""
+    other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
+    if other is None:
+        return 0, False
+    # Elements that may be anything are no evidence.
+    wrong = other.wrong | _anything(other)
+    given = int((result.wrong & ~wrong).sum())
+    return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
+
+
+def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
+    """The actual bits judged as memory is, by a changed case that stores them; None if it cannot."""
+    point = next((p for p in points(case)[0] if p.name == result.name and not p.kept), None)
+    if point is None or point.loops or point.block is not None:
+        return None
+    storing = instrumented(case, [point])
+    slots = storing.slots[0]
+    expectation = expected(storing.case, oracle)
+    if expectation is None or result.actual.shape != (slots.instances, slots.rows, slots.cols):
+        return None
+    return storing.judged(expectation, result.actual)
+
+
+def _as_computed(expectation: Expectation, result: Result) -> Result | None:
+    wanted = expectation.matrices.get(result.name)
+    if wanted is None:
+        return None
+    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
+    if wanted.shape != actual.shape:
+        return None
+    spread = expectation.spreads.get(result.name)
+    return compared(result.index, result.name, result.component, wanted, actual, spread)
+
+
+def _anything(result: Result) -> Mask:
+    """The elements that may have any value."""
+    if result.spread is None:
+        return np.zeros(result.wrong.shape, bool)
+    anything: Mask = (result.spread.flags & np.uint8(Freedom.ANY)) != 0
+    return anything
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """In how many of the wrong and right elements that were sampled a step does something."""
+
+    wrong: int
+    right: int
+    score: float
+    example: TraceStep
+    of_wrong: int = 0
+    of_right: int = 0
+
+
+class Evidence(NamedTuple):
+    """A fact that may be broken, why, and how much speaks for it."""
+
+    fact: str
+    why: str
+    strength: float
+
+
+#: The weight of a fact that the verdict names: above steps, below a change that explains all values.
+VERDICT = 1.05
+
+#: The weight of evidence for a fact. A change against the specification under which all values are right counts more
+#: than a step that does something in the wrong elements alone; a change of a number, of which there are many, counts
+#: less if few values are wrong; and a step that every access takes counts least.
+NAMED, NUMBER, STEP, EVERYWHERE, CARRIED = 1.3, 1.1, 1.0, 0.6, 0.3
+
+#: The factor for these if fewer elements than FEW are wrong, for a changed number or something left out:
+#: many a change gives one value.
+OF_FEW = 0.75
+
+#: The factor for a step that another instruction takes before, such as one that makes a layout.
+BEHIND = 0.55
+
+#: Weight of a rare feature of the case for its fact: alone, and added to other evidence.
+NEEDED, BESIDE = 0.62, 0.15
+
+
+def suspects(
+    case: Case,
+    index: int | None,
+    as_if: Sequence[Tried],
+    result: Result | None,
+    steps_of: Callable[[ElementIndex], Iterable[TraceStep]],
+    steps: Iterable[TraceStep] = (),
+    *,
+    verdict: Iterable[Suspect] = (),
+    reduced: bool = False,
+) -> tuple[Evidence, ...]:
+    """Facts in the order of suspicion, each once, with the evidence for it.
+
+    First the facts of program[`index`] if another instruction gave the result; then by evidence: changes that explain
+    every element, facts of the `verdict`, and by Ochiai's measure the steps that do something in the wrong elements and
+    not in the right ones. Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for
+    their facts, too.
+    """
+    found: dict[str, Evidence] = {}
+
+    def add_evidence(fact: str, why: str, strength: float) -> None:
+        if fact not in found or strength > found[fact].strength:
+            found[fact] = Evidence(fact, why, strength)
+
+    own = () if index is None else case.program[index].explained_by
+    kind = "" if index is None else f"a fact of program[{index}] {type(case.program[index]).__name__}"
+    if result is None or result.index != index:
+        for place, fact in enumerate(own):
+            add_evidence(fact, kind, 2.0 - place / 100)
+    for named in verdict:
+        add_evidence(named.fact, named.why, VERDICT)
+    few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
+    for change, of_number, before, _ in as_if:
+        if change.exact:
+            coarse = of_number or _leaves_out(change)
+            strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
+            for place, fact in enumerate(change.facts):
+                add_evidence(fact, _as_if(change), strength - place / 100)
+    if result is not None:
+        for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
+            why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
+            add_evidence(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
+    for step in steps:
+        add_evidence(step.fact, _takes_part(step), -1.0)
+    for change, *_ in as_if:
+        for fact in change.facts:
+            add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
+    for fact in own:
+        add_evidence(fact, kind, -3.0)
+    for fact, what, alone in needed(case) if reduced else ():
+        if alone and (fact not in found or found[fact].strength < NEEDED):
+            found[fact] = Evidence(fact, what, NEEDED)
+        if fact in found and found[fact].strength > 0:
+            more = BESIDE if alone else BESIDE / 3
+            found[fact] = found[fact]._replace(strength=found[fact].strength + more)
+    return tuple(sorted(found.values(), key=lambda e: -e.strength))
+
+
+def _most(step: TraceStep, index: int) -> float:
+    """Weight of a step that only wrong elements take."""
+    if (step.kind, step.fact) == (StepKind.CARRIED, "NU-014"):
+        return CARRIED
+    if step.instruction is not None and step.instruction != index:
+        return BEHIND
+    return EVERYWHERE if (step.kind, step.fact) in _EVERYWHERE else STEP
+
+
+def _leaves_out(change: AsIf) -> bool:
+    return change.what.endswith(("did nothing", "had no view", "all 0"))
+
+
+def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """The suspects of a case, by their evidence there and in other cases of the same failure together."""
+    absent = min(0.0, min((e.strength for e in own), default=0.0) - 1)
+    elsewhere = [{e.fact: e.strength for e in some} for some in others]
+    return tuple(sorted(own, key=lambda e: -(e.strength + sum(some.get(e.fact, absent) for some in elsewhere))))
+
+
+def agreed(own: Sequence[Tried], others: Sequence[Sequence[Tried]]) -> tuple[Tried, ...]:
+    """Changes that explain all wrong elements of a case, first the changes that do so in the most other cases."""
+    elsewhere = [{general(t.as_if.what) for t in some if t.as_if.exact} for some in others]
+    return tuple(sorted(own, key=lambda t: -sum(general(t.as_if.what) in some for some in elsewhere)))
+
+
+def said_by(
+    suspected: Sequence[Evidence], tried: Sequence[Tried], others: Sequence[Sequence[Tried]]
+) -> Iterator[Evidence]:
+    """Suspects; if a change is the evidence for a suspect, its text is that of the first change that explains all."""
+    there = {general(t.as_if.what): t.as_if.what for some in others for t in some if t.as_if.exact}
+    for one in suspected:
+        of_fact = (t.as_if for t in tried if t.as_if.exact and one.fact in t.as_if.facts)
+        first = next(of_fact, None) if AS_IF in one.why else None
+        if first is None:
+            yield one
+            continue
+        other = there.get(general(first.what), first.what)
+        more = "" if other == first.what else f"{IN_ANOTHER}{other}"
+        yield one._replace(why=_as_if(first) + more)
+
+
+def _as_if(change: AsIf) -> str:
+    return f"all {change.wrong} wrong elements {AS_IF} {change.what}"
+
+
+def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """Some suspects before others, each fact once."""
+    facts = {s.fact for s in first}
+    return (*first, *(s for s in then if s.fact not in facts))
+
+
+def _why(seen: _Seen) -> str:
+    if not seen.score:
+        return "takes part, and changes nothing in wrong elements"
+    what, _ = step_parts(seen.example)
+    wrong, right = (f"{some} of {of}" for some, of in ((seen.wrong, seen.of_wrong), (seen.right, seen.of_right)))
+    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{what}"
+
+
+def _takes_part(step: TraceStep) -> str:
+    return f"takes part: {step_parts(step)[0]}"
+
+
+def _by_elements(result: Result, steps_of: Callable[[ElementIndex], Iterable[TraceStep]]) -> list[tuple[str, _Seen]]:
+    wrong, right = sample(result.wrong), sample(_beside(result))
+    if not wrong:
+        # No element is wrong here: rank steps by all elements.
+        wrong, right = sample(np.ones(result.wrong.shape, bool)), []
+    weight = (~result.wrong).sum() / max(1, len(right)) / max(1.0, result.wrong.sum() / max(1, len(wrong)))
+    does: dict[Hashable, list[int]] = defaultdict(lambda: [0, 0])
+    idle: dict[str, TraceStep] = {}
+    examples: dict[Hashable, TraceStep] = {}
+    # The facts of the instructions that made layouts and views come after the instruction's own.
+    behind: set[str] = set()
+    own: set[str] = set()
+    for column, places in enumerate((wrong, right)):
+        for place in places:
+            steps = list(steps_of(place))
+            active = {s.signature: s for s in steps if not s.idle}
+            for key, step in active.items():
+                does[key][column] += 1
+                examples.setdefault(key, step)
+            for s in steps:
+                idle.setdefault(s.fact, s)
+                if s.instruction == result.index:
+                    behind.discard(s.fact)
+                elif s.fact not in own:
+                    behind.add(s.fact)
+            own |= {s.fact for s in steps if s.instruction == result.index}
+    best: dict[str, _Seen] = {}
+    for key, (bad, good) in does.items():
+        fact = examples[key].fact
+        score = bad / sqrt(max(1, len(wrong)) * (bad + weight * good)) if bad else 0.0
+        if fact not in best or score > best[fact].score:
+            best[fact] = _Seen(bad, good, score, examples[key], len(wrong), len(right))
+    for fact, step in idle.items():
+        best.setdefault(fact, _Seen(0, 0, 0.0, step))
+    order = list(idle)
+
+    def order_of(fact: str, seen: _Seen) -> tuple[float, bool, bool, int]:
+        return -round(seen.score, 6), fact in behind, (seen.example.kind, fact) in _EVERYWHERE, order.index(fact)
+
+    return sorted(best.items(), key=lambda item: order_of(*item))
+
+
+def _beside(result: Result) -> Mask:
+    """The right elements of the instances that have a wrong one."""
+    some = result.wrong.any(axis=(1, 2), keepdims=True)
+    return np.logical_and(some, ~result.wrong)
+
+
+def sample(mask: Mask) -> list[ElementIndex]:
+    """Elements of a mask, evenly chosen."""
+    every = np.argwhere(mask)
+    chosen = every[np.unique(np.linspace(0, len(every) - 1, min(SAMPLE, len(every))).astype(int))] if len(every) else []
+    return [(int(p[0]), int(p[1]), int(p[2])) for p in chosen]

@@ -1,0 +1,29 @@
+"""An optional operand of a load, store or reduction less: a view, a decode function, an offset, an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from cts.case.model import AnyInstruction, Case, MatrixReduce, Order, StridedInstruction, Walk
+from cts.findings.reduction.candidates import with_instruction
+
+#: Operands by their fields, and the value for no operand.
+_LESS = (("view", None), ("decode_vector", None), ("decode", None), ("offset", 0), ("walk", Walk.Ascending))
+
+
+def propose(case: Case, i: int) -> Iterator[Case]:
+    for simpler in _simpler(case.program[i]):
+        yield with_instruction(case, i, simpler)
+
+
+def _simpler(instruction: AnyInstruction) -> Iterator[AnyInstruction]:
+    for field, less in _LESS:
+        value = getattr(instruction, field, less)
+        if value != less and not isinstance(value, tuple):
+            yield structs.replace(instruction, **{field: less})
+    if isinstance(instruction, StridedInstruction) and instruction.order is not Order.RowMajor:
+        yield structs.replace(instruction, order=Order.RowMajor)
+    if isinstance(instruction, MatrixReduce) and (instruction.rows is not None or instruction.cols is not None):
+        yield structs.replace(instruction, rows=None, cols=None)

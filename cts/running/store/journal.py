@@ -1,0 +1,93 @@
+"""The events of a run as they happen, in a file that only grows: `results.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from cts.base.input_files import Kind, decoded_lines
+from cts.judging.events import (
+    Event,
+    ExamplesJudged,
+    NotValidated,
+    Passing,
+    Rejected,
+    Result,
+    RunStarted,
+    SetsJudged,
+    Trouble,
+    decode,
+    encode,
+)
+from cts.judging.sentences import check_words
+from cts.running.deadline import lacks_time
+from cts.running.store import lines
+from cts.running.store.lines import Lines
+
+NAME = "results.jsonl"
+
+_LINES = Kind("run-events", "a line that `cts run` wrote")
+
+
+class Journal:
+    """Consumes events and appends them to a file. A result, error or header that is in it already is not written again.
+
+    Raises BadInput where another process is at it, HarnessTrouble where the file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines = Lines(path)
+        try:
+            events = _events(self._lines.before, str(path))
+            self._seen = {key for event in events if (key := _key(event)) is not None}
+        except BaseException:
+            self._lines.close()
+            raise
+
+    def __call__(self, event: Event) -> None:
+        key = _key(event)
+        if isinstance(event, Passing) or (key is not None and key in self._seen):
+            return
+        if key is not None:
+            self._seen.add(key)
+        found = (isinstance(event, Result) and event.finding is not None) or (
+            isinstance(event, ExamplesJudged) and bool(event.kept)
+        )
+        self._lines.append(encode(event), durable=found)
+
+    def close(self) -> None:
+        """Close the file and let others at it."""
+        self._lines.close()
+
+
+def read(path: Path) -> list[Event]:
+    """The events of a run, ended or not. Raises BadInput for a file that no run wrote."""
+    return list(_events(lines.read(path), str(path)))
+
+
+def _events(texts: Iterable[bytes], where: str) -> Iterator[Event]:
+    def decode_whole(line: bytes) -> Event:
+        event = decode(line)
+        if isinstance(event, Result) and event.finding is not None:
+            check_words(event)
+        return event
+
+    return decoded_lines(texts, decode_whole, _LINES, where)
+
+
+def _key(event: Event) -> object:
+    """The key of an event that a resumed run emits again; None for those that it does not."""
+    match event:
+        case Result():
+            return event.driver, event.name, lacks_time(event), event.examples, event.alike
+        case ExamplesJudged():
+            return event.driver, event.area, event.start, event.last, event.part
+        case SetsJudged():
+            return event.driver, event.universe, event.start, event.count, event.states
+        case Rejected() | Trouble() | NotValidated():
+            return event
+        case RunStarted():
+            return RunStarted
+        case _:
+            return None

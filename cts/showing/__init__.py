@@ -1,0 +1,1 @@
+"""Results for readers, and cases for other tools."""
