@@ -20,35 +20,7 @@ import numpy as np
 from measuring import Figure, concluded
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    BranchStart,
-    Case,
-    Else,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Exit,
-    Loop,
-    MatrixConstant,
-    MatrixCopy,
-    MatrixLoad,
-    MatrixNull,
-    MatrixShape,
-    MatrixStore,
-    MatrixType,
-    VectorConstant,
-    VectorLoad,
-    VectorNull,
-    VectorShape,
-    VectorStore,
-    VectorType,
-    number_of,
-    resolve,
-    types_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Oracle
 from cts.plugins import registry
 from cts.running.drawing import Draws, checked_expectation
@@ -66,13 +38,13 @@ class Move:
     """A use of a value: the case with another value in its place, and with constants, which are not valid elsewhere."""
 
     where: str
-    exchanged: Case
-    probes: tuple[Case, ...]
+    exchanged: model.Case
+    probes: tuple[model.Case, ...]
 
 
-def moves(case: Case) -> Iterator[Move]:
+def moves(case: model.Case) -> Iterator[Move]:
     """Every use of a value beside another one of its type that it is not by construction."""
-    types, roots = types_of(case), _roots(case)
+    types, roots = model.types_of(case), _roots(case)
     seen: list[list[str]] = [[]]
     for n, i in enumerate(case.program):
         for field in i.__struct_fields__:
@@ -80,11 +52,13 @@ def moves(case: Case) -> Iterator[Move]:
             names = value if isinstance(value, tuple) else (value,)
             for at, name in enumerate(names):
                 shape = types.get(name) if isinstance(name, str) and field != "id" else None
-                if not isinstance(shape, MatrixShape | VectorShape) or not any(name in block for block in seen):
+                if not isinstance(shape, model.MatrixShape | model.VectorShape) or not any(
+                    name in block for block in seen
+                ):
                     continue
                 others = [o for block in seen for o in block if types[o] == shape and not roots[o] & roots[name]]
 
-                def using(other: str, *before: AnyInstruction) -> Case:
+                def using(other: str, *before: model.AnyInstruction) -> model.Case:
                     new = (*names[:at], other, *names[at + 1 :]) if isinstance(value, tuple) else other  # noqa: B023
                     changed = structs.replace(i, **{field: new})  # noqa: B023
                     program = (*case.program[:n], *before, changed, *case.program[n + 1 :])  # noqa: B023
@@ -92,24 +66,24 @@ def moves(case: Case) -> Iterator[Move]:
 
                 probes = tuple(using("probe", _constant(shape, number)) for number in (5, 1)) if others else ()
                 yield from (Move(f"{type(i).__name__}.{field}", using(o), probes) for o in others)
-        if isinstance(i, BranchStart | Else):
+        if isinstance(i, model.BranchStart | model.Else):
             seen[-1] = []
-        elif isinstance(i, BlockEnd):
+        elif isinstance(i, model.BlockEnd):
             seen.pop()
-        elif isinstance(i, BlockStart):
+        elif isinstance(i, model.BlockStart):
             seen.append([])
         seen[-1].extend(name for name in i.defines if name in types)
 
 
-def _constant(shape: MatrixShape | VectorShape, number: int) -> AnyInstruction:
+def _constant(shape: model.MatrixShape | model.VectorShape, number: int) -> model.AnyInstruction:
     """A constant of a type."""
-    if isinstance(shape, MatrixShape):
-        type_ = MatrixType(shape.component, shape.scope, shape.rows, shape.cols, shape.use)
-        return MatrixConstant(id="probe", type=type_, value=number)
-    return VectorConstant(id="probe", type=VectorType(shape.component, shape.length), value=number)
+    if isinstance(shape, model.MatrixShape):
+        type_ = model.MatrixType(shape.component, shape.scope, shape.rows, shape.cols, shape.use)
+        return model.MatrixConstant(id="probe", type=type_, value=number)
+    return model.VectorConstant(id="probe", type=model.VectorType(shape.component, shape.length), value=number)
 
 
-def _roots(case: Case) -> dict[str, set[str]]:
+def _roots(case: model.Case) -> dict[str, set[str]]:
     """For each value those that it may be: a copy, a loop or a condition that only passes a value adds its source.
 
     Equal constants are one value.
@@ -124,25 +98,29 @@ def _roots(case: Case) -> dict[str, set[str]]:
     constants: dict[float | str, str] = {}
     for n, i in enumerate(case.program):
         match i:
-            case MatrixNull() | VectorNull():
+            case model.MatrixNull() | model.VectorNull():
                 join(i.id, constants.setdefault(0, i.id))
-            case MatrixConstant() | VectorConstant() if i.value is not None:
-                join(i.id, constants.setdefault(number_of(i.value), i.id))
-            case MatrixCopy():
+            case model.MatrixConstant() | model.VectorConstant() if i.value is not None:
+                join(i.id, constants.setdefault(model.number_of(i.value), i.id))
+            case model.MatrixCopy():
                 join(i.id, i.matrix)
-            case Loop():
+            case model.Loop():
                 ends = _ends(case, n)
                 for at, carry in enumerate(i.carry):
                     join(carry.id, carry.init, *(end[at] for end in ends if at < len(end)))
-            case EndIf():
+            case model.EndIf():
                 for merge in i.merge:
                     join(merge.id, merge.then, merge.otherwise)
-            case EndSwitch():
+            case model.EndSwitch():
                 for several in i.merge:
                     join(several.id, *several.branches, *filter(None, (several.default,)))
-            case MatrixStore() | VectorStore():
-                stored = i.matrix if isinstance(i, MatrixStore) else i.vector
-                loads = (o for o in case.program if isinstance(o, MatrixLoad | VectorLoad) and o.buffer == i.buffer)
+            case model.MatrixStore() | model.VectorStore():
+                stored = i.matrix if isinstance(i, model.MatrixStore) else i.vector
+                loads = (
+                    o
+                    for o in case.program
+                    if isinstance(o, model.MatrixLoad | model.VectorLoad) and o.buffer == i.buffer
+                )
                 for load in loads:
                     join(load.id, stored)
             case _:
@@ -150,22 +128,22 @@ def _roots(case: Case) -> dict[str, set[str]]:
     return same
 
 
-def _ends(case: Case, loop: int) -> list[tuple[str, ...]]:
+def _ends(case: model.Case, loop: int) -> list[tuple[str, ...]]:
     """What the ends and the exits of a loop carry on."""
     found, depth = [], 0
     for i in case.program[loop:]:
-        depth += isinstance(i, BlockStart)
-        depth -= isinstance(i, BlockEnd)
-        if isinstance(i, EndLoop | Exit):
+        depth += isinstance(i, model.BlockStart)
+        depth -= isinstance(i, model.BlockEnd)
+        if isinstance(i, model.EndLoop | model.Exit):
             found.append(i.next)
         if depth == 0:
             break
     return found
 
 
-def hidden(case: Case, other: Case, oracle: Oracle) -> bool | None:
+def hidden(case: model.Case, other: model.Case, oracle: Oracle) -> bool | None:
     """Whether memory is expected to be the same; None where the other case is not valid."""
-    if resolve(other)[1] or oracle.violations(other):
+    if model.resolve(other)[1] or oracle.violations(other):
         return None
     one, two = oracle.expect(case).buffers, oracle.expect(other).buffers
     return all(np.array_equal(one[name].exact, two[name].exact) for name in one)
@@ -180,7 +158,7 @@ def measured(area: str, examples: int, seed: int) -> tuple[str, Counter[str], Co
     unseen: list[str] = []
     for n in range(1, examples + 1):
         case = draws.example(n)
-        if not isinstance(case, Case):
+        if not isinstance(case, model.Case):
             continue
         checked_expectation(case, oracle)
         every = list(moves(case))

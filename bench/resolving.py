@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 #: Folders beside `cts` that are packages of it.
-PACKAGES = ("generators", "reference", "drivers", "cases", "rules", "universes")
+PACKAGES = ("generators", "reference", "drivers", "answers", "cases", "rules", "universes")
 
 
 class Origin(NamedTuple):

@@ -13,23 +13,7 @@ from itertools import islice
 import numpy as np
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    Case,
-    ControlInstruction,
-    Load,
-    Loop,
-    PointerType,
-    StorageClass,
-    Store,
-    VectorAtomicAdd,
-    VectorReduceSumAccumulate,
-    case_dynamic_operands,
-    outputs_of,
-    pointers_of,
-    tables_of,
-    types_of,
-    written,
-)
+from cts.case import model
 from cts.case.model.sweep import Sweep, Words
 from cts.case.oracle.expectation import Allowed, Exclusion, Identical, Intervals, Swept, Violation
 from cts.reference.common.broken import Broken, violations_of
@@ -41,7 +25,7 @@ from cts.reference.validity import races, rules_broken, violations
 
 def swept(sweep: Sweep) -> Swept:
     """The oracle's answer. Raises BadInput for more elements than can be judged at a time."""
-    check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
+    check_size(sweep.template, model.types_of(sweep.template), max(1, len(sweep)))
     if not judged_together(sweep.template) or not len(sweep):
         return _one_by_one(sweep)
     ways = _control_flow_groups(sweep)
@@ -49,7 +33,7 @@ def swept(sweep: Sweep) -> Swept:
     return parts[0][1] if len(parts) == 1 else _merged(sweep, parts)
 
 
-def judged_together(case: Case) -> bool:
+def judged_together(case: model.Case) -> bool:
     """Whether the sets of a template are judged as whole arrays, and not one by one.
 
     They are where nothing accumulates: a bound on the longest of all sums would depend on the sets beside. Those that
@@ -57,15 +41,17 @@ def judged_together(case: Case) -> bool:
     """
     if case.conversions or case.opaque:
         return False
-    return not any(isinstance(i, VectorReduceSumAccumulate | VectorAtomicAdd) for i in case.program)
+    return not any(isinstance(i, model.VectorReduceSumAccumulate | model.VectorAtomicAdd) for i in case.program)
 
 
 def _control_flow_groups(sweep: Sweep) -> list[I64]:
     """The numbers of the sets that agree in all operands that decide which instructions are executed."""
     program = sweep.template.program
-    flow = {n for n, instruction in enumerate(program) if isinstance(instruction, ControlInstruction)}
+    flow = {n for n, instruction in enumerate(program) if isinstance(instruction, model.ControlInstruction)}
     return _alike(
-        sweep.sets[:, [column for column, (n, _, _) in enumerate(case_dynamic_operands(sweep.template)) if n in flow]]
+        sweep.sets[
+            :, [column for column, (n, _, _) in enumerate(model.case_dynamic_operands(sweep.template)) if n in flow]
+        ]
     )
 
 
@@ -85,21 +71,21 @@ def _of_one_way(sweep: Sweep) -> Swept:
         return _one_by_one(sweep)
 
 
-def _shares_memory(case: Case) -> bool:
+def _shares_memory(case: model.Case) -> bool:
     """Whether a place may be accessed twice, by instructions or in a loop, and stored to, so that accesses may race.
 
     Elsewhere only two elements of one store can.
     """
-    if any(isinstance(i, Loop) for i in case.program):
+    if any(isinstance(i, model.Loop) for i in case.program):
         return True
-    if any(buffer.storage is StorageClass.Workgroup for buffer in case.buffers.values()):
+    if any(buffer.storage is model.StorageClass.Workgroup for buffer in case.buffers.values()):
         return True
-    if any(outputs_of(function) or pointers_of(function) for function in case.functions.values()):
+    if any(model.outputs_of(function) or model.pointers_of(function) for function in case.functions.values()):
         return True
-    pointers = {name: t.buffer for name, t in types_of(case).items() if isinstance(t, PointerType)}
-    loaded = {pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, Load)}
-    loaded |= {table.buffer for function in case.functions.values() for table in tables_of(function)}
-    stored = [pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, Store)]
+    pointers = {name: t.buffer for name, t in model.types_of(case).items() if isinstance(t, model.PointerType)}
+    loaded = {pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, model.Load)}
+    loaded |= {table.buffer for function in case.functions.values() for table in model.tables_of(function)}
+    stored = [pointers.get(i.buffer, i.buffer) for i in case.program if isinstance(i, model.Store)]
     return len(set(stored)) < len(stored) or not loaded.isdisjoint(stored)
 
 
@@ -124,13 +110,13 @@ def _together(sweep: Sweep) -> Swept:
             break
         excluded.add(execution.broken, valid)
         valid = excluded.valid
-    buffers = {name: execution.memories[name].allowed(len(valid)) for name in written(sweep.template)}
+    buffers = {name: execution.memories[name].allowed(len(valid)) for name in model.written(sweep.template)}
     return Swept(valid, excluded.exclusions(), buffers)
 
 
 def _one_by_one(sweep: Sweep) -> Swept:
     excluded = _Excluded(len(sweep))
-    allowed: dict[str, list[Allowed]] = {name: [] for name in written(sweep.template)}
+    allowed: dict[str, list[Allowed]] = {name: [] for name in model.written(sweep.template)}
     for number in range(len(sweep)):
         try:
             evaluation = evaluate(sweep.case(number))
@@ -190,9 +176,9 @@ def _first_set(exclusion: Exclusion) -> int:
     return int(exclusion.sets[0])
 
 
-def _nothing(case: Case) -> dict[str, Allowed]:
+def _nothing(case: model.Case) -> dict[str, Allowed]:
     """What no set leaves behind."""
-    return {name: Allowed(np.zeros(0, np.uint8)) for name in written(case)}
+    return {name: Allowed(np.zeros(0, np.uint8)) for name in model.written(case)}
 
 
 def _merged(sweep: Sweep, parts: Sequence[tuple[I64, Swept]]) -> Swept:
@@ -204,7 +190,8 @@ def _merged(sweep: Sweep, parts: Sequence[tuple[I64, Swept]]) -> Swept:
     valid = np.concatenate([numbers[part.valid] for numbers, part in parts])
     places = np.argsort(np.argsort(valid))
     buffers = {
-        name: _in_places(_joined([part.buffers[name] for _, part in parts]), places) for name in written(sweep.template)
+        name: _in_places(_joined([part.buffers[name] for _, part in parts]), places)
+        for name in model.written(sweep.template)
     }
     return Swept(np.sort(valid), excluded.exclusions(), buffers)
 

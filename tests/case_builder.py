@@ -7,17 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import cts.cases
-from cts.case.model import (
-    AnyFunction,
-    AnyInstruction,
-    Buffer,
-    Case,
-    Dispatch,
-    FloatControls,
-    OpaqueMatrix,
-    load_case,
-    loads_case,
-)
+from cts.case import model
 from cts.plugins import registry
 from cts.running import corpus
 
@@ -29,7 +19,7 @@ def yaml_case(
     functions: str = "{}",
     controls: str = "Undecorated",
     **words: str,
-) -> Case:
+) -> model.Case:
     """A case of lines: instructions, with or without their dash and braces, and buffers, `NAME: {...}`.
 
     Each of `words` stands in the program for its text, such as a matrix type.
@@ -38,7 +28,7 @@ def yaml_case(
         program = program.replace(word, text)
     lines = (line.strip().removeprefix("- ") for line in program.splitlines() if line.strip())
     listed = [line if line.startswith("{") else f"{{{line}}}" for line in lines]
-    return loads_case(
+    return model.loads_case(
         "\n".join(
             (
                 "schema: 1",
@@ -55,7 +45,7 @@ def yaml_case(
     )
 
 
-def corpus_case(name: str) -> Case:
+def corpus_case(name: str) -> model.Case:
     """The case of the corpus, which is valid."""
     return corpus.read(corpus.find_one(name), registry.oracle())
 
@@ -68,22 +58,22 @@ def corpus_files() -> Mapping[str, Path]:
 
 
 @cache
-def corpus_cases() -> Mapping[str, Case]:
+def corpus_cases() -> Mapping[str, model.Case]:
     """Their cases, read once for all tests of a process. They are well-formed; whether they are valid is tested."""
-    return {name: load_case(file) for name, file in corpus_files().items()}
+    return {name: model.load_case(file) for name, file in corpus_files().items()}
 
 
 def built_case(
-    *program: AnyInstruction,
-    functions: Mapping[str, AnyFunction] | None = None,
-    float_controls: FloatControls = FloatControls.Undecorated,
-    opaque: Mapping[str, OpaqueMatrix] | None = None,
+    *program: model.AnyInstruction,
+    functions: Mapping[str, model.AnyFunction] | None = None,
+    float_controls: model.FloatControls = model.FloatControls.Undecorated,
+    opaque: Mapping[str, model.OpaqueMatrix] | None = None,
     invocations: int | None = None,
-    **buffers: Buffer,
-) -> Case:
+    **buffers: model.Buffer,
+) -> model.Case:
     """A case of structs."""
-    dispatch = Dispatch(invocations=invocations)
-    return Case(
+    dispatch = model.Dispatch(invocations=invocations)
+    return model.Case(
         1,
         "x",
         buffers,

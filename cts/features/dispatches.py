@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    FastMath,
-    FloatControls,
-    MatrixLayout,
-    MatrixShape,
-    Robustness,
-)
+from cts.case import model
 from cts.case.model.case import WorkgroupSizeMode
 from cts.features.attributes import (
     COMPONENTS,
@@ -57,8 +51,8 @@ CONVERSION = {
     "cols": one_of(NUMBER, "columns", lambda c: c.cols),
     "source": several("Memory", "where from", lambda s: (s.view.memory(s.of.source.of),)),
     "destination": several("Memory", "where to", lambda s: (s.view.memory(s.of.destination.of),)),
-    "source_layout": one_of(WORD, "layout there", _side("source", "layout"), words_of(MatrixLayout)),
-    "destination_layout": one_of(WORD, "layout there", _side("destination", "layout"), words_of(MatrixLayout)),
+    "source_layout": one_of(WORD, "layout there", _side("source", "layout"), words_of(model.MatrixLayout)),
+    "destination_layout": one_of(WORD, "layout there", _side("destination", "layout"), words_of(model.MatrixLayout)),
     "source_component": several(WORD, "type of the elements there", _component("source"), COMPONENTS),
     "destination_component": several(WORD, "type of the elements there", _component("destination"), COMPONENTS),
     "source_stride": one_of(NUMBER, "stride there, in bytes; 0: none is given", lambda c: c.source.stride),
@@ -85,10 +79,12 @@ CASE = {
         WORD, "how the module gives the size", lambda c: c.dispatch.size_by.value, words_of(WorkgroupSizeMode)
     ),
     "times": one_of(NUMBER, "dispatches", lambda c: c.dispatch.times),
-    "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(Robustness)),
-    "float_controls": one_of(WORD, "what binds roundings", lambda c: c.float_controls.value, words_of(FloatControls)),
+    "robustness": one_of(WORD, "robustness", lambda c: c.robustness and c.robustness.value, words_of(model.Robustness)),
+    "float_controls": one_of(
+        WORD, "what binds roundings", lambda c: c.float_controls.value, words_of(model.FloatControls)
+    ),
     "float_modes": several(WORD, "execution modes of floats, with their width", _float_modes),
-    "default_math": several(WORD, "what the defaults of types allow", _default_math, words_of(FastMath)),
+    "default_math": several(WORD, "what the defaults of types allow", _default_math, words_of(model.FastMath)),
     "multiply_adds": several(NUMBER, "multiply-adds in all products of matrices", lambda s: (_multiply_adds(s),)),
 }  # fmt: skip
 
@@ -98,6 +94,6 @@ def _multiply_adds(site: Site) -> int:
     for product_ in site.sites("MatrixMulAdd"):
         i = product_.of.instruction
         a, b = site.view.types[i.a], site.view.types[i.b]
-        assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape)
+        assert isinstance(a, model.MatrixShape) and isinstance(b, model.MatrixShape)
         count += a.rows * a.cols * b.cols
     return count

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cts.case.model import (
-    Combine,
-    Component,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Helper,
-    PerElement,
-    returns_of,
-)
+from cts.case import model
 from cts.case.model import expression as ast
 from cts.features.attributes import (
     COMPONENTS,
@@ -46,7 +37,7 @@ _EXPRESSIONS = {
 
 
 def _extras(function: Any) -> tuple[str, ...] | None:
-    if not isinstance(function, PerElement):
+    if not isinstance(function, model.PerElement):
         return None
     kinds = ("matrix", "pointer", "integer", "count", "members")
     return tuple(k for k in kinds if any(getattr(e, k) for e in function.extras))
@@ -114,7 +105,7 @@ def _statement(kind: type[ast.Loop | ast.Branch]) -> Callable[[Site], Values]:
 
 
 def _block(function: Any) -> str | None:
-    if not isinstance(function, (Decode, DecodeVector)):
+    if not isinstance(function, (model.Decode, model.DecodeVector)):
         return None
     fields = (f"{f.name}: {f.type.value}" + ("" if f.count is None else f"[{f.count}]") for f in function.block)
     return ", ".join(fields)
@@ -134,11 +125,14 @@ def _named(e: Any) -> str | None:
     return e.name if isinstance(e, ast.Name) else None
 
 
-_KINDS_OF_FUNCTIONS = tuple(kind.__name__ for kind in (Decode, DecodeVector, Combine, PerElement, Component, Helper))
+_KINDS_OF_FUNCTIONS = tuple(
+    kind.__name__
+    for kind in (model.Decode, model.DecodeVector, model.Combine, model.PerElement, model.Component, model.Helper)
+)
 
 FUNCTION = {
     "kind": one_of(WORD, "what it is for", lambda f: type(f).__name__, _KINDS_OF_FUNCTIONS),
-    "returns": one_of(WORD, "type of its result", lambda f: returns_of(f).value, COMPONENTS),
+    "returns": one_of(WORD, "type of its result", lambda f: model.returns_of(f).value, COMPONENTS),
     "coords": one_of(WORD, "type of its coordinates", lambda f: getattr(f, "coords", None)),
     "lanes": one_of(NUMBER, "elements that it gives at a time", lambda f: getattr(f, "lanes", None)),
     "extras": several(
@@ -159,7 +153,9 @@ FUNCTION = {
 EXPRESSION = {
     "operation": one_of(WORD, "what it does", _operation, (*ast.UNARY, *ast.BINARY, *_EXPRESSIONS.values())),
     "type": one_of(WORD, "type of its result", lambda e: word_of(e.type), TYPES),
-    "float": one_of(TRUTH, "its result is a float", lambda e: isinstance(e.type, ComponentType) and e.type.is_float),
+    "float": one_of(
+        TRUTH, "its result is a float", lambda e: isinstance(e.type, model.ComponentType) and e.type.is_float
+    ),
     "a": several("Expression", "first operand", _part("a")),
     "b": several("Expression", "second operand", _part("b")),
     "condition": several("Expression", "condition of a selection", _part("condition")),

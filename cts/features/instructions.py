@@ -13,32 +13,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from cts.case.model import (
-    Accumulation,
-    BlockStart,
-    Computation,
-    Constant,
-    EndLoop,
-    Exit,
-    FastMath,
-    FloatMode,
-    Instruction,
-    Load,
-    Loop,
-    Product,
-    Return,
-    Scalar,
-    Setter,
-    SpecNumber,
-    Store,
-    TensorInstruction,
-    VectorMatrixMul,
-    decode,
-    encode,
-    factors_of,
-    number_of,
-    references,
-)
+from cts.case import model
 from cts.case.model.fields import Held, held, leaves_of
 from cts.case.model.instructions import AnyInstruction
 from cts.case.oracle.expectation import Reach
@@ -68,9 +43,9 @@ from cts.features.sites import (
 from cts.features.values import GIVEN, VALUE, component_of
 
 
-def instructions() -> dict[str, type[Instruction]]:
+def instructions() -> dict[str, type[model.Instruction]]:
     """All instructions by their names."""
-    found: dict[str, type[Instruction]] = {}
+    found: dict[str, type[model.Instruction]] = {}
     waiting: list[Any] = [AnyInstruction]
     while waiting:
         one = waiting.pop()
@@ -84,16 +59,16 @@ def instructions() -> dict[str, type[Instruction]]:
 INSTRUCTIONS = instructions()
 
 #: Kinds of several instructions.
-FAMILIES: dict[str, type[Instruction]] = {
-    "Instruction": Instruction,
-    "Constant": Constant,
-    "Load": Load,
-    "Store": Store,
-    "Computation": Computation,
-    "Product": Product,
-    "Accumulation": Accumulation,
-    "Setter": Setter,
-    "Block": BlockStart,
+FAMILIES: dict[str, type[model.Instruction]] = {
+    "Instruction": model.Instruction,
+    "Constant": model.Constant,
+    "Load": model.Load,
+    "Store": model.Store,
+    "Computation": model.Computation,
+    "Product": model.Product,
+    "Accumulation": model.Accumulation,
+    "Setter": model.Setter,
+    "Block": model.BlockStart,
 }
 
 
@@ -108,7 +83,7 @@ def _apart(site: Site) -> Values:
 
 def _divides(i: Any) -> bool:
     """Whether what decides in a block, or at an exit, differs between invocations."""
-    return any(factors_of(i.condition if isinstance(i, (Exit, Return)) else asked(i)).of_invocation)
+    return any(model.factors_of(i.condition if isinstance(i, (model.Exit, model.Return)) else asked(i)).of_invocation)
 
 
 def _blocks_around(site: Site) -> Values:
@@ -117,7 +92,9 @@ def _blocks_around(site: Site) -> Values:
 
 def _inputs(site: Site) -> Values:
     types = site.view.types
-    return tuple(site.view.value(name) for name in dict.fromkeys(references(site.of.instruction)) if name in types)
+    return tuple(
+        site.view.value(name) for name in dict.fromkeys(model.references(site.of.instruction)) if name in types
+    )
 
 
 def _result(site: Site) -> Values:
@@ -140,7 +117,7 @@ def _default_math(site: Site) -> Values:
 
 
 def _behind_return(site: Site) -> Values:
-    return (any(isinstance(i, Return) for i in site.view.case.program[: site.of.place]),)
+    return (any(isinstance(i, model.Return) for i in site.view.case.program[: site.of.place]),)
 
 
 def _all_operands(site: Site) -> Values:
@@ -158,7 +135,11 @@ def _specialized(site: Site) -> Values:
     """Fields of constants that are no operands: of types, modes and interpretations."""
     i = site.of.instruction
     found = ((name, value) for name in i.__struct_fields__ for value in _as_tuple(getattr(i, name)))
-    specs = (name for name, value in found if hasattr(value, "spec") and not isinstance(value, (Scalar, SpecNumber)))
+    specs = (
+        name
+        for name, value in found
+        if hasattr(value, "spec") and not isinstance(value, (model.Scalar, model.SpecNumber))
+    )
     return tuple(dict.fromkeys(specs))
 
 
@@ -189,8 +170,8 @@ def _modes(site: Site) -> Values:
 
 
 FAST_MATH = {
-    "default_math": several(WORD, "what the default of its type allows", _default_math, words_of(FastMath)),
-    "modes": several(WORD, "float execution modes of its result's type", _modes, words_of(FloatMode)),
+    "default_math": several(WORD, "what the default of its type allows", _default_math, words_of(model.FastMath)),
+    "modes": several(WORD, "float execution modes of its result's type", _modes, words_of(model.FloatMode)),
 }
 
 
@@ -216,7 +197,7 @@ def _block_divides(site: Site) -> Values:
     exits = (
         program[n]
         for n in range(place, view.ends[place])
-        if isinstance(program[n], Exit) and view.around[n][-1:] == (place,)
+        if isinstance(program[n], model.Exit) and view.around[n][-1:] == (place,)
     )
     return (_divides(program[place]) or any(map(_divides, exits)),)
 
@@ -230,7 +211,7 @@ def _handed_on(site: Site) -> Values:
     """The values of a Loop that its end passes to another value of the same loop."""
     view, i = site.view, site.of.instruction
     end = view.case.program[view.ends[site.of.place]]
-    if not isinstance(i, Loop) or not isinstance(end, EndLoop):
+    if not isinstance(i, model.Loop) or not isinstance(end, model.EndLoop):
         return None
     pairs = zip(i.defines, end.next, strict=True)
     return tuple(view.value(new) for old, new in pairs if new in i.defines and new != old)
@@ -243,7 +224,7 @@ BLOCK = {
 }
 
 
-def _field(cls: type[Instruction], name: str, hint: Any) -> Attribute | None:
+def _field(cls: type[model.Instruction], name: str, hint: Any) -> Attribute | None:
     """The attribute that a field of an instruction is."""
 
     def raw(site: Site) -> tuple[Any, ...] | None:
@@ -251,7 +232,7 @@ def _field(cls: type[Instruction], name: str, hint: Any) -> Attribute | None:
         return None if value is None else _as_tuple(value)
 
     def part_names(site: Site) -> tuple[str, ...]:
-        return tuple(n for part in raw(site) or () for n in references(part))
+        return tuple(n for part in raw(site) or () for n in model.references(part))
 
     def mapped(make: Callable[[Site, Any], Any]) -> Callable[[Site], Values]:
         return lambda site: _mapped(raw(site), lambda value: make(site, value))
@@ -285,11 +266,11 @@ def _component_value(site: Site, value: Any) -> Site:
     """A component value, as a number of the type that it is of."""
     result = _result(site)
     component = component_of(result[0].of) if result else None
-    number = number_of(value)
+    number = model.number_of(value)
     if component is not None:
         # One of another type, as a callback's operand may be, stands for itself.
         with np.errstate(all="ignore"), contextlib.suppress(ValueError):
-            number = float(decode(component, encode(component, [number])).astype(np.float64)[0])
+            number = float(model.decode(component, model.encode(component, [number])).astype(np.float64)[0])
     return Site(site.view, OPERAND, Given(value, number if isinstance(number, (int, float)) else float("nan")))
 
 
@@ -314,11 +295,11 @@ def attributes_of(kind: str) -> Mapping[str, Attribute]:
     hints = get_type_hints(cls, include_extras=True)
     own = {name: _field(cls, name, hints[name]) for name in cls.__struct_fields__ if name not in ("id", "type")}
     common = COMMON | (FAST_MATH if "fast_math" in own else {})
-    if issubclass(cls, BlockStart):
+    if issubclass(cls, model.BlockStart):
         common |= BLOCK
-    if issubclass(cls, TensorInstruction):
+    if issubclass(cls, model.TensorInstruction):
         common |= _REACHED
-    if issubclass(cls, VectorMatrixMul):
+    if issubclass(cls, model.VectorMatrixMul):
         common |= VECTOR_PRODUCT
     return {**common, **{name: attribute for name, attribute in own.items() if attribute is not None}}
 

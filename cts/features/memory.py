@@ -7,18 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    Accumulation,
-    Buffer,
-    Data,
-    MatrixLayout,
-    MatrixPerElement,
-    StorageClass,
-    Store,
-    encode,
-    initial_bits,
-    number_of,
-)
+from cts.case import model
 from cts.features.attributes import (
     COMPONENTS,
     CONTENTS,
@@ -36,7 +25,9 @@ from cts.features.sites import (
 )
 
 
-def _memory(buffer: Callable[[Buffer], Any], opaque: Callable[[Any], Any] = lambda _: None) -> Callable[[Site], Values]:
+def _memory(
+    buffer: Callable[[model.Buffer], Any], opaque: Callable[[Any], Any] = lambda _: None
+) -> Callable[[Site], Values]:
     def got(site: Site) -> Values:
         case, name = site.view.case, site.of.name
         value = buffer(case.buffers[name]) if name in case.buffers else opaque(case.opaque[name])
@@ -45,7 +36,7 @@ def _memory(buffer: Callable[[Buffer], Any], opaque: Callable[[Any], Any] = lamb
     return got
 
 
-def _data(buffer: Buffer) -> str:
+def _data(buffer: model.Buffer) -> str:
     return next(f for f in buffer.data.__struct_fields__ if getattr(buffer.data, f) is not None)
 
 
@@ -54,16 +45,16 @@ def _data(buffer: Buffer) -> str:
 _CLASSES = (*NUMBERS, "inexact")
 
 
-def _classes(buffer: Buffer) -> tuple[str, ...]:
+def _classes(buffer: model.Buffer) -> tuple[str, ...]:
     inexact = _inexact(buffer) if buffer.type.is_float else buffer.data.random is not None
-    return (*numbers_in(buffer.type, initial_bits(buffer)), *(["inexact"] if inexact else []))
+    return (*numbers_in(buffer.type, model.initial_bits(buffer)), *(["inexact"] if inexact else []))
 
 
-def _inexact(buffer: Buffer) -> bool:
+def _inexact(buffer: model.Buffer) -> bool:
     if buffer.data.cycle is None:
         return buffer.data.random is not None
     dtype = buffer.type.dtype
-    numbers = encode(buffer.type, [number_of(n) for n in buffer.data.cycle]).view(dtype)
+    numbers = model.encode(buffer.type, [model.number_of(n) for n in buffer.data.cycle]).view(dtype)
     with np.errstate(invalid="ignore"):
         magnitudes = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)].astype(np.float64))
     # One and its next number are 2^(1 - bits) apart.
@@ -74,14 +65,14 @@ def _inexact(buffer: Buffer) -> bool:
 def _written(site: Site) -> Values:
     """The instructions that write into it, by its name or by a pointer."""
     name = site.of.name
-    kinds = (Store, Accumulation, MatrixPerElement)
+    kinds = (model.Store, model.Accumulation, model.MatrixPerElement)
     found = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
     return tuple(i for i in found if any(buffer == name for buffer in _buffers(i)))
 
 
 def _buffers(site: Site) -> list[str]:
     i = site.of.instruction
-    if isinstance(i, MatrixPerElement):
+    if isinstance(i, model.MatrixPerElement):
         return [output.buffer for output in site.view.case.functions[i.function].outputs]  # type: ignore[union-attr]
     # An accumulation of outer products names a matrix that is in memory.
     return [site.view.memory(getattr(i, "buffer", None) or i.matrix).of.name]
@@ -96,9 +87,12 @@ MEMORY = {
     "float": several(TRUTH, "of floats", _memory(lambda b: b.type.is_float, lambda o: o.component.is_float)),
     "elements": several(NUMBER, "elements of a buffer", _memory(lambda b: b.elements)),
     "storage": several(
-        WORD, "its storage class", _memory(lambda b: b.storage.value, lambda o: o.storage.value), words_of(StorageClass)
+        WORD,
+        "its storage class",
+        _memory(lambda b: b.storage.value, lambda o: o.storage.value),
+        words_of(model.StorageClass),
     ),
-    "data": several(WORD, "how a buffer's contents are given", _memory(_data), Data.__struct_fields__),
+    "data": several(WORD, "how a buffer's contents are given", _memory(_data), model.Data.__struct_fields__),
     "has": several(WORD, "what is among its numbers", _memory(_classes), _CLASSES, CONTENTS),
     "written": several("Instruction", "the instructions that write into it", _written),
     "late": several(TRUTH, "its contents begin late", _memory(lambda b: b.begins_at > 0)),
@@ -108,6 +102,9 @@ MEMORY = {
     "rows": several(NUMBER, "rows of an opaque matrix", _memory(lambda b: None, lambda o: o.rows)),
     "cols": several(NUMBER, "columns of an opaque matrix", _memory(lambda b: None, lambda o: o.cols)),
     "layout": several(
-        WORD, "layout of an opaque matrix", _memory(lambda b: None, lambda o: o.layout.value), words_of(MatrixLayout)
+        WORD,
+        "layout of an opaque matrix",
+        _memory(lambda b: None, lambda o: o.layout.value),
+        words_of(model.MatrixLayout),
     ),
 }

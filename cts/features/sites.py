@@ -15,30 +15,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    AnyFunction,
-    BlockEnd,
-    BlockStart,
-    BranchStart,
-    Case,
-    Dispatch,
-    Else,
-    If,
-    Instruction,
-    LayoutType,
-    Loop,
-    Operand,
-    PointerType,
-    Setter,
-    SpecNumber,
-    Switch,
-    ViewType,
-    base_of,
-    body_of,
-    factors_of,
-    references,
-    types_of,
-)
+from cts.case import model
 from cts.case.model import expression as ast
 from cts.case.model.operand import modulus_of
 from cts.case.model.types import ResultType
@@ -93,7 +70,7 @@ class Ordered:
     """An instruction, and its place."""
 
     place: int
-    instruction: Instruction
+    instruction: model.Instruction
 
 
 @dataclass(frozen=True)
@@ -125,14 +102,14 @@ class Axis:
 class Given:
     """An operand, and of a component value the number that it stands for."""
 
-    operand: Operand | SpecNumber | float | str
+    operand: model.Operand | model.SpecNumber | float | str
     number: float | None = None
 
 
 class CaseView:
     """A case with lazily computed views."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: model.Case) -> None:
         self.case = case
         self.root = Site(self, "Case", case)
         self._values: dict[str, Site] = {}
@@ -143,12 +120,12 @@ class CaseView:
     @cached_property
     def types(self) -> dict[str, ResultType]:
         """The types of results by name."""
-        return types_of(self.case)
+        return model.types_of(self.case)
 
     @cached_property
     def uses(self) -> Counter[str]:
         """How often each result is used."""
-        return Counter(name for i in self.case.program for name in references(i))
+        return Counter(name for i in self.case.program for name in model.references(i))
 
     @cached_property
     def instructions(self) -> list[Site]:
@@ -169,10 +146,10 @@ class CaseView:
         """Of each instruction the places of the blocks around it, the outermost first."""
         found, opened = [], list[int]()
         for n, i in enumerate(self.case.program):
-            if isinstance(i, BlockEnd):
+            if isinstance(i, model.BlockEnd):
                 opened.pop()
             found.append(tuple(opened))
-            if isinstance(i, BlockStart):
+            if isinstance(i, model.BlockStart):
                 opened.append(n)
         return found
 
@@ -181,9 +158,9 @@ class CaseView:
         """The index of each block's end, by the index of its start."""
         found, opened = {}, list[int]()
         for n, i in enumerate(self.case.program):
-            if isinstance(i, BlockStart):
+            if isinstance(i, model.BlockStart):
                 opened.append(n)
-            elif isinstance(i, BlockEnd):
+            elif isinstance(i, model.BlockEnd):
                 found[opened.pop()] = n
         return found
 
@@ -192,12 +169,12 @@ class CaseView:
         """What each layout and view has been given."""
         found: dict[str, Layout] = {}
         for i in self.case.program:
-            if isinstance(i, Setter):
+            if isinstance(i, model.Setter):
                 found[i.id] = found[i.of].after(i)
                 continue
             name = getattr(i, "id", "")
             kind = self.types.get(name)
-            if isinstance(kind, (LayoutType, ViewType)):
+            if isinstance(kind, (model.LayoutType, model.ViewType)):
                 found[name] = Layout(kind)
         return found
 
@@ -230,7 +207,7 @@ class CaseView:
     def memory(self, name: str) -> Site:
         """The site of a buffer, of what a pointer points into, or of an opaque matrix."""
         kind = self.types.get(name)
-        key = (kind.buffer, True) if isinstance(kind, PointerType) else (name, False)
+        key = (kind.buffer, True) if isinstance(kind, model.PointerType) else (name, False)
         if key not in self._memory:
             self._memory[key] = Site(self, "Memory", Memory(*key))
         return self._memory[key]
@@ -245,9 +222,9 @@ class CaseView:
         """The site of a layout or view."""
         return Site(self, "Layout", self.layouts[name])
 
-    def body(self, function: AnyFunction) -> ast.Body:
+    def body(self, function: model.AnyFunction) -> ast.Body:
         """The typed body of a callback."""
-        return body_of(function, self.case.helpers)
+        return model.body_of(function, self.case.helpers)
 
     def sites(self, within: Site, kind: str) -> Iterable[Site]:
         """The sites of a kind in a site."""
@@ -302,15 +279,17 @@ class CaseView:
 
     def _arms(self, within: Site) -> Iterator[Site]:
         first, end = self._extent(within)
-        if not isinstance(within.of, Ordered) or not isinstance(within.of.instruction, (If, Switch)):
+        if not isinstance(within.of, Ordered) or not isinstance(within.of.instruction, (model.If, model.Switch)):
             return
         depth = len(self.around[within.of.place]) + 1
         cuts = [
             n
             for n in range(first, end)
-            if isinstance(self.case.program[n], (Else, BranchStart)) and len(self.around[n]) == depth
+            if isinstance(self.case.program[n], (model.Else, model.BranchStart)) and len(self.around[n]) == depth
         ]
-        starts = [first, *(n + 1 for n in cuts)] if isinstance(within.of.instruction, If) else [n + 1 for n in cuts]
+        starts = (
+            [first, *(n + 1 for n in cuts)] if isinstance(within.of.instruction, model.If) else [n + 1 for n in cuts]
+        )
         for start, stop in zip(starts, [*cuts, end] if len(starts) > len(cuts) else [*cuts[1:], end], strict=True):
             yield Site(self, "Arm", Arm(start, stop))
 
@@ -322,19 +301,19 @@ def instruction_classes(kind: str) -> tuple[type[Struct], ...]:
     return (INSTRUCTIONS[kind],) if kind in INSTRUCTIONS else (FAMILIES[kind],)
 
 
-def values_of(operand: Operand, dispatch: Dispatch) -> Iterator[int]:
+def values_of(operand: model.Operand, dispatch: model.Dispatch) -> Iterator[int]:
     """An operand's values mod 2^32. Of an axis with many indices (workgroups, invocations) only the first and last few.
 
     For loops, only the values of iterations 0 and 1: the operand does not know the count.
     """
-    factors = factors_of(operand)
+    factors = model.factors_of(operand)
     size = dispatch.local_size(SUBGROUP)
     extents = (*dispatch.workgroups, dispatch.subgroups, 2, 2, math.prod(size), *size)
     # Where a factor is 0, one index of its axis stands for all.
     steps = [(factor, extent) for factor, extent in zip(astuple(factors), extents, strict=True) if factor]
     modulus = modulus_of(operand)
     for index in product(*(_indices(extent) for _, extent in steps)):
-        value = (base_of(operand) + sum(n * factor for n, (factor, _) in zip(index, steps, strict=True))) % 2**32
+        value = (model.base_of(operand) + sum(n * factor for n, (factor, _) in zip(index, steps, strict=True))) % 2**32
         yield value % modulus if modulus else value
 
 
@@ -347,16 +326,16 @@ def _indices(extent: int) -> Iterable[int]:
     return range(extent) if extent <= _INDICES else (*range(half), *range(extent - half, extent))
 
 
-def asked(i: BlockStart) -> Operand:
+def asked(i: model.BlockStart) -> model.Operand:
     """What decides in a block: the selector of a Switch, the count of a Loop, the condition of an If."""
-    assert isinstance(i, (If, Loop, Switch))
-    return i.selector if isinstance(i, Switch) else i.count if isinstance(i, Loop) else i.condition
+    assert isinstance(i, (model.If, model.Loop, model.Switch))
+    return i.selector if isinstance(i, model.Switch) else i.count if isinstance(i, model.Loop) else i.condition
 
 
-_last: tuple[Case, CaseView] | None = None
+_last: tuple[model.Case, CaseView] | None = None
 
 
-def view(case: Case) -> Site:
+def view(case: model.Case) -> Site:
     """The site of a case. That of the last one is kept: several conditions ask for it one after the other."""
     global _last
     if _last is None or _last[0] is not case:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cts.case.model import (
-    ComponentType,
-    Load,
-    MatrixShape,
-    Scalar,
-    Scope,
-    SpecNumber,
-    Use,
-    VectorShape,
-    constness_of,
-)
+from cts.case import model
 from cts.case.model.operand import modulus_of
 from cts.features.attributes import (
     COMPONENTS,
@@ -42,12 +32,12 @@ def _shape(name: str) -> Callable[[Value], Any]:
     return lambda value: getattr(value.type, name, None)
 
 
-def component_of(value: Value) -> ComponentType | None:
+def component_of(value: Value) -> model.ComponentType | None:
     """The type of a value's components, if it has some."""
     return getattr(value.type, "component", None)
 
 
-def _ofcomponent_of(get: Callable[[ComponentType], Any]) -> Callable[[Value], Any]:
+def _ofcomponent_of(get: Callable[[model.ComponentType], Any]) -> Callable[[Value], Any]:
     def got(value: Value) -> Any:
         component = component_of(value)
         return None if component is None else get(component)
@@ -56,9 +46,9 @@ def _ofcomponent_of(get: Callable[[ComponentType], Any]) -> Callable[[Value], An
 
 
 def _bytes(value: Value) -> int | None:
-    if isinstance(value.type, VectorShape):
+    if isinstance(value.type, model.VectorShape):
         return value.type.length * value.type.component.size
-    if isinstance(value.type, MatrixShape):
+    if isinstance(value.type, model.MatrixShape):
         return value.type.rows * value.type.cols * value.type.component.size
     return None
 
@@ -106,7 +96,7 @@ def _source(site: Site) -> Values:
     (origin,) = _origin(site) or (None,)
     assert origin is not None
     i = origin.of.instruction
-    return (site.view.memory(i.buffer),) if isinstance(i, Load) and hasattr(i, "buffer") else None
+    return (site.view.memory(i.buffer),) if isinstance(i, model.Load) and hasattr(i, "buffer") else None
 
 
 VALUE = {
@@ -118,8 +108,8 @@ VALUE = {
     "bytes": one_of(NUMBER, "bytes of all components", _bytes),
     "float": one_of(TRUTH, "its components are floats", _ofcomponent_of(lambda c: c.is_float)),
     "signed": one_of(TRUTH, "its components have a sign", _ofcomponent_of(lambda c: c.is_signed)),
-    "use": one_of(WORD, "use of a matrix", _first_word("use"), words_of(Use)),
-    "scope": one_of(WORD, "scope of a matrix", _first_word("scope"), words_of(Scope)),
+    "use": one_of(WORD, "use of a matrix", _first_word("use"), words_of(model.Use)),
+    "scope": one_of(WORD, "scope of a matrix", _first_word("scope"), words_of(model.Scope)),
     "specialized": several(WORD, "constants of its type that are specialization constants", _specialized),
     "uses": several(NUMBER, "how often it is used", lambda s: (s.view.uses[s.of.name],)),
     "made": several("Instruction", "the instruction that gives it", _made),
@@ -140,15 +130,15 @@ VALUE = {
 def _numbers(site: Site) -> Values:
     """The values of an operand wherever it is taken, or the number of a component value."""
     given: Given = site.of
-    if isinstance(given.operand, (int, Scalar)) and given.number is None:
+    if isinstance(given.operand, (int, model.Scalar)) and given.number is None:
         return tuple(dict.fromkeys(values_of(given.operand, site.view.case.dispatch)))
     return (given.number,)
 
 
 def _by(given: Given) -> str:
-    if isinstance(given.operand, SpecNumber):
+    if isinstance(given.operand, model.SpecNumber):
         return "spec" if given.operand.spec is not None else "dynamic"
-    return constness_of(given.operand) if isinstance(given.operand, (int, Scalar)) else "literal"
+    return model.constness_of(given.operand) if isinstance(given.operand, (int, model.Scalar)) else "literal"
 
 
 _FACTORS = {
@@ -161,7 +151,7 @@ _FACTORS = {
 
 def _varies(site: Site) -> Values:
     operand = site.of.operand
-    if not isinstance(operand, Scalar):
+    if not isinstance(operand, model.Scalar):
         return ()
     factors = operand.factors
     return tuple(word for word, names in _FACTORS.items() if any(getattr(factors, name) for name in names))
@@ -169,7 +159,7 @@ def _varies(site: Site) -> Values:
 
 def _axis(site: Site) -> Values:
     operand = site.of.operand
-    return tuple(a for a in "xyz" if isinstance(operand, Scalar) and getattr(operand, f"inv_{a}"))
+    return tuple(a for a in "xyz" if isinstance(operand, model.Scalar) and getattr(operand, f"inv_{a}"))
 
 
 GIVEN = {
@@ -178,6 +168,8 @@ GIVEN = {
     "varies": several(WORD, "what it differs by", _varies, tuple(_FACTORS)),
     "axis": several(WORD, "coordinates of the invocation that it differs by", _axis, ("x", "y", "z")),
     "mod": one_of(
-        NUMBER, "what its sum is reduced by", lambda g: modulus_of(g.operand) if isinstance(g.operand, Scalar) else None
+        NUMBER,
+        "what its sum is reduced by",
+        lambda g: modulus_of(g.operand) if isinstance(g.operand, model.Scalar) else None,
     ),
 }

@@ -9,18 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from cts.case.model import (
-    GUARD_BYTES,
-    Accumulation,
-    Case,
-    ComponentType,
-    Computation,
-    Load,
-    PointerInstruction,
-    initial_bits,
-    references,
-    tables_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Expectation
 from cts.case.oracle.trace import ElementPlace
 from cts.judging.compare import Bits, Bytes, Differing, Divergence
@@ -87,7 +76,7 @@ class OneValueEverywhere(_Guess, frozen=True, tag="one-value-everywhere"):
     """Every differing element holds the same bits."""
 
     buffer: str
-    component: ComponentType
+    component: model.ComponentType
     bits: int
 
 
@@ -163,7 +152,7 @@ Guess: TypeAlias = (
 
 
 def guesses(
-    case: Case,
+    case: model.Case,
     expectation: Expectation,
     divergence: Divergence,
     memory: Mapping[str, Bytes],
@@ -174,7 +163,9 @@ def guesses(
     `matrices` are the intermediate results of a driver that shows them, else empty.
     """
     guessed: list[Guess] = list(_first_wrong_result(expectation, matrices))
-    moves = not any(isinstance(i, (Computation, Accumulation)) or getattr(i, "decode", None) for i in case.program)
+    moves = not any(
+        isinstance(i, (model.Computation, model.Accumulation)) or getattr(i, "decode", None) for i in case.program
+    )
     for group in divergence.groups:
         if group.guard:
             guessed.append(_overrun(case, group))
@@ -182,9 +173,11 @@ def guesses(
         buffer = case.buffers[group.buffer]
         if group.component is not buffer.type or not np.array_equal(group.lo, group.hi):
             continue
-        contents = memory[group.buffer][GUARD_BYTES : GUARD_BYTES + buffer.size].view(buffer.type.bits_dtype)
+        contents = memory[group.buffer][model.GUARD_BYTES : model.GUARD_BYTES + buffer.size].view(
+            buffer.type.bits_dtype
+        )
         wanted = expectation.buffers[group.buffer].exact.view(buffer.type.bits_dtype)
-        initial = initial_bits(buffer)
+        initial = model.initial_bits(buffer)
         index = group.offsets // buffer.type.size
         guessed += _untouched(case, group, index, initial)
         guessed += _one_value(group, initial[index])
@@ -240,7 +233,7 @@ def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDA
         yield RightBeforeStore(kind)
 
 
-def _overrun(case: Case, group: Differing) -> BufferOverrun:
+def _overrun(case: model.Case, group: Differing) -> BufferOverrun:
     name, size = group.buffer, case.buffers[group.buffer].size
     start, end = int(group.offsets[0]), int(group.offsets[-1])
     if start < 0:
@@ -248,7 +241,7 @@ def _overrun(case: Case, group: Differing) -> BufferOverrun:
     return BufferOverrun(name, len(group), start - size, end - size, past_end=True)
 
 
-def _untouched(case: Case, group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[Guess]:
+def _untouched(case: model.Case, group: Differing, index: npt.NDArray[np.int64], initial: Bits) -> Iterator[Guess]:
     name, before = group.buffer, initial[index]
     still = int(np.count_nonzero(group.actual == before)) if _telling(case, name, before) else 0
     stray = int(np.count_nonzero(group.lo == before))
@@ -266,11 +259,11 @@ def _untouched(case: Case, group: Differing, index: npt.NDArray[np.int64], initi
         yield PartlyWritten(name, still, stray)
 
 
-def _telling(case: Case, name: str, before: Bits) -> bool:
+def _telling(case: model.Case, name: str, before: Bits) -> bool:
     """Whether values from before the run show that nothing was stored: a driver is unlikely to compute them."""
     if np.unique(before).size > 1:
         return True
-    others = [initial_bits(b) for n, b in case.buffers.items() if n != name and b.type.size == before.itemsize]
+    others = [model.initial_bits(b) for n, b in case.buffers.items() if n != name and b.type.size == before.itemsize]
     return bool(before[0]) and not any((other.view(before.dtype) == before[0]).any() for other in others)
 
 
@@ -303,12 +296,12 @@ def _shifted(group: Differing, index: npt.NDArray[np.int64], contents: Bits, wan
                 return
 
 
-def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
+def _sources(case: model.Case, group: Differing, index: npt.NDArray[np.int64], pitch: int) -> Iterator[Guess]:
     """The buffer's element that was read instead, if its initial value is unique."""
     for name, buffer in case.buffers.items():
         if buffer.type.size != group.component.size or (name == group.buffer and not _read(case, name)):
             continue
-        data = initial_bits(buffer)
+        data = model.initial_bits(buffer)
         values, first, counts = np.unique(data, return_index=True, return_counts=True)
         unique, place = values[counts == 1], first[counts == 1]
         actual, wanted = _find(unique, place, group.actual), _find(unique, place, group.lo)
@@ -330,15 +323,17 @@ def _sources(case: Case, group: Differing, index: npt.NDArray[np.int64], pitch: 
         return
 
 
-def _read(case: Case, name: str) -> bool:
+def _read(case: model.Case, name: str) -> bool:
     """Whether a program loads from a buffer, as far as is known of its pointers."""
     roots = {n: {n} for n in case.buffers}
     for instruction in case.program:
-        if isinstance(instruction, PointerInstruction):
-            sources = [roots[n] for n in (*references(instruction), getattr(instruction, "buffer", "")) if n in roots]
+        if isinstance(instruction, model.PointerInstruction):
+            sources = [
+                roots[n] for n in (*model.references(instruction), getattr(instruction, "buffer", "")) if n in roots
+            ]
             roots[instruction.id] = set().union(*sources) or set(case.buffers)
-    loads = (i.buffer for i in case.program if isinstance(i, Load))
-    tables = (table.buffer for function in case.functions.values() for table in tables_of(function))
+    loads = (i.buffer for i in case.program if isinstance(i, model.Load))
+    tables = (table.buffer for function in case.functions.values() for table in model.tables_of(function))
     return any(name in roots.get(n, case.buffers) for n in (*loads, *tables))
 
 

@@ -1,7 +1,7 @@
 """Claims of findings on drivers and tools: what can run there is run, and compared with what is claimed.
 
-Cases go through the runner, as in `cts run`; rules through `modules/validation`. Claims about other drivers, versions and
-stages are reported as such, and not run.
+Cases go through the runner, as in `cts run`; rules through `modules/validation`. Claims about other drivers, versions
+and stages are reported as such, and not run.
 """
 
 from __future__ import annotations

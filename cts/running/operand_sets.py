@@ -10,20 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from cts.base.choices import Recorded, Source
-from cts.case.model import (
-    Case,
-    Load,
-    Loop,
-    MatrixLoadTensor,
-    PointerType,
-    StorageClass,
-    buffers_of,
-    case_dynamic_operands,
-    dynamic_words,
-    initial_bits,
-    types_of,
-    written,
-)
+from cts.case import model
 from cts.case.model.component import Bits, encode
 from cts.case.model.dynamic_operands import component_of
 from cts.case.model.operand import Scalar
@@ -62,7 +49,7 @@ class Given:
     `orders[i]`; 0 is the template's own.
     """
 
-    template: Case
+    template: model.Case
     words: Words
     orders: Numbers
     data_buffers: tuple[str, ...] = ()
@@ -81,7 +68,7 @@ class Given:
 
     @cached_property
     def _contents(self) -> dict[str, Bits]:
-        return {name: initial_bits(self.template.buffers[name]) for name in self.data_buffers}
+        return {name: model.initial_bits(self.template.buffers[name]) for name in self.data_buffers}
 
 
 def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
@@ -89,7 +76,7 @@ def _in_order(bits: Bits, order: int, buffer: int) -> Bytes:
     return (np.random.default_rng((order, buffer)).permutation(bits) if order else bits).view(np.uint8)
 
 
-def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given | None:
+def parameter_sets(draws: Draws, number: int, case: model.Case, count: int) -> Given | None:
     """Sets to try for the example of a number, without its own set: ROUNDS for each of the `count` wanted sets.
 
     None if there are no other sets, or if sets cannot share a dispatch: their windows lie beside each other, so no
@@ -101,10 +88,10 @@ def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given |
     if late or case.opaque or case.conversions or case.robustness is not None:
         return None
     buffers = _loaded(case)
-    if not buffers and not any(case_dynamic_operands(case)):
+    if not buffers and not any(model.case_dynamic_operands(case)):
         return None
     dice = random.Random(f"sets {draws.seed} {number}")
-    own, most = dynamic_words(case), min(ROUNDS * count, MOST_BYTES // sum(window_strides(case, buffers)))
+    own, most = model.dynamic_words(case), min(ROUNDS * count, MOST_BYTES // sum(window_strides(case, buffers)))
     tried = _words(draws.source, draws.recorded(number), case, most, dice) if own.size else [own] * most
     different: dict[tuple[bytes, int], Words] = {}
     for others in tried:
@@ -118,28 +105,34 @@ def parameter_sets(draws: Draws, number: int, case: Case, count: int) -> Given |
     return Given(case, np.stack(list(different.values())), orders, buffers)
 
 
-def _words(source: Source[Case], first: Recorded, case: Case, count: int, dice: random.Random) -> list[Words]:
+def _words(
+    source: Source[model.Case], first: Recorded, case: model.Case, count: int, dice: random.Random
+) -> list[Words]:
     """So many words, the case's own perhaps among them: as the generator has them, and mixtures. No loop is long."""
     drawn = list(_redrawn(source, first, structure_of(case), dice))
-    tried = [*drawn, *_mixed([dynamic_words(case), *drawn], case, dice, count)]
-    loops = {i for i, instruction in enumerate(case.program) if isinstance(instruction, Loop)}
-    counts = [place for place, (i, path, _) in enumerate(case_dynamic_operands(case)) if i in loops and path == "count"]
+    tried = [*drawn, *_mixed([model.dynamic_words(case), *drawn], case, dice, count)]
+    loops = {i for i, instruction in enumerate(case.program) if isinstance(instruction, model.Loop)}
+    counts = [
+        place for place, (i, path, _) in enumerate(model.case_dynamic_operands(case)) if i in loops and path == "count"
+    ]
     return [words for words in tried if (words[counts] <= ITERATIONS).all()][:count]
 
 
-def _loaded(case: Case) -> tuple[str, ...]:
+def _loaded(case: model.Case) -> tuple[str, ...]:
     """The buffers whose elements may lie in any order: loaded as they are, and not written.
 
     Bytes of blocks, and bytes that functions read by themselves, must stay in place.
     """
-    types = types_of(case)
-    decoded = {i.buffer for i in case.program if isinstance(i, MatrixLoadTensor) and i.decode is not None}
-    loads = [i.buffer for i in case.program if isinstance(i, Load)]
-    others = {*written(case), *decoded}
-    others |= {part.buffer for function in case.functions.values() for part in buffers_of(function)}
-    pointers = {name: t.buffer for name, t in types.items() if isinstance(t, PointerType)}
+    types = model.types_of(case)
+    decoded = {i.buffer for i in case.program if isinstance(i, model.MatrixLoadTensor) and i.decode is not None}
+    loads = [i.buffer for i in case.program if isinstance(i, model.Load)]
+    others = {*model.written(case), *decoded}
+    others |= {part.buffer for function in case.functions.values() for part in model.buffers_of(function)}
+    pointers = {name: t.buffer for name, t in types.items() if isinstance(t, model.PointerType)}
     found = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
-    return tuple(name for name, b in case.buffers.items() if name in found and b.storage is not StorageClass.Workgroup)
+    return tuple(
+        name for name, b in case.buffers.items() if name in found and b.storage is not model.StorageClass.Workgroup
+    )
 
 
 def judge_given(given: Given, count: int, driver: OpenDriver, oracle: Oracle) -> Judged:
@@ -152,7 +145,7 @@ def judge_given(given: Given, count: int, driver: OpenDriver, oracle: Oracle) ->
     return judged
 
 
-def _redrawn(source: Source[Case], first: Recorded, structure: Structure, dice: random.Random) -> Iterator[Words]:
+def _redrawn(source: Source[model.Case], first: Recorded, structure: Structure, dice: random.Random) -> Iterator[Words]:
     """The words of cases with one number drawn anew, if their module is the same."""
     made(source, first)
     places = [place for place, drawn in enumerate(first.drawn) if drawn.end > 1]
@@ -161,15 +154,15 @@ def _redrawn(source: Source[Case], first: Recorded, structure: Structure, dice: 
         numbers[place] = (drawn.value + dice.randrange(1, drawn.end)) % drawn.end
         case = made(source, Recorded.again(numbers, first.policy))
         if not isinstance(case, Undrawn) and structure_of(case) == structure:
-            yield dynamic_words(case)
+            yield model.dynamic_words(case)
 
 
-def _mixed(known: Sequence[Words], case: Case, dice: random.Random, count: int) -> list[Words]:
+def _mixed(known: Sequence[Words], case: model.Case, dice: random.Random, count: int) -> list[Words]:
     """So many sets, each a known set with a few words changed: to another set's words, near values, or small values."""
     # Of components the small values that are tried, of integers none.
     small = [
         None if isinstance(operand, Scalar) else encode(component_of(case, index, path), SMALL).astype(np.uint32)
-        for index, path, operand in case_dynamic_operands(case)
+        for index, path, operand in model.case_dynamic_operands(case)
     ]
     mixed = []
     for _ in range(count):

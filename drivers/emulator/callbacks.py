@@ -8,24 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.case.model import (
-    AnyFunction,
-    Combine,
-    Component,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Helper,
-    Helpers,
-    PerElement,
-    block_offsets,
-    body_of,
-    outputs_of,
-    parameters_of,
-    pointers_of,
-    returns_of,
-    tables_of,
-)
+from cts.case import model
 from cts.case.model import expression as e
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.matrices.state import Ints
@@ -60,36 +43,43 @@ def program(rows: list[Row], table: list[int] | None = None) -> Program:
 
 def number_of_type(t: e.ValueType) -> int:
     """A type as the machine knows it."""
-    return TYPE_NUMBERS[t] if isinstance(t, ComponentType) else BOOL
+    return TYPE_NUMBERS[t] if isinstance(t, model.ComponentType) else BOOL
 
 
 @lru_cache(maxsize=1024)
-def compiled(function: AnyFunction, bug: int, helpers: Helpers = ()) -> Program:
+def compiled(function: model.AnyFunction, bug: int, helpers: model.Helpers = ()) -> Program:
     """The program of a callback, the helpers that it calls inside. Its parameters are those of `registers_of`."""
     writer = _Writer(function, bug, dict(helpers))
-    writer.body(body_of(function, helpers))
-    if bug == m.REDUCE_IN_FLOAT16 and isinstance(function, Combine) and function.type is ComponentType.float32:
+    writer.body(model.body_of(function, helpers))
+    if (
+        bug == m.REDUCE_IN_FLOAT16
+        and isinstance(function, model.Combine)
+        and function.type is model.ComponentType.float32
+    ):
         writer.rows += [(vm.CONVERT, FLOAT16, 0, FLOAT32), (vm.CONVERT, FLOAT32, 0, FLOAT16)]
     return program(writer.rows, writer.table)
 
 
-def tables_named(function: AnyFunction) -> list[str]:
+def tables_named(function: model.AnyFunction) -> list[str]:
     """The names of what a callback reads from memory by an index, in the order of their numbers."""
-    return [*(table.name for table in tables_of(function)), *(extra.name for extra in pointers_of(function))]
+    return [
+        *(table.name for table in model.tables_of(function)),
+        *(extra.name for extra in model.pointers_of(function)),
+    ]
 
 
-def registers_of(function: AnyFunction) -> tuple[str, ...]:
+def registers_of(function: model.AnyFunction) -> tuple[str, ...]:
     """The names of a callback's parameters that travel in registers, in order."""
     match function:
-        case Combine():
+        case model.Combine():
             return ("x", "y")
-        case Component():
+        case model.Component():
             return ("value",)
-        case PerElement():
-            return tuple(parameters_of(function))
-        case DecodeVector():
+        case model.PerElement():
+            return tuple(model.parameters_of(function))
+        case model.DecodeVector():
             return ("lane",)
-        case Decode() | Helper():
+        case model.Decode() | model.Helper():
             return ()
 
 
@@ -97,9 +87,9 @@ def registers_of(function: AnyFunction) -> tuple[str, ...]:
 class _Writer:
     """Operations in postfix order."""
 
-    function: AnyFunction
+    function: model.AnyFunction
     bug: int
-    helpers: dict[str, Helper]
+    helpers: dict[str, model.Helper]
     rows: list[Row] = field(default_factory=list)
     table: list[int] = field(default_factory=list)
     locals: dict[str, int] = field(default_factory=dict)
@@ -131,10 +121,10 @@ class _Writer:
 
     def _store(self, output: str, index: e.Expression, value: e.Expression) -> None:
         """Outputs have numbers behind those of tables."""
-        names = [known.name for known in outputs_of(self.function)]
+        names = [known.name for known in model.outputs_of(self.function)]
         self._index(index, c.OUTPUT_INDEX_SWAPPED)
         if self.bug == c.OUTPUT_GETS_ELEMENT and number_of_type(value.type) == number_of_type(
-            returns_of(self.function)
+            model.returns_of(self.function)
         ):
             value = e.Name(value.type, "value")
         self.write(value)
@@ -160,7 +150,7 @@ class _Writer:
 
     def _loop(self, loop: e.Loop) -> None:
         """The test of the index, the body and the next index; the index is a local."""
-        unsigned, outside = TYPE_NUMBERS[ComponentType.uint32], dict(self.locals)
+        unsigned, outside = TYPE_NUMBERS[model.ComponentType.uint32], dict(self.locals)
         count = loop.count - 1 if self.bug == c.BODY_LOOP_ONE_SHORT else loop.count
         self.rows.append((vm.NUMBER, unsigned, 0, 0))
         index = self.locals[loop.index] = self._keep()
@@ -213,7 +203,7 @@ class _Writer:
         for helper in self.helpers.values():
             if (tuple(p.type for p in helper.parameters), helper.returns) == types:
                 names = [p.name for p in helper.parameters]
-                body = body_of(helper, tuple(self.helpers.items()))
+                body = model.body_of(helper, tuple(self.helpers.items()))
                 return body, dict(zip(names, passed.values(), strict=True))
         raise AssertionError("the called one is alike")
 
@@ -266,15 +256,15 @@ class _Writer:
         """The index of a table's or an output's element; a bug swaps row and column there."""
         start = len(self.rows)
         self.write(index)
-        if self.bug == swapping and isinstance(self.function, PerElement):
+        if self.bug == swapping and isinstance(self.function, model.PerElement):
             swapped = {0: 1, 1: 0}
             self.rows[start:] = [
                 (o, t, swapped.get(a, a), b) if o == vm.PARAMETER else (o, t, a, b) for o, t, a, b in self.rows[start:]
             ]
 
     def _member(self, t: int, name: str, index: e.Expression | None) -> None:
-        assert isinstance(self.function, (Decode, DecodeVector))
-        offset = block_offsets(self.function.block)[0][name]
+        assert isinstance(self.function, (model.Decode, model.DecodeVector))
+        offset = model.block_offsets(self.function.block)[0][name]
         fields = {f.name: f for f in self.function.block}
         size = fields[name].type.size
         if self.bug == m.DECODE_FIELDS_PACKED:

@@ -12,21 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    Branch,
-    BranchStart,
-    Break,
-    Else,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Exit,
-    If,
-    Instruction,
-    Loop,
-    Return,
-    Switch,
-)
+from cts.case import model
 from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import control as flow
@@ -58,11 +44,11 @@ class Steps(Protocol[V]):
 
     matrices: dict[str, V]
 
-    def step(self, i: Instruction) -> None:
+    def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
 
 
-def closings(program: Sequence[Instruction]) -> dict[int, int]:
+def closings(program: Sequence[model.Instruction]) -> dict[int, int]:
     """Where each Loop, If and Else ends: at its EndLoop, Else or EndIf.
 
     Likewise a Switch, at its first branch, and each branch of it, at the next one or the EndSwitch.
@@ -70,9 +56,9 @@ def closings(program: Sequence[Instruction]) -> dict[int, int]:
     ends: dict[int, int] = {}
     opened: list[int] = []
     for index, instruction in enumerate(program):
-        if isinstance(instruction, (EndLoop, Else, EndIf, BranchStart, EndSwitch)):
+        if isinstance(instruction, (model.EndLoop, model.Else, model.EndIf, model.BranchStart, model.EndSwitch)):
             ends[opened.pop()] = index
-        if isinstance(instruction, (Loop, If, Else, Switch, BranchStart)):
+        if isinstance(instruction, (model.Loop, model.If, model.Else, model.Switch, model.BranchStart)):
             opened.append(index)
     return ends
 
@@ -82,7 +68,7 @@ class Flow(Generic[V]):
 
     def __init__(
         self,
-        program: Sequence[Instruction],
+        program: Sequence[model.Instruction],
         instances: Instances,
         operands: InstanceOperands,
         steps: Steps[V],
@@ -97,7 +83,7 @@ class Flow(Generic[V]):
         #: By name of a matrix, (instances,): those of the sets that have given it a value.
         self._defined: dict[str, Active] = {}
         #: The open loops, each with who has left it by a Break, innermost last.
-        self._loops: list[tuple[Loop, Active]] = []
+        self._loops: list[tuple[model.Loop, Active]] = []
         #: Who has ended by a Return.
         self._ended: Active = np.zeros_like(instances.active)
 
@@ -126,15 +112,15 @@ class Flow(Generic[V]):
         index = start
         while index < stop:
             match self._program[index]:
-                case Loop() as loop:
+                case model.Loop() as loop:
                     index = self._loop(index, loop)
-                case If() as condition:
+                case model.If() as condition:
                     index = self._if(index, condition)
-                case Switch() as switch:
+                case model.Switch() as switch:
                     index = self._switch(index, switch)
-                case Exit() as leaving:
+                case model.Exit() as leaving:
                     self._exit(leaving)
-                case Return() as ending:
+                case model.Return() as ending:
                     self._return(ending)
                 case instruction:
                     self._step(index, instruction)
@@ -142,17 +128,17 @@ class Flow(Generic[V]):
                 return
             index += 1
 
-    def _step(self, index: int, instruction: Instruction) -> None:
+    def _step(self, index: int, instruction: model.Instruction) -> None:
         try:
             self._steps.step(instruction)
         except MemoryFault as fault:
             raise MemoryFault(f"program[{index}] {instruction.spirv}: {fault}") from None
 
-    def _loop(self, index: int, loop: Loop) -> int:
+    def _loop(self, index: int, loop: model.Loop) -> int:
         """Run a loop; returns where it ends."""
         end = self._ends[index]
         closing = self._program[end]
-        assert isinstance(closing, EndLoop)
+        assert isinstance(closing, model.EndLoop)
         outer, counts = self._instances.active, self._counts(loop)
         for carry in loop.carry:
             self.define(carry.id, self._steps.matrices[carry.init])
@@ -171,17 +157,17 @@ class Flow(Generic[V]):
         self._instances.active = outer & ~self._ended
         return end
 
-    def _exit(self, leaving: Exit) -> None:
+    def _exit(self, leaving: model.Exit) -> None:
         """Those for which the condition holds leave the iteration, or the loop; the others stay active."""
         active, (loop, left) = self._instances.active, self._loops[-1]
         condition = self._operands.evaluate((leaving.condition,))[:, 0] != 0
         matrices = self._steps.matrices
         self._instances.active = active & condition
-        kept = self._bug == flow.BREAK_KEEPS_CARRIED and isinstance(leaving, Break)
+        kept = self._bug == flow.BREAK_KEEPS_CARRIED and isinstance(leaving, model.Break)
         if self._instances.active.any() and not kept:
             for carry, value in [(carry, matrices[name]) for carry, name in zip(loop.carry, leaving.next, strict=True)]:
                 self.define(carry.id, value)
-        leaves = isinstance(leaving, Break)
+        leaves = isinstance(leaving, model.Break)
         if self._bug == flow.BREAK_CONTINUES:
             leaves = False
         elif self._bug == flow.CONTINUE_BREAKS:
@@ -190,7 +176,7 @@ class Flow(Generic[V]):
             left |= self._instances.active
         self._instances.active = active & ~condition
 
-    def _return(self, ending: Return) -> None:
+    def _return(self, ending: model.Return) -> None:
         """Those for which the condition holds do nothing of what follows."""
         active = self._instances.active
         leaving = active & (self._operands.evaluate((ending.condition,))[:, 0] != 0)
@@ -204,14 +190,16 @@ class Flow(Generic[V]):
             self._ended |= leaving
         self._instances.active = active & ~leaving
 
-    def _counts(self, loop: Loop) -> npt.NDArray[np.int64]:
+    def _counts(self, loop: model.Loop) -> npt.NDArray[np.int64]:
         """Iterations, per subgroup."""
         counts = self._operands.evaluate((loop.count,))[:, 0]
         if self._bug == flow.LOOP_ONE_TURN_SHORT:
             return np.maximum(counts - 1, 0)
         return np.maximum(counts, 1) if self._bug == flow.LOOP_AT_LEAST_ONCE else counts
 
-    def _carry_on(self, loop: Loop, closing: EndLoop, iteration: int, counts: npt.NDArray[np.int64]) -> None:
+    def _carry_on(
+        self, loop: model.Loop, closing: model.EndLoop, iteration: int, counts: npt.NDArray[np.int64]
+    ) -> None:
         """Bring the carried matrices into the next iteration, or out of the loop."""
         active, last = self._instances.active, counts == iteration + 1
         if self._bug == flow.LOOP_CARRY_NOT_UPDATED:
@@ -233,17 +221,17 @@ class Flow(Generic[V]):
         """Whether a bug takes a condition's value in the first iteration for that in all iterations."""
         return self._bug == flow.IF_FIRST_TURN
 
-    def _if(self, index: int, instruction: If) -> int:
+    def _if(self, index: int, instruction: model.If) -> int:
         """Run both branches, each in its subgroups; returns where they end."""
         outer = self._instances.active
         condition = self._condition(instruction)
         middle = end = self._ends[index]
         self._branch(outer & condition, index + 1, middle)
-        if isinstance(self._program[middle], Else):
+        if isinstance(self._program[middle], model.Else):
             end = self._ends[middle]
             self._branch(outer if self._bug == flow.ELSE_ALWAYS_RUNS else outer & ~condition, middle + 1, end)
         closing = self._program[end]
-        assert isinstance(closing, EndIf)
+        assert isinstance(closing, model.EndIf)
         outer = outer & ~self._ended
         if self._bug == flow.MERGE_TAKES_THEN:
             condition[:] = True
@@ -267,15 +255,15 @@ class Flow(Generic[V]):
         zeros: V = other.with_registers(np.zeros_like(other.registers))
         return zeros
 
-    def _switch(self, index: int, switch: Switch) -> int:
+    def _switch(self, index: int, switch: model.Switch) -> int:
         """Run every branch in the subgroups whose selector asks for it; returns where the last one ends."""
         outer = self._instances.active
         at, branches = self._ends[index], []
-        while isinstance(self._program[at], BranchStart):
+        while isinstance(self._program[at], model.BranchStart):
             branches.append(at)
             at = self._ends[at]
         closing = self._program[at]
-        assert isinstance(closing, EndSwitch)
+        assert isinstance(closing, model.EndSwitch)
         chosen = self._chosen(switch, [self._program[n] for n in branches])
         ended = chosen
         for n, start in enumerate(branches):
@@ -296,17 +284,17 @@ class Flow(Generic[V]):
         self._instances.active = outer
         return at
 
-    def _chosen(self, switch: Switch, branches: Sequence[Instruction]) -> npt.NDArray[np.int64]:
+    def _chosen(self, switch: model.Switch, branches: Sequence[model.Instruction]) -> npt.NDArray[np.int64]:
         """The number of the branch that each subgroup takes: where no literal matches, the one behind every Branch."""
         selector = self._selector(switch)
-        default = sum(isinstance(b, Branch) for b in branches)
+        default = sum(isinstance(b, model.Branch) for b in branches)
         if self._bug == flow.SWITCH_ASSUMES_A_MATCH and default == len(branches) > 0:
             default -= 1
         chosen = np.full(len(selector), default, np.int64)
         if self._bug == flow.SWITCH_TAKES_DEFAULT:
             return chosen
         for n, branch in enumerate(branches):
-            literals = branch.literals if isinstance(branch, Branch) else ()
+            literals = branch.literals if isinstance(branch, model.Branch) else ()
             if self._bug == flow.SWITCH_FIRST_LITERAL:
                 literals = literals[:1]
             elif self._bug == flow.SWITCH_LITERALS_IN_31_BITS:
@@ -316,11 +304,11 @@ class Flow(Generic[V]):
                 chosen[(chosen == default) & (((selector ^ literal) & bits) == 0)] = n
         return chosen
 
-    def _selector(self, switch: Switch) -> npt.NDArray[np.int64]:
+    def _selector(self, switch: model.Switch) -> npt.NDArray[np.int64]:
         """The value that each subgroup selects by."""
         return self._operands.evaluate((switch.selector,))[:, 0]
 
-    def _condition(self, instruction: If) -> Active:
+    def _condition(self, instruction: model.If) -> Active:
         iterations = self._instances.iterations
         if self._decided_once():
             self._instances.iterations = [0] * len(iterations)

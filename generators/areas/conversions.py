@@ -8,15 +8,7 @@ from functools import partial
 
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
-from cts.case.model import (
-    Case,
-    ComponentType,
-    Conversion,
-    FloatControls,
-    FloatMode,
-    FloatWidth,
-    Use,
-)
+from cts.case import model
 from cts.device.capabilities import Capabilities, MatrixSupport
 from cts.generators.build.contents import Contents, Wanted, cycle, draw_contents, random_integers
 from cts.generators.build.float_modes import draw_float_modes
@@ -29,7 +21,7 @@ from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ConversionDraws
 
 
-def cases(capabilities: Capabilities) -> Source[Case]:
+def cases(capabilities: Capabilities) -> Source[model.Case]:
     """Valid cases that a device with `capabilities` can run.
 
     Raises NothingToGenerate when nothing converts between the matrices that it has.
@@ -39,22 +31,22 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     if not rows:
         raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
 
-    def conversions(choices: Choices) -> Case:
+    def conversions(choices: Choices) -> model.Case:
         return _draw_case(choices, supports, rows)
 
     return conversions
 
 
 def _feasible_at_granule(supports: Supports, row: MatrixSupport) -> Iterator[Step]:
-    def admits(component: object, rows: int, cols: int, use: Use) -> bool:
+    def admits(component: object, rows: int, cols: int, use: model.Use) -> bool:
         return supports.admits(component, use, row.scope, (rows, cols), row.subgroups)  # type: ignore[arg-type]
 
     return feasible(row.component, row.rows, row.cols, row.use, admits, supports.capabilities.features)
 
 
-def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> Case:
+def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> model.Case:
     """Conversions, each of what the one before gave; everything on the way may be stored."""
-    accumulators = [row for row in rows if row.use is Use.Accumulator]
+    accumulators = [row for row in rows if row.use is model.Use.Accumulator]
     support = choices.pick(accumulators if accumulators and not choices.chance(ConversionDraws.ANY_USE) else rows)
     shape = draw_shape(choices, support, supports.capabilities.max_dimension, tiled=CaseDraws.TILED)
     square = (max(shape), max(shape))
@@ -72,7 +64,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     narrowing = [s for s in steps if s.component.is_float and s.component.size < support.component.size]
     # Conversions bind where no fast math is allowed: there and back again then detects most.
     back = (
-        controls is FloatControls.FastMathNone
+        controls is model.FloatControls.FastMathNone
         and support.component.is_float
         and choices.chance(ConversionDraws.THERE_AND_BACK)
     )
@@ -99,14 +91,14 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
 
 
 def _rounding(
-    source: ComponentType, steps: Sequence[Step], modes: Mapping[FloatWidth, Sequence[FloatMode]]
+    source: model.ComponentType, steps: Sequence[Step], modes: Mapping[model.FloatWidth, Sequence[model.FloatMode]]
 ) -> list[Step]:
     """The steps that round to a width for which the case has a rounding towards zero (NU-046)."""
-    widths = {width.value for width, listed in modes.items() if FloatMode.RoundingModeRTZ in listed}
+    widths = {width.value for width, listed in modes.items() if model.FloatMode.RoundingModeRTZ in listed}
     return [s for s in steps if s.operation and s.component.value in widths and s.component.size <= source.size]
 
 
-def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: Use) -> list[Step]:
+def _steps(kernel: Kernel, component: object, rows: int, cols: int, use: model.Use) -> list[Step]:
     return list(feasible(component, rows, cols, use, kernel.admits, kernel.features))  # type: ignore[arg-type]
 
 
@@ -125,7 +117,7 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
         of_step = interesting(component, step, seed) if step is not None and step.operation is not None else ()
         # No infinity or NaN becomes an integer (NU-016).
         kinds = KINDS if ieee and to_float else BOUNDED
-        unsigned = step is not None and step.operation is Conversion.ConvertFToU
+        unsigned = step is not None and step.operation is model.Conversion.ConvertFToU
         among = of_step or ((1, 2, 3, 0.5) if unsigned else (1, -2, 3, 0.5, -1))
         return draw_special(choices, component, kinds, among=among, sign="nonnegative" if unsigned else "any")
     plain = step is None or step.operation is None or kind < 2
@@ -138,15 +130,15 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
     if not component.is_float and (step is None or step.operation is None or not step.component.is_float):
         return random_integers(component, seed) if kind >= 1 else draw_contents(choices, component, Wanted())
     size = 120 if step is None or step.component.size == 1 else 1 << 11
-    unsigned = step is not None and step.operation in (Conversion.ConvertFToU, Conversion.ConvertUToF)
+    unsigned = step is not None and step.operation in (model.Conversion.ConvertFToU, model.Conversion.ConvertUToF)
     sign = "nonnegative" if unsigned else "any"
     return draw_contents(choices, component, Wanted(size=size, sign=sign, exact=True, full=False))
 
 
-def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: ComponentType) -> Matrix:
+def _draw_back(choices: Choices, kernel: Kernel, matrix: Matrix, target: model.ComponentType) -> Matrix:
     """To the wider type that floats came from: what strict programs must not drop is seen there (NU-018, NU-019)."""
     steps = _steps(kernel, matrix.component, matrix.rows, matrix.cols, matrix.use)
-    back = [s for s in steps if s.component is target and s.operation is Conversion.FConvert]
+    back = [s for s in steps if s.component is target and s.operation is model.Conversion.FConvert]
     if not back:
         return _copied(kernel, matrix)
     converted = emit_step(kernel, matrix, choices.pick(back))

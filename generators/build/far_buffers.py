@@ -6,22 +6,7 @@ import math
 from collections.abc import Iterator
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    Buffer,
-    Case,
-    MatrixShape,
-    MemoryInstruction,
-    Order,
-    Pointer,
-    PointerSelect,
-    StorageClass,
-    Store,
-    StridedInstruction,
-    modulus_of,
-    outputs_of,
-    tables_of,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.beginnings import with_beginnings
 from cts.case.model.buffer import BEGIN_ALIGNMENT, MAX_REACH
 from cts.device.capabilities import Capabilities
@@ -31,7 +16,7 @@ from cts.generators.policy.cases import CaseDraws
 _SIGN = 1 << 31
 
 
-def with_far_buffers(choices: Choices, case: Case, capabilities: Capabilities) -> Case:
+def with_far_buffers(choices: Choices, case: model.Case, capabilities: Capabilities) -> model.Case:
     """The case; in one of twenty one buffer of matrices, or all, have byte offsets around 2 GiB or below 4 GiB.
 
     Where the device allows that (VK-066), and not in cases with robustness, whose accesses may go beyond 4 GiB then.
@@ -51,43 +36,43 @@ def with_far_buffers(choices: Choices, case: Case, capabilities: Capabilities) -
     return with_beginnings(case, far)
 
 
-def _of_matrices(case: Case) -> Iterator[str]:
+def _of_matrices(case: model.Case) -> Iterator[str]:
     """The buffers outside workgroup memory that no function reads, and that all operands lead to by a sum."""
-    tables = {p.buffer for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f))}
+    tables = {p.buffer for f in case.functions.values() for p in (*model.tables_of(f), *model.outputs_of(f))}
     reduced = {
         i.buffer
         for i in case.program
-        if isinstance(i, MemoryInstruction | Pointer) and modulus_of(i.offset) is not None
+        if isinstance(i, model.MemoryInstruction | model.Pointer) and model.modulus_of(i.offset) is not None
     }
     for name, buffer in case.buffers.items():
-        if name not in tables | reduced and buffer.storage is not StorageClass.Workgroup:
+        if name not in tables | reduced and buffer.storage is not model.StorageClass.Workgroup:
             yield name
 
 
-def _units(case: Case) -> dict[str, int]:
+def _units(case: model.Case) -> dict[str, int]:
     """Alignment of contents in bytes, so that aligned accesses stay aligned; VK-040 asks for odd ones."""
-    roots, types = {name: name for name in case.buffers}, types_of(case)
+    roots, types = {name: name for name in case.buffers}, model.types_of(case)
     units = dict.fromkeys(case.buffers, BEGIN_ALIGNMENT)
     for i in case.program:
-        if isinstance(i, Pointer):
+        if isinstance(i, model.Pointer):
             roots[i.id] = roots[i.buffer]
-        elif isinstance(i, PointerSelect):
+        elif isinstance(i, model.PointerSelect):
             roots[i.id] = roots[i.a]
-        elif isinstance(i, StridedInstruction):
-            shape = types[i.stored if isinstance(i, Store) else i.id]
-            assert isinstance(shape, MatrixShape)
-            line = shape.component.size * (shape.cols if i.order is Order.RowMajor else shape.rows)
+        elif isinstance(i, model.StridedInstruction):
+            shape = types[i.stored if isinstance(i, model.Store) else i.id]
+            assert isinstance(shape, model.MatrixShape)
+            line = shape.component.size * (shape.cols if i.order is model.Order.RowMajor else shape.rows)
             units[roots[i.buffer]] = math.lcm(units[roots[i.buffer]], min(16, line))
     return units
 
 
-def _beginnings(buffer: Buffer, unit: int, along: int) -> Iterator[int]:
+def _beginnings(buffer: model.Buffer, unit: int, along: int) -> Iterator[int]:
     """Where contents may begin so that they lie across 2 GiB, or end at 4 GiB, as nearly as a unit allows."""
     for end in (_SIGN + buffer.size * along // 16, MAX_REACH):
         yield (end - buffer.size) // unit * unit
 
 
-def _fits(buffer: Buffer, begins_at: int, capabilities: Capabilities) -> bool:
+def _fits(buffer: model.Buffer, begins_at: int, capabilities: Capabilities) -> bool:
     """Whether a device takes it, and every index into it is one of signed 32 bits."""
     reach = begins_at + buffer.size
     return reach <= capabilities.most_bytes(buffer.storage) and reach // buffer.element_size <= _SIGN

@@ -8,30 +8,19 @@ from typing import Any
 from msgspec import structs
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    AnyInstruction,
-    FastMath,
-    FastMathBits,
-    FloatControls,
-    FloatWidth,
-    MatrixArithmetic,
-    MatrixConvert,
-    VectorArithmetic,
-    VectorConvert,
-    VectorTimesScalar,
-)
+from cts.case import model
 from cts.generators.policy.cases import FloatDraws
 
-_REARRANGED = (FastMath.AllowContract, FastMath.AllowReassoc, FastMath.AllowTransform)
-_NO_SPECIALS = (FastMath.NotNaN, FastMath.NotInf, FastMath.NSZ)
+_REARRANGED = (model.FastMath.AllowContract, model.FastMath.AllowReassoc, model.FastMath.AllowTransform)
+_NO_SPECIALS = (model.FastMath.NotNaN, model.FastMath.NotInf, model.FastMath.NSZ)
 
 #: Flags of an instruction or a type: rearranging in any combination, then NaNs and infinities, which need care.
-_BITS: tuple[FastMathBits, ...] = (
+_BITS: tuple[model.FastMathBits, ...] = (
     _REARRANGED,
-    (FastMath.NSZ,),
-    (FastMath.AllowContract, FastMath.NSZ),
-    (*_REARRANGED, FastMath.NSZ),
-    (FastMath.AllowContract, FastMath.AllowReassoc),
+    (model.FastMath.NSZ,),
+    (model.FastMath.AllowContract, model.FastMath.NSZ),
+    (*_REARRANGED, model.FastMath.NSZ),
+    (model.FastMath.AllowContract, model.FastMath.AllowReassoc),
     (*_REARRANGED, *_NO_SPECIALS),
     (),
 )
@@ -42,18 +31,18 @@ _EVERY = (2, 1, 3)
 
 def with_fast_math(
     choices: Choices,
-    program: Sequence[AnyInstruction],
-    controls: FloatControls,
+    program: Sequence[model.AnyInstruction],
+    controls: model.FloatControls,
     *,
     specials: bool,
     functions: bool = False,
-) -> tuple[list[AnyInstruction], dict[FloatWidth, FastMathBits]]:
+) -> tuple[list[model.AnyInstruction], dict[model.FloatWidth, model.FastMathBits]]:
     """The program, in which some operations on floats say what they allow, and the defaults of types (NU-048).
 
     With `functions` no type has one: they may meet infinities, of which nothing would be known any more. So it is with
     `specials`, where the program has special numbers, and conversions to integers, which would be undefined.
     """
-    if controls is not FloatControls.FastMathNone or not choices.chance(FloatDraws.SOME):
+    if controls is not model.FloatControls.FastMathNone or not choices.chance(FloatDraws.SOME):
         return list(program), {}
     first, which, every = choices.record(1, len(_BITS) - 1, len(_EVERY) - 1)
     defaulted, (width, of_type) = choices.chance(FloatDraws.DEFAULT), choices.record(1, 3)
@@ -62,21 +51,24 @@ def with_fast_math(
     changed: list[Any] = [
         structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
     ]
-    widths = (FloatWidth.float16, FloatWidth.float32)
+    widths = (model.FloatWidth.float16, model.FloatWidth.float32)
     if not defaulted or functions or (specials and any(map(_is_to_integers, program))):
         return changed, {}
     return changed, {widths[width]: _BITS[of_type]}
 
 
-def _is_to_integers(i: AnyInstruction) -> bool:
-    return isinstance(i, (MatrixConvert, VectorConvert)) and i.operation.value in ("ConvertFToS", "ConvertFToU")
+def _is_to_integers(i: model.AnyInstruction) -> bool:
+    return isinstance(i, (model.MatrixConvert, model.VectorConvert)) and i.operation.value in (
+        "ConvertFToS",
+        "ConvertFToU",
+    )
 
 
-def _is_floating(i: AnyInstruction) -> bool:
+def _is_floating(i: model.AnyInstruction) -> bool:
     match i:
-        case MatrixArithmetic() | VectorArithmetic():
+        case model.MatrixArithmetic() | model.VectorArithmetic():
             return i.operation.form.floats
-        case MatrixConvert() | VectorConvert():
+        case model.MatrixConvert() | model.VectorConvert():
             return "F" in i.operation.value
         case _:
-            return isinstance(i, VectorTimesScalar)
+            return isinstance(i, model.VectorTimesScalar)

@@ -11,30 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    SCHEMA_VERSION,
-    AnyFunction,
-    Buffer,
-    Case,
-    ComponentType,
-    Data,
-    Dispatch,
-    FloatControls,
-    FloatMode,
-    FloatWidth,
-    MatrixConstant,
-    MatrixLoad,
-    MatrixNull,
-    MatrixStore,
-    MatrixType,
-    Order,
-    Scope,
-    SpecInt,
-    SpecScope,
-    SpecUse,
-    StorageClass,
-    Use,
-)
+from cts.case import model
 from cts.case.model.component import Number
 from cts.device.capabilities import PART_ALIGNMENT, Capabilities, Feature
 from cts.generators.build.contents import Contents
@@ -69,11 +46,11 @@ class Matrix:
     """A matrix of the program and what is known of its values."""
 
     id: str
-    type: MatrixType
-    component: ComponentType
+    type: model.MatrixType
+    component: model.ComponentType
     rows: int
     cols: int
-    use: Use
+    use: model.Use
     known: Known
 
     @property
@@ -85,8 +62,8 @@ class Matrix:
 class Tile:
     """A matrix type, for loads and stores of whole matrices."""
 
-    type: MatrixType
-    component: ComponentType
+    type: model.MatrixType
+    component: model.ComponentType
     rows: int
     cols: int
 
@@ -110,10 +87,10 @@ class Kernel:
         self,
         choices: Choices,
         supports: Supports,
-        scope: Scope,
-        dispatch: Dispatch,
+        scope: model.Scope,
+        dispatch: model.Dispatch,
         *,
-        only: MatrixType | None = None,
+        only: model.MatrixType | None = None,
         literal_uses: bool = False,
     ) -> None:
         self._choices = choices
@@ -128,29 +105,29 @@ class Kernel:
         #: Whether signs of zeros are judged, and whether a reduction takes one of several computed zeros.
         self.judges_zeros = self.takes_zeros = False
         #: The use of the matrices of a case that has but one type.
-        self.use = Use.Accumulator
+        self.use = model.Use.Accumulator
         self.constness = Constness(choices)
         self.program = Program(self.constness)
-        self.functions: dict[str, AnyFunction] = {}
+        self.functions: dict[str, model.AnyFunction] = {}
         self.features = supports.capabilities.features
         self._regions: list[Region] = []
         self._literal_uses = literal_uses
-        self._extents: dict[int, int | SpecInt] = {}
-        self._uses: dict[Use, Use | SpecUse] = {}
+        self._extents: dict[int, int | model.SpecInt] = {}
+        self._uses: dict[model.Use, model.Use | model.SpecUse] = {}
         #: Bytes of workgroup memory that are set aside.
         self.shared = 0
-        self._scopes: dict[Scope, Scope | SpecScope] = {}
+        self._scopes: dict[model.Scope, model.Scope | model.SpecScope] = {}
         self._only = None if only is None else self.constness.matrix_type(only)
         if only is None:
             self._written(scope)
 
-    def _written(self, scope: Scope) -> Scope | SpecScope:
+    def _written(self, scope: model.Scope) -> model.Scope | model.SpecScope:
         """The scope as this case writes it everywhere."""
         if scope not in self._scopes:
-            self._scopes[scope] = SpecScope(scope) if self._spec() else scope
+            self._scopes[scope] = model.SpecScope(scope) if self._spec() else scope
         return self._scopes[scope]
 
-    def add_scope(self, scope: Scope) -> bool:
+    def add_scope(self, scope: model.Scope) -> bool:
         """Let the case have matrices of a scope, too; False where it uses more workgroup memory than these leave."""
         if self.shared > self.supports.capabilities.workgroup_room(scope) // 2:
             return False
@@ -159,7 +136,7 @@ class Kernel:
 
     def set_aside(self, size: int) -> bool:
         """Bytes of workgroup memory for a buffer, of half of what there is; False where there are not so many."""
-        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        scope = model.Scope.Workgroup if model.Scope.Workgroup in (self.scope, *self._scopes) else model.Scope.Subgroup
         if self.shared + size > self.supports.capabilities.workgroup_room(scope) // 2:
             return False
         self.shared += size
@@ -179,7 +156,7 @@ class Kernel:
         if not full or not parts:
             return
         part = parts[-1 if last else 0]
-        scope = Scope.Workgroup if Scope.Workgroup in (self.scope, *self._scopes) else Scope.Subgroup
+        scope = model.Scope.Workgroup if model.Scope.Workgroup in (self.scope, *self._scopes) else model.Scope.Subgroup
         capabilities = self.supports.capabilities
         room = capabilities.workgroup_room(scope) - left * PART_ALIGNMENT
         grown = room - sum(-(-p.part // PART_ALIGNMENT) * PART_ALIGNMENT for p in parts if p is not part)
@@ -189,10 +166,10 @@ class Kernel:
             part.size = max(part.size, grown)
 
     @contextmanager
-    def at_scope(self, scope: Scope) -> Iterator[None]:
+    def at_scope(self, scope: model.Scope) -> Iterator[None]:
         """Within, matrices have this scope, and each of its instances has places of its own."""
         outside = self.scope, self.grid, self.outer
-        subgroups = self.dispatch.subgroups if scope is Scope.Subgroup else 1
+        subgroups = self.dispatch.subgroups if scope is model.Scope.Subgroup else 1
         self.scope = scope
         self.grid, self.outer = (replace(grid, sg=subgroups) for grid in (self.grid, self.outer))
         yield
@@ -201,28 +178,30 @@ class Kernel:
     def _spec(self) -> bool:
         return self.constness.kind() == "spec"
 
-    def admits(self, component: ComponentType, rows: int, cols: int, use: Use) -> bool:
+    def admits(self, component: model.ComponentType, rows: int, cols: int, use: model.Use) -> bool:
         """Whether the driver can run such a matrix in this dispatch."""
         return self.supports.admits(component, use, self.scope, (rows, cols), self.dispatch.subgroups)
 
-    def extent(self, extent: int) -> int | SpecInt:
+    def extent(self, extent: int) -> int | model.SpecInt:
         """A number of rows or columns as this case writes it everywhere, so that types are declared alike."""
         if extent not in self._extents:
-            self._extents[extent] = SpecInt(extent) if self._spec() else extent
+            self._extents[extent] = model.SpecInt(extent) if self._spec() else extent
         return self._extents[extent]
 
-    def type(self, component: ComponentType, rows: int, cols: int, use: Use) -> MatrixType:
+    def type(self, component: model.ComponentType, rows: int, cols: int, use: model.Use) -> model.MatrixType:
         """The type as this case writes it everywhere."""
         if self._only is not None:
             return self._only
         if use not in self._uses:
-            self._uses[use] = SpecUse(use) if not self._literal_uses and self._spec() else use
-        return MatrixType(component, self._written(self.scope), self.extent(rows), self.extent(cols), self._uses[use])
+            self._uses[use] = model.SpecUse(use) if not self._literal_uses and self._spec() else use
+        return model.MatrixType(
+            component, self._written(self.scope), self.extent(rows), self.extent(cols), self._uses[use]
+        )
 
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)
 
-    def function(self, prefix: str, function: AnyFunction) -> str:
+    def function(self, prefix: str, function: model.AnyFunction) -> str:
         """The name of a function, the same for equal ones."""
         for name, known in self.functions.items():
             if known == function:
@@ -231,7 +210,9 @@ class Kernel:
         self.functions[name] = function
         return name
 
-    def source(self, choices: Choices, component: ComponentType, contents: Contents, *, scalar: bool = False) -> Source:
+    def source(
+        self, choices: Choices, component: model.ComponentType, contents: Contents, *, scalar: bool = False
+    ) -> Source:
         """A buffer to read, of `component`, or now and then, unless `scalar`, of vectors of it."""
         number = sum(isinstance(r, Source) for r in self._regions)
         components = choices.pick(CaseDraws.VECTORS) if not scalar and choices.chance(MoveDraws.VECTOR_POINTEES) else 1
@@ -240,13 +221,13 @@ class Kernel:
         self._regions.append(region)
         return region
 
-    def storage(self, choices: Choices) -> StorageClass:
+    def storage(self, choices: Choices) -> model.StorageClass:
         """Storage buffers, or now and then physical ones."""
         physical = choices.chance(MoveDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in self.features
-        return StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
+        return model.StorageClass.PhysicalStorageBuffer if physical else model.StorageClass.StorageBuffer
 
     def load(
-        self, choices: Choices, component: ComponentType, rows: int, cols: int, use: Use, contents: Contents
+        self, choices: Choices, component: model.ComponentType, rows: int, cols: int, use: model.Use, contents: Contents
     ) -> Matrix:
         """A matrix from a buffer of its own with these contents."""
         region = self.source(choices, component, contents)
@@ -258,8 +239,8 @@ class Kernel:
         region: Source,
         rows: int,
         cols: int,
-        use: Use,
-        declared: ComponentType | None = None,
+        use: model.Use,
+        declared: model.ComponentType | None = None,
         number: int = 0,
     ) -> Matrix:
         """A matrix from a source: rows mostly adjoin, instances mostly read places of their own.
@@ -267,7 +248,9 @@ class Kernel:
         `declared` is a component type of the source's width, where it is not the source's. Matrices of different
         `number` are in different places.
         """
-        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else Order.RowMajor
+        order = (
+            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else model.Order.RowMajor
+        )
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, MoveDraws.LOAD_PADS)
         lines = Lines.for_matrix(region, order, region.type, rows, cols)
         far = draw_far_stride(choices, lines, ProductDraws.FAR_STRIDE)
@@ -284,14 +267,14 @@ class Kernel:
         name, matrix = self.name("m"), self.type(component, rows, cols, use)
         written_stride, written_offset = self.constness.scalars([stride, offset])
         self.program.emit(
-            MatrixLoad(
+            model.MatrixLoad(
                 id=name, type=matrix, buffer=region.name, stride=written_stride, order=order, offset=written_offset
             )
         )
         return Matrix(name, matrix, component, rows, cols, use, reread(region.type, component, region.known))
 
     def lines(
-        self, choices: Choices, region: Region, order: Order, rows: int, cols: int, pads: Sequence[int]
+        self, choices: Choices, region: Region, order: model.Order, rows: int, cols: int, pads: Sequence[int]
     ) -> tuple[int, int, int]:
         """Stride in elements, bytes from the first to behind the last component, alignment of lines (VK-040)."""
         lines = Lines.for_matrix(region, order, region.type, rows, cols)
@@ -305,26 +288,28 @@ class Kernel:
         region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         return offset
 
-    def constant(self, component: ComponentType, rows: int, cols: int, use: Use, value: Number) -> Matrix:
+    def constant(self, component: model.ComponentType, rows: int, cols: int, use: model.Use, value: Number) -> Matrix:
         """A matrix of one value."""
         name, matrix = self.name("c"), self.type(component, rows, cols, use)
-        self.program.emit(MatrixConstant(id=name, type=matrix, value=self.constness.component(value)))
+        self.program.emit(model.MatrixConstant(id=name, type=matrix, value=self.constness.component(value)))
         return Matrix(name, matrix, component, rows, cols, use, known_number(value))
 
-    def null(self, component: ComponentType, rows: int, cols: int, use: Use) -> Matrix:
+    def null(self, component: model.ComponentType, rows: int, cols: int, use: model.Use) -> Matrix:
         """A matrix of zeros."""
         name, matrix = self.name("z"), self.type(component, rows, cols, use)
-        self.program.emit(MatrixNull(id=name, type=matrix))
+        self.program.emit(model.MatrixNull(id=name, type=matrix))
         return Matrix(name, matrix, component, rows, cols, use, ZEROS)
 
-    def store(self, choices: Choices, matrix: Matrix) -> MatrixStore:
+    def store(self, choices: Choices, matrix: Matrix) -> model.MatrixStore:
         """Store a matrix to a place of its own, mostly in a new buffer."""
         region = self.destination(choices, matrix.component)
-        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
+        order = (
+            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else model.Order.RowMajor
+        )
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, MoveDraws.STORE_PADS)
         offset = draw_write(choices, region, self.grid, alignment, extent)
         written_stride, written_offset = self.constness.scalars([stride, offset])
-        stored = MatrixStore(
+        stored = model.MatrixStore(
             matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=written_offset
         )
         self.program.emit(stored)
@@ -337,7 +322,7 @@ class Kernel:
         name = self.name("m")
         written = self.type(matrix.component, matrix.rows, matrix.cols, matrix.use)
         self.program.emit(
-            MatrixLoad(
+            model.MatrixLoad(
                 id=name,
                 type=written,
                 buffer=stored.buffer,
@@ -348,15 +333,20 @@ class Kernel:
         )
         return replace(matrix, id=name, type=written)
 
-    def destination(self, choices: Choices, component: ComponentType) -> Region:
+    def destination(self, choices: Choices, component: model.ComponentType) -> Region:
         """A region that stores go to, the last one or a new one."""
         again, storage = choices.chance(MoveDraws.STORED_TOGETHER), self.storage(choices)
         regions = [r for r in self._regions if not isinstance(r, Source)]
         # What is in workgroup memory does not grow: a driver has little of it (VK-025).
-        if again and regions and regions[-1].type is component and regions[-1].storage is not StorageClass.Workgroup:
+        if (
+            again
+            and regions
+            and regions[-1].type is component
+            and regions[-1].storage is not model.StorageClass.Workgroup
+        ):
             return regions[-1]
         name = self.region_name("dst", len(regions))
-        region = Region(name, component, 1, storage, Data(fill=FILL[component]))
+        region = Region(name, component, 1, storage, model.Data(fill=FILL[component]))
         self._regions.append(region)
         return region
 
@@ -371,24 +361,24 @@ class Kernel:
         """One more buffer."""
         self._regions.append(region)
 
-    def buffers(self) -> dict[str, Buffer]:
+    def buffers(self) -> dict[str, model.Buffer]:
         """The buffers in use, in the order of their first use."""
         return {region.name: region.buffer() for region in self._regions if region.size}
 
     def case(
         self,
-        float_controls: FloatControls = FloatControls.Undecorated,
-        float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
-    ) -> Case:
+        float_controls: model.FloatControls = model.FloatControls.Undecorated,
+        float_modes: dict[model.FloatWidth, tuple[model.FloatMode, ...]] | None = None,
+    ) -> model.Case:
         """The finished case."""
         program, buffers = self.program.instructions, self.buffers()
-        if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
+        if not any(b.storage is model.StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, self.dispatch)
         program, fast_math = with_fast_math(
             self._choices, program, float_controls, specials=self.ieee, functions=bool(self.functions)
         )
-        case = Case(
-            schema=SCHEMA_VERSION,
+        case = model.Case(
+            schema=model.SCHEMA_VERSION,
             name="generated",
             buffers=buffers,
             program=tuple(program),
@@ -398,12 +388,12 @@ class Kernel:
             fast_math=fast_math,
         )
         dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
-        return case if dispatch == Dispatch() else _with_dispatch(case, dispatch)
+        return case if dispatch == model.Dispatch() else _with_dispatch(case, dispatch)
 
 
-def _with_dispatch(case: Case, dispatch: Dispatch) -> Case:
+def _with_dispatch(case: model.Case, dispatch: model.Dispatch) -> model.Case:
     """What equals the default is left out of YAML only where it is not given."""
-    return Case(
+    return model.Case(
         schema=case.schema,
         name=case.name,
         buffers=case.buffers,
@@ -421,10 +411,14 @@ def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:
     return replace(matrix, id=name, known=known)
 
 
-def draw_float_controls(choices: Choices, capabilities: Capabilities) -> FloatControls:
+def draw_float_controls(choices: Choices, capabilities: Capabilities) -> model.FloatControls:
     """How roundings bind: not at all, or in one of the two ways to say so, of which one binds most (NU-017..NU-020)."""
-    controls = (FloatControls.Undecorated, FloatControls.NoContraction, *2 * (FloatControls.FastMathNone,))
+    controls = (
+        model.FloatControls.Undecorated,
+        model.FloatControls.NoContraction,
+        *2 * (model.FloatControls.FastMathNone,),
+    )
     drawn = choices.pick(controls)
-    if drawn is FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:
-        return FloatControls.NoContraction
+    if drawn is model.FloatControls.FastMathNone and Feature.FLOAT_CONTROLS_2 not in capabilities.features:
+        return model.FloatControls.NoContraction
     return drawn

@@ -9,20 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ClampMode,
-    MatrixType,
-    Operand,
-    Scalar,
-    Scope,
-    SpecBool,
-    SpecClampMode,
-    SpecInt,
-    SpecNumber,
-    SpecScope,
-    SpecUse,
-    Use,
-)
+from cts.case import model
 from cts.case.model.component import Number
 from cts.case.model.operand import ComponentValue, Factors
 from cts.generators.policy.cases import CaseDraws
@@ -130,52 +117,61 @@ class Constness:
         """How one more operand of the case is delivered."""
         return self._kinds(1)[0]
 
-    def scalars(self, values: Sequence[Varying | int]) -> tuple[Operand, ...]:
+    def scalars(self, values: Sequence[Varying | int]) -> tuple[model.Operand, ...]:
         """Operands with these values, delivered by the case's policy."""
         return tuple(_scalar(v, kind) for v, kind in zip(values, self._kinds(len(values)), strict=True))
 
     def component(self, value: Number) -> ComponentValue:
         """A component value, delivered by the case's policy."""
         kind = self._kinds(1)[0]
-        return value if kind == "literal" else SpecNumber(**{kind: value})
+        return value if kind == "literal" else model.SpecNumber(**{kind: value})
 
-    def dim_and_clamp(self, dim: int, clamp: ClampMode) -> tuple[int | SpecInt, ClampMode | SpecClampMode]:
+    def dim_and_clamp(
+        self, dim: int, clamp: model.ClampMode
+    ) -> tuple[int | model.SpecInt, model.ClampMode | model.SpecClampMode]:
         """The constants of a tensor layout type (TA-010)."""
         kinds = self._kinds(2)
         return (
-            SpecInt(dim) if kinds[0] == "spec" else dim,
-            SpecClampMode(clamp) if kinds[1] == "spec" else clamp,
+            model.SpecInt(dim) if kinds[0] == "spec" else dim,
+            model.SpecClampMode(clamp) if kinds[1] == "spec" else clamp,
         )
 
     def view_type(
         self, has_dimensions: bool, permutation: tuple[int, ...]
-    ) -> tuple[int | SpecInt, bool | SpecBool, tuple[int | SpecInt, ...]]:
+    ) -> tuple[int | model.SpecInt, bool | model.SpecBool, tuple[int | model.SpecInt, ...]]:
         """The constants of a tensor view type (TA-011)."""
         dim = len(permutation)
         kinds = self._kinds(dim + 2)
         return (
-            SpecInt(dim) if kinds[0] == "spec" else dim,
-            SpecBool(has_dimensions) if kinds[1] == "spec" else has_dimensions,
-            tuple(SpecInt(p) if k == "spec" else p for p, k in zip(permutation, kinds[2:], strict=True)),
+            model.SpecInt(dim) if kinds[0] == "spec" else dim,
+            model.SpecBool(has_dimensions) if kinds[1] == "spec" else has_dimensions,
+            tuple(model.SpecInt(p) if k == "spec" else p for p, k in zip(permutation, kinds[2:], strict=True)),
         )
 
-    def matrix_type(self, plain: MatrixType) -> MatrixType:
+    def matrix_type(self, plain: model.MatrixType) -> model.MatrixType:
         """`plain` (all literals) with its constants delivered by the case's policy (KM-010)."""
         rows, cols, scope, use = plain.rows, plain.cols, plain.scope, plain.use
-        assert isinstance(rows, int) and isinstance(cols, int) and isinstance(scope, Scope) and isinstance(use, Use)
+        assert (
+            isinstance(rows, int)
+            and isinstance(cols, int)
+            and isinstance(scope, model.Scope)
+            and isinstance(use, model.Use)
+        )
         kinds = self._kinds(4)
-        return MatrixType(
+        return model.MatrixType(
             component=plain.component,
-            scope=SpecScope(scope) if kinds[0] == "spec" else scope,
-            rows=SpecInt(rows) if kinds[1] == "spec" else rows,
-            cols=SpecInt(cols) if kinds[2] == "spec" else cols,
-            use=SpecUse(use) if kinds[3] == "spec" else use,
+            scope=model.SpecScope(scope) if kinds[0] == "spec" else scope,
+            rows=model.SpecInt(rows) if kinds[1] == "spec" else rows,
+            cols=model.SpecInt(cols) if kinds[2] == "spec" else cols,
+            use=model.SpecUse(use) if kinds[3] == "spec" else use,
         )
 
 
-def _scalar(value: Varying | int, kind: str) -> Operand:
+def _scalar(value: Varying | int, kind: str) -> model.Operand:
     varying = Varying(value) if isinstance(value, int) else value
     base, f = varying.base, varying.factors
     if kind == "literal" and not f.any_set:
         return base
-    return Scalar(**{kind: base}, wg_x=f.wg_x, wg_y=f.wg_y, wg_z=f.wg_z, sg=f.sg, loop=f.loop, loop_outer=f.loop_outer)
+    return model.Scalar(
+        **{kind: base}, wg_x=f.wg_x, wg_y=f.wg_y, wg_z=f.wg_z, sg=f.sg, loop=f.loop, loop_outer=f.loop_outer
+    )

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    ControlBarrier,
-    Dispatch,
-    Loop,
-    MatrixType,
-    Operand,
-    Return,
-    Scalar,
-    Scope,
-    Switch,
-    constant_of,
-)
+from cts.case import model
 from cts.generators.policy.cases import CaseDraws
 
 #: What conditions are taken modulo, so that some of those who differ end and others go on.
 _MODULI = (2, 3, 2, 4)
 
 
-def with_return(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
+def with_return(
+    choices: Choices, program: Sequence[model.AnyInstruction], dispatch: model.Dispatch
+) -> list[model.AnyInstruction]:
     """The program; in about one of ten cases with a Return somewhere before its last write.
 
     Where a barrier follows, or is in a loop around the Return, and in programs with matrices of Workgroup scope, all of
@@ -39,39 +27,39 @@ def with_return(choices: Choices, program: Sequence[AnyInstruction], dispatch: D
     at, loops, together = places[where % len(places)]
     factors = list(_factors(dispatch, loops, together))
     word = {"literal": base} if constness == 0 else {"dynamic": base} if constness == 1 else {"spec": base}
-    condition: Operand = base if constness == 0 else Scalar(**word)
+    condition: model.Operand = base if constness == 0 else model.Scalar(**word)
     if factors:
-        condition = Scalar(**word, **factors[along % len(factors)], mod=_MODULI[which])
-    return [*program[:at], Return(condition=condition), *program[at:]]
+        condition = model.Scalar(**word, **factors[along % len(factors)], mod=_MODULI[which])
+    return [*program[:at], model.Return(condition=condition), *program[at:]]
 
 
-def _places(program: Sequence[AnyInstruction], whole: bool) -> Iterator[tuple[int, int, bool]]:
+def _places(program: Sequence[model.AnyInstruction], whole: bool) -> Iterator[tuple[int, int, bool]]:
     """Indices before which a Return may stand: with how many loops are around, and whether all must end together.
 
     Those in blocks, which are fewer, come six times.
     """
     last_write = max((i for i, x in enumerate(program) if x.writes is not None), default=-1)
-    last_barrier = max((i for i, x in enumerate(program) if isinstance(x, ControlBarrier)), default=-1)
+    last_barrier = max((i for i, x in enumerate(program) if isinstance(x, model.ControlBarrier)), default=-1)
     opened: list[tuple[int, bool]] = []
     for i, instruction in enumerate(program[: last_write + 1]):
         begin = opened[0][0] if opened else i
         together = whole or last_barrier >= begin
-        in_switch = i > 0 and isinstance(program[i - 1], Switch)
+        in_switch = i > 0 and isinstance(program[i - 1], model.Switch)
         if not in_switch and not (together and opened):
             yield from [(i, sum(is_loop for _, is_loop in opened), together)] * (6 if opened else 1)
-        if isinstance(instruction, BlockStart):
-            opened.append((i, isinstance(instruction, Loop)))
-        elif isinstance(instruction, BlockEnd):
+        if isinstance(instruction, model.BlockStart):
+            opened.append((i, isinstance(instruction, model.Loop)))
+        elif isinstance(instruction, model.BlockEnd):
             opened.pop()
 
 
-def _is_of_workgroups(instruction: AnyInstruction) -> bool:
+def _is_of_workgroups(instruction: model.AnyInstruction) -> bool:
     """Whether an instruction makes a matrix of Workgroup scope from nothing else."""
     declared = getattr(instruction, "type", None)
-    return isinstance(declared, MatrixType) and constant_of(declared.scope) is Scope.Workgroup
+    return isinstance(declared, model.MatrixType) and model.constant_of(declared.scope) is model.Scope.Workgroup
 
 
-def _factors(dispatch: Dispatch, loops: int, together: bool) -> Iterator[dict[str, int]]:
+def _factors(dispatch: model.Dispatch, loops: int, together: bool) -> Iterator[dict[str, int]]:
     """By what the condition may grow."""
     lane = "sg" if dispatch.invocations is None else "inv"
     lanes = dispatch.subgroups if dispatch.invocations is None else dispatch.invocations

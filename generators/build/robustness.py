@@ -8,19 +8,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    Buffer,
-    Case,
-    MatrixLoad,
-    MatrixStore,
-    MemoryInstruction,
-    Pointer,
-    PointerSelect,
-    Robustness,
-    StorageClass,
-    outputs_of,
-    tables_of,
-)
+from cts.case import model
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.policy.cases import CaseDraws
 
@@ -32,7 +20,7 @@ _BLOCK, _WORD = 16, 4
 _STEPS = 15
 
 
-def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) -> Case:
+def with_robustness(choices: Choices, case: model.Case, capabilities: Capabilities) -> model.Case:
     """The case; in one of ten with a kind of robustness, and mostly with buffers cut short that only plain loads read.
 
     With robustBufferAccess2 also those that only plain stores write. What a case computes with must not come from
@@ -43,8 +31,8 @@ def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) ->
     if not drawn or not {Feature.ROBUST_BUFFER_ACCESS, Feature.ROBUST_MATRIX_ACCESS} <= features:
         return case
     exact = kind > 0 and Feature.ROBUST_BUFFER_ACCESS_2 in features
-    robustness = Robustness.ROBUST_BUFFER_ACCESS_2 if exact else Robustness.ROBUST_BUFFER_ACCESS
-    loaded, stored = (list(_only(case, used)) for used in (MatrixLoad, MatrixStore))
+    robustness = model.Robustness.ROBUST_BUFFER_ACCESS_2 if exact else model.Robustness.ROBUST_BUFFER_ACCESS
+    loaded, stored = (list(_only(case, used)) for used in (model.MatrixLoad, model.MatrixStore))
     cuttable = [*loaded, *(stored if exact else ())]
     chosen = cuttable if whole == 0 else cuttable[which % len(cuttable) :][:1] if cuttable else []
     step = _WORD if unit == 0 else _BLOCK
@@ -55,24 +43,24 @@ def with_robustness(choices: Choices, case: Case, capabilities: Capabilities) ->
     return structs.replace(case, robustness=robustness, buffers=buffers)
 
 
-def _only(case: Case, used: type[MatrixLoad] | type[MatrixStore]) -> Iterator[str]:
+def _only(case: model.Case, used: type[model.MatrixLoad] | type[model.MatrixStore]) -> Iterator[str]:
     """The storage buffers that no instruction of another kind accesses."""
     roots = {name: name for name in case.buffers}
     by: dict[str, set[type]] = {}
     for i in case.program:
-        if isinstance(i, Pointer):
+        if isinstance(i, model.Pointer):
             roots[i.id] = roots[i.buffer]
-        elif isinstance(i, PointerSelect):
+        elif isinstance(i, model.PointerSelect):
             roots[i.id] = roots[i.a]
-        elif isinstance(i, MemoryInstruction):
+        elif isinstance(i, model.MemoryInstruction):
             by.setdefault(roots[i.buffer], set()).add(type(i))
-    tables = {p.buffer for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f))}
+    tables = {p.buffer for f in case.functions.values() for p in (*model.tables_of(f), *model.outputs_of(f))}
     for name, kinds in by.items():
-        if kinds == {used} and name not in tables and case.buffers[name].storage is StorageClass.StorageBuffer:
+        if kinds == {used} and name not in tables and case.buffers[name].storage is model.StorageClass.StorageBuffer:
             yield name
 
 
-def _cut(buffer: Buffer, end: int, unit: int) -> Buffer:
+def _cut(buffer: model.Buffer, end: int, unit: int) -> model.Buffer:
     """The first of a buffer's elements, whole units of so many bytes; all of a buffer that has not two units."""
     unit = math.lcm(unit, buffer.element_size)
     units = buffer.size // unit * (end + 1) // (_STEPS + 1)
@@ -80,6 +68,6 @@ def _cut(buffer: Buffer, end: int, unit: int) -> Buffer:
     return structs.replace(buffer, shape=(elements,)) if buffer.size >= 2 * unit else _rounded(buffer, unit)
 
 
-def _rounded(buffer: Buffer, unit: int) -> Buffer:
+def _rounded(buffer: model.Buffer, unit: int) -> model.Buffer:
     """A buffer of whole units that holds all that it did."""
     return structs.replace(buffer, shape=(-(-buffer.size // unit) * unit // buffer.element_size,))

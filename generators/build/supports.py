@@ -7,12 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cts.base.choices import Chance, Choices
-from cts.case.model import (
-    ComponentType,
-    Dispatch,
-    Scope,
-    Use,
-)
+from cts.case import model
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport
 from cts.generators.build.operands import Grid
 from cts.generators.policy.cases import CaseDraws
@@ -25,29 +20,29 @@ MAX_ELEMENTS = 4096
 LONG = (33, 48, 17, 80, 128, 65, 64, 100, 256)
 
 _SIMPLEST_FIRST = (
-    ComponentType.uint16,
-    ComponentType.uint8,
-    ComponentType.uint32,
-    ComponentType.int8,
-    ComponentType.int16,
-    ComponentType.int32,
-    ComponentType.float16,
-    ComponentType.float32,
-    ComponentType.bfloat16,
-    ComponentType.float8_e4m3fn,
-    ComponentType.float8_e5m2,
+    model.ComponentType.uint16,
+    model.ComponentType.uint8,
+    model.ComponentType.uint32,
+    model.ComponentType.int8,
+    model.ComponentType.int16,
+    model.ComponentType.int32,
+    model.ComponentType.float16,
+    model.ComponentType.float32,
+    model.ComponentType.bfloat16,
+    model.ComponentType.float8_e4m3fn,
+    model.ComponentType.float8_e5m2,
 )
 
 #: Types that vectors compute with, the simplest first.
 VECTOR_ARITHMETIC = (
-    ComponentType.int32,
-    ComponentType.float32,
-    ComponentType.uint32,
-    ComponentType.float16,
-    ComponentType.int8,
-    ComponentType.uint8,
-    ComponentType.int16,
-    ComponentType.uint16,
+    model.ComponentType.int32,
+    model.ComponentType.float32,
+    model.ComponentType.uint32,
+    model.ComponentType.float16,
+    model.ComponentType.int8,
+    model.ComponentType.uint8,
+    model.ComponentType.int16,
+    model.ComponentType.uint16,
 )
 
 
@@ -57,23 +52,28 @@ class Supports:
     def __init__(self, capabilities: Capabilities) -> None:
         self.capabilities = capabilities
         self.rows = usable(capabilities)
-        self._by_type: dict[tuple[ComponentType, Use, Scope], list[MatrixSupport]] = {}
+        self._by_type: dict[tuple[model.ComponentType, model.Use, model.Scope], list[MatrixSupport]] = {}
         for row in self.rows:
             self._by_type.setdefault((row.component, row.use, row.scope), []).append(row)
 
     def rows_for(
-        self, component: ComponentType, use: Use, scope: Scope, subgroups: int | None = None
+        self, component: model.ComponentType, use: model.Use, scope: model.Scope, subgroups: int | None = None
     ) -> list[MatrixSupport]:
         """The rows for a type; with `subgroups`, those that a workgroup of so many admits."""
         rows = self._by_type.get((component, use, scope), [])
-        if subgroups is None or scope is Scope.Subgroup:
+        if subgroups is None or scope is model.Scope.Subgroup:
             return rows
         if subgroups > self.capabilities.subgroups_of(scope):
             return []
         return [row for row in rows if row.subgroups in (None, subgroups)]
 
     def admits(
-        self, component: ComponentType, use: Use, scope: Scope, shape: tuple[int, int], subgroups: int | None = None
+        self,
+        component: model.ComponentType,
+        use: model.Use,
+        scope: model.Scope,
+        shape: tuple[int, int],
+        subgroups: int | None = None,
     ) -> bool:
         """Whether a matrix of this type and shape can run, and is small enough."""
         if max(shape) > self.capabilities.max_dimension or shape[0] * shape[1] > MAX_ELEMENTS:
@@ -93,17 +93,21 @@ def draw_row(choices: Choices, rows: Sequence[Row]) -> Row:
     return choices.pick([row for row in kind if _first(row) is first])
 
 
-def _component(row: MatrixSupport | MulAddSupport) -> ComponentType:
+def _component(row: MatrixSupport | MulAddSupport) -> model.ComponentType:
     return row.component if isinstance(row, MatrixSupport) else row.result
 
 
-def _first(row: MatrixSupport | MulAddSupport) -> ComponentType:
+def _first(row: MatrixSupport | MulAddSupport) -> model.ComponentType:
     return row.component if isinstance(row, MatrixSupport) else row.a
 
 
 def usable(capabilities: Capabilities) -> list[MatrixSupport]:
     """Usable rows of the capabilities, simplest first."""
-    components, scopes, uses = list(_SIMPLEST_FIRST), list(Scope), [Use.Accumulator, Use.A, Use.B]
+    components, scopes, uses = (
+        list(_SIMPLEST_FIRST),
+        list(model.Scope),
+        [model.Use.Accumulator, model.Use.A, model.Use.B],
+    )
     rows = [
         row
         for row in capabilities.matrices
@@ -117,9 +121,9 @@ def usable(capabilities: Capabilities) -> list[MatrixSupport]:
     )
 
 
-def can_run(capabilities: Capabilities, scope: Scope, subgroups: int | None) -> bool:
+def can_run(capabilities: Capabilities, scope: model.Scope, subgroups: int | None) -> bool:
     """Whether a driver has the scope, with the workgroups that a row asks for."""
-    if scope is Scope.Subgroup:
+    if scope is model.Scope.Subgroup:
         return True
     return Feature.WORKGROUP_SCOPE in capabilities.features and (subgroups or 1) <= capabilities.subgroups_of(scope)
 
@@ -183,18 +187,18 @@ def long_extent(which: int, granule: int, max_dimension: int) -> int:
 
 def draw_dispatch(
     choices: Choices,
-    scope: Scope,
+    scope: model.Scope,
     asked: int | None,
     capabilities: Capabilities,
     elements: int,
     several: Chance = CaseDraws.SEVERAL,
-) -> Dispatch:
+) -> model.Dispatch:
     """One workgroup, or as often as `several` says more, and likewise their subgroups.
 
     A Workgroup scope row may have `asked` for a number of subgroups.
     """
     subgroups, workgroups = 1, (1, 1, 1)
-    if scope is Scope.Workgroup:
+    if scope is model.Scope.Workgroup:
         powers = [1 << i for i in range(capabilities.subgroups_of(scope).bit_length())]
         subgroups = asked or choices.pick(powers)
     elif choices.chance(several):
@@ -205,26 +209,26 @@ def draw_dispatch(
             choices.pick(CaseDraws.WORKGROUPS),
             choices.pick(CaseDraws.WORKGROUPS_IN_Z) if choices.chance(CaseDraws.DEEP) else 1,
         )
-    apart = subgroups if scope is Scope.Subgroup else 1
+    apart = subgroups if scope is model.Scope.Subgroup else 1
     x, y, z = workgroups
     if x * y * z * apart * elements > MAX_ELEMENTS:
         workgroups = (1, 1, 1)
         subgroups = subgroups if subgroups * elements <= MAX_ELEMENTS or apart == 1 else 1
     if workgroups == (1, 1, 1):
-        return Dispatch(subgroups=subgroups)
-    return Dispatch(workgroups=workgroups, subgroups=subgroups)
+        return model.Dispatch(subgroups=subgroups)
+    return model.Dispatch(workgroups=workgroups, subgroups=subgroups)
 
 
-def grid_of(dispatch: Dispatch, scope: Scope) -> Grid:
+def grid_of(dispatch: model.Dispatch, scope: model.Scope) -> Grid:
     """The instances of a matrix scope."""
     x, y, z = dispatch.workgroups
-    return Grid(x, y, z, dispatch.subgroups if scope is Scope.Subgroup else 1)
+    return Grid(x, y, z, dispatch.subgroups if scope is model.Scope.Subgroup else 1)
 
 
-def pointees_of(capabilities: Capabilities) -> Sequence[ComponentType]:
+def pointees_of(capabilities: Capabilities) -> Sequence[model.ComponentType]:
     """Pointee types that every device with shaders for these cases has, and those of its matrices."""
-    always = (ComponentType.uint32, ComponentType.int32, ComponentType.float32)
-    return [c for c in ComponentType if c in always or any(row.component is c for row in capabilities.matrices)]
+    always = (model.ComponentType.uint32, model.ComponentType.int32, model.ComponentType.float32)
+    return [c for c in model.ComponentType if c in always or any(row.component is c for row in capabilities.matrices)]
 
 
 #: Lengths beside the short ones.

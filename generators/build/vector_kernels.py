@@ -10,26 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    SCHEMA_VERSION,
-    Buffer,
-    Case,
-    ComponentType,
-    Data,
-    Dispatch,
-    FloatControls,
-    FloatMode,
-    FloatWidth,
-    MatrixConversion,
-    OpaqueMatrix,
-    SpecInt,
-    StorageClass,
-    VectorConstant,
-    VectorLoad,
-    VectorNull,
-    VectorStore,
-    VectorType,
-)
+from cts.case import model
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents
@@ -56,7 +37,7 @@ class Vector:
     """
 
     id: str
-    component: ComponentType
+    component: model.ComponentType
     length: int
     known: Known | None
     fresh: bool = False
@@ -85,7 +66,7 @@ class PartSource(Part):
 class VectorKernel:
     """Collects the parts of a case."""
 
-    def __init__(self, choices: Choices, capabilities: Capabilities, dispatch: Dispatch) -> None:
+    def __init__(self, choices: Choices, capabilities: Capabilities, dispatch: model.Dispatch) -> None:
         self._choices = choices
         self.capabilities = capabilities
         self.features = capabilities.features
@@ -99,27 +80,27 @@ class VectorKernel:
         #: Whether lengths are specialization constants, in all types: types must be declared alike.
         self.spec_lengths = self.constness.kind() == "spec" and Feature.REPLICATED_COMPOSITES in self.features
         self.program = Program(self.constness)
-        self.opaque: dict[str, OpaqueMatrix] = {}
-        self.conversions: list[MatrixConversion] = []
+        self.opaque: dict[str, model.OpaqueMatrix] = {}
+        self.conversions: list[model.MatrixConversion] = []
         self._regions: list[Region] = []
         self._shared_left = capabilities.max_workgroup_bytes
 
     def name(self, prefix: str) -> str:
         return self.program.name(prefix)
 
-    def type(self, component: ComponentType, length: int) -> VectorType:
+    def type(self, component: model.ComponentType, length: int) -> model.VectorType:
         """The type as this case writes it everywhere."""
-        return VectorType(component, SpecInt(length) if self.spec_lengths else length)
+        return model.VectorType(component, model.SpecInt(length) if self.spec_lengths else length)
 
-    def storage(self, choices: Choices, shared: int = 0) -> StorageClass:
+    def storage(self, choices: Choices, shared: int = 0) -> model.StorageClass:
         """Storage buffers, now and then physical ones, and where `shared` bytes are left, workgroup memory."""
         kind = choices.pick(VectorDraws.STORAGES)
         if kind == "workgroup" and 0 < shared <= self._shared_left:
             self._shared_left -= shared
-            return StorageClass.Workgroup
+            return model.StorageClass.Workgroup
         if kind == "physical" and Feature.BUFFER_DEVICE_ADDRESS in self.features:
-            return StorageClass.PhysicalStorageBuffer
-        return StorageClass.StorageBuffer
+            return model.StorageClass.PhysicalStorageBuffer
+        return model.StorageClass.StorageBuffer
 
     def add(self, region: Region) -> None:
         """One more buffer."""
@@ -133,10 +114,10 @@ class VectorKernel:
     def load(
         self,
         choices: Choices,
-        component: ComponentType,
+        component: model.ComponentType,
         length: int,
         contents: Contents,
-        declared: ComponentType | None = None,
+        declared: model.ComponentType | None = None,
     ) -> Vector:
         """A vector from a buffer of its own with these contents, read as `declared`, which is as wide."""
         extent = length * component.size
@@ -145,7 +126,7 @@ class VectorKernel:
         storage = self.storage(choices, shared)
         name = self.fresh_name("src")
         region: VectorSource | PartSource
-        if storage is StorageClass.Workgroup:
+        if storage is model.StorageClass.Workgroup:
             region = PartSource(name, component, components, storage, contents.data, known=contents.known)
             region.workgroups = math.prod(self.dispatch.workgroups)
         else:
@@ -160,7 +141,7 @@ class VectorKernel:
         return (self.lanes.inv * iterations + 1) * tile + 260 * ALIGNMENT
 
     def load_from(
-        self, choices: Choices, region: VectorSource | PartSource, length: int, declared: ComponentType
+        self, choices: Choices, region: VectorSource | PartSource, length: int, declared: model.ComponentType
     ) -> Vector:
         """A vector from a source, each invocation's at a place of its own as a rule."""
         extent = length * declared.size
@@ -169,11 +150,13 @@ class VectorKernel:
         known = region.known if declared is region.type else _reread(region.type, declared, region.known)
         return self.load_at(region, place, declared, length, known)
 
-    def load_at(self, region: Region, place: At, component: ComponentType, length: int, known: Known | None) -> Vector:
+    def load_at(
+        self, region: Region, place: At, component: model.ComponentType, length: int, known: Known | None
+    ) -> Vector:
         """A vector from where the caller has made room."""
         loaded = Vector(self.name("x"), component, length, known, fresh=True)
         self.program.emit(
-            VectorLoad(
+            model.VectorLoad(
                 id=loaded.id,
                 type=self.type(component, length),
                 buffer=region.name,
@@ -189,7 +172,7 @@ class VectorKernel:
     def constant(
         self,
         choices: Choices,
-        component: ComponentType,
+        component: model.ComponentType,
         length: int,
         numbers: Sequence[Number],
         *,
@@ -200,16 +183,18 @@ class VectorKernel:
         vector = Vector(self.name("c"), component, length, known_of(numbers), fresh=True)
         declared = self.type(component, length)
         if kind == 5:
-            self.program.emit(VectorNull(id=vector.id, type=declared))
+            self.program.emit(model.VectorNull(id=vector.id, type=declared))
             return replace(vector, known=ZEROS)
         if kind in (3, 4) and length <= 32 and not self.spec_lengths:
             values = tuple(self.constness.component(numbers[i % len(numbers)]) for i in range(which, which + length))
-            self.program.emit(VectorConstant(id=vector.id, type=declared, values=values))
+            self.program.emit(model.VectorConstant(id=vector.id, type=declared, values=values))
             return vector
         value = numbers[which]
         replicated = self.spec_lengths or (kind in (1, 2) and Feature.REPLICATED_COMPOSITES in self.features)
         self.program.emit(
-            VectorConstant(id=vector.id, type=declared, value=self.constness.component(value), replicated=replicated)
+            model.VectorConstant(
+                id=vector.id, type=declared, value=self.constness.component(value), replicated=replicated
+            )
         )
         return replace(vector, known=known_of([value]))
 
@@ -227,7 +212,9 @@ class VectorKernel:
     def store_at(self, region: Region, place: At, vector: Vector) -> None:
         """Store a vector and make room for it."""
         region.size = max(region.size, place.most(self.lanes_of(region)) + vector.length * vector.component.size)
-        self.program.emit(VectorStore(vector=vector.id, buffer=region.name, offset=written(self.constness, place)))
+        self.program.emit(
+            model.VectorStore(vector=vector.id, buffer=region.name, offset=written(self.constness, place))
+        )
 
     def exchange(self, choices: Choices, vector: Vector) -> Vector:
         """What another invocation of the workgroup has, through memory and a barrier (TA-044)."""
@@ -243,14 +230,14 @@ class VectorKernel:
             place = At(rotated * tile, tiles(lanes, tile), lanes.inv * tile)
         return self.load_at(region, place, vector.component, vector.length, vector.known)
 
-    def _destination(self, choices: Choices, component: ComponentType, shared: int, *, again: bool) -> Region:
+    def _destination(self, choices: Choices, component: model.ComponentType, shared: int, *, again: bool) -> Region:
         storage = self.storage(choices, shared)
         destinations = [r for r in self._regions if not hasattr(r, "known") and r.name.startswith("dst")]
         if again and destinations and destinations[-1].type is component and not isinstance(destinations[-1], Part):
             return destinations[-1]
         region: Region
-        name, data = self.fresh_name("dst"), Data(fill=FILL[component])
-        if storage is StorageClass.Workgroup:
+        name, data = self.fresh_name("dst"), model.Data(fill=FILL[component])
+        if storage is model.StorageClass.Workgroup:
             region = Part(name, component, 1, storage, data)
             region.workgroups = math.prod(self.dispatch.workgroups)
         else:
@@ -258,23 +245,23 @@ class VectorKernel:
         self._regions.append(region)
         return region
 
-    def buffers(self) -> dict[str, Buffer]:
+    def buffers(self) -> dict[str, model.Buffer]:
         """The buffers in use, in the order of their first use."""
         return {region.name: region.buffer() for region in self._regions if region.size}
 
     def case(
         self,
-        float_controls: FloatControls = FloatControls.Undecorated,
-        float_modes: dict[FloatWidth, tuple[FloatMode, ...]] | None = None,
-    ) -> Case:
+        float_controls: model.FloatControls = model.FloatControls.Undecorated,
+        float_modes: dict[model.FloatWidth, tuple[model.FloatMode, ...]] | None = None,
+    ) -> model.Case:
         """The finished case."""
         dispatch = draw_size(self._choices, self.dispatch, self.capabilities)
         program, buffers = self.program.instructions, self.buffers()
-        if not any(b.storage is StorageClass.Workgroup for b in buffers.values()):
+        if not any(b.storage is model.StorageClass.Workgroup for b in buffers.values()):
             program = with_return(self._choices, program, dispatch)
         program, fast_math = with_fast_math(self._choices, program, float_controls, specials=self.ieee)
-        return Case(
-            schema=SCHEMA_VERSION,
+        return model.Case(
+            schema=model.SCHEMA_VERSION,
             name="generated",
             buffers=buffers,
             program=tuple(by_coordinates(self._choices, program, dispatch)),
@@ -296,7 +283,7 @@ def known_of(numbers: Sequence[Number]) -> Known:
     return Known(min(plain), max(plain), grain)
 
 
-def _reread(read: ComponentType, declared: ComponentType, known: Known | None) -> Known | None:
+def _reread(read: model.ComponentType, declared: model.ComponentType, known: Known | None) -> Known | None:
     """What is known of bits that are read as another type of the same width."""
     if declared.is_float or read.is_float or known is None:
         return None

@@ -5,24 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cts.case.model import (
-    SCHEMA_VERSION,
-    Buffer,
-    Case,
-    ComponentType,
-    Conversion,
-    Data,
-    Dispatch,
-    MatrixBitcast,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixLoad,
-    MatrixStore,
-    MatrixType,
-    Scope,
-    Use,
-)
+from cts.case import model
 from cts.case.model.instructions import AnyInstruction
 from cts.case.model.operand import Scalar
 from cts.case.model.types import MatrixShape
@@ -35,31 +18,31 @@ from cts.generators.parts.conversion_operands import feasible
 _ALIGNMENT = 16
 
 #: Conversions that read integers as signed, and as unsigned.
-_SIGNED = (Conversion.SConvert, Conversion.ConvertSToF)
-_UNSIGNED = (Conversion.UConvert, Conversion.ConvertUToF)
+_SIGNED = (model.Conversion.SConvert, model.Conversion.ConvertSToF)
+_UNSIGNED = (model.Conversion.UConvert, model.Conversion.ConvertUToF)
 
 #: What results are written over.
-_BEFORE = Data(fill=5)
+_BEFORE = model.Data(fill=5)
 
 
 @dataclass(frozen=True)
 class Place:
     """How a case runs: at a scope, in workgroups of so many subgroups."""
 
-    scope: Scope
+    scope: model.Scope
     subgroups: int
 
     @property
     def instances(self) -> int:
         """Matrices of one workgroup."""
-        return self.subgroups if self.scope is Scope.Subgroup else 1
+        return self.subgroups if self.scope is model.Scope.Subgroup else 1
 
     @property
     def text(self) -> str:
         return f"{self.scope.value.lower()}.{self.subgroups}_subgroup{'s' if self.subgroups > 1 else ''}"
 
 
-def places(capabilities: Capabilities, scope: Scope, subgroups: int | None, *, largest: bool) -> Iterator[Place]:
+def places(capabilities: Capabilities, scope: model.Scope, subgroups: int | None, *, largest: bool) -> Iterator[Place]:
     """The workgroups in which a row holds: of Workgroup scope each size that it admits.
 
     A row of Subgroup scope says nothing of the workgroup: small matrices are tried in the largest one as well.
@@ -67,7 +50,7 @@ def places(capabilities: Capabilities, scope: Scope, subgroups: int | None, *, l
     if not can_run(capabilities, scope, subgroups):
         return
     most = capabilities.subgroups_of(scope)
-    if scope is Scope.Subgroup:
+    if scope is model.Scope.Subgroup:
         sizes = [1] if largest else [1, most]
     else:
         sizes = [subgroups] if subgroups is not None else [1 << n for n in range(most.bit_length())]
@@ -86,20 +69,20 @@ class Builder:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.buffers: dict[str, Buffer] = {}
+        self.buffers: dict[str, model.Buffer] = {}
         self.program: list[AnyInstruction] = []
 
-    def load(self, name: str, buffer: str, type_: MatrixType, data: Data) -> None:
+    def load(self, name: str, buffer: str, type_: model.MatrixType, data: model.Data) -> None:
         """A matrix from a buffer of its own."""
         stride, offset = self._room(buffer, type_, data)
-        self.program.append(MatrixLoad(id=name, type=type_, buffer=buffer, stride=stride, offset=offset))
+        self.program.append(model.MatrixLoad(id=name, type=type_, buffer=buffer, stride=stride, offset=offset))
 
-    def store(self, name: str, buffer: str, type_: MatrixType) -> None:
+    def store(self, name: str, buffer: str, type_: model.MatrixType) -> None:
         """A matrix to a buffer of its own."""
         stride, offset = self._room(buffer, type_, _BEFORE)
-        self.program.append(MatrixStore(matrix=name, buffer=buffer, stride=stride, offset=offset))
+        self.program.append(model.MatrixStore(matrix=name, buffer=buffer, stride=stride, offset=offset))
 
-    def _room(self, buffer: str, type_: MatrixType, data: Data) -> tuple[int, int | Scalar]:
+    def _room(self, buffer: str, type_: model.MatrixType, data: model.Data) -> tuple[int, int | Scalar]:
         """A new buffer; the stride and offset of an instance's part, in elements."""
         size = type_.component.size
         rows, cols = type_.rows, type_.cols
@@ -107,28 +90,28 @@ class Builder:
         unit = _ALIGNMENT // size if cols * size >= _ALIGNMENT else cols
         stride = -(-cols // unit) * unit
         instances = self.place.instances
-        self.buffers[buffer] = Buffer(type_.component, (instances * rows, stride), data)
+        self.buffers[buffer] = model.Buffer(type_.component, (instances * rows, stride), data)
         return stride, Scalar(literal=0, sg=rows * stride) if instances > 1 else 0
 
-    def case(self, name: str, covers: tuple[str, ...]) -> Case:
+    def case(self, name: str, covers: tuple[str, ...]) -> model.Case:
         """The finished case."""
-        case = Case(SCHEMA_VERSION, f"listed.{name}.{self.place.text}", self.buffers, tuple(self.program))
+        case = model.Case(model.SCHEMA_VERSION, f"listed.{name}.{self.place.text}", self.buffers, tuple(self.program))
         if self.place.subgroups == 1:
             return _with(case, case.dispatch, covers)
-        return _with(case, Dispatch(subgroups=self.place.subgroups), covers)
+        return _with(case, model.Dispatch(subgroups=self.place.subgroups), covers)
 
 
-def _with(case: Case, dispatch: Dispatch, covers: tuple[str, ...]) -> Case:
-    return Case(case.schema, case.name, case.buffers, case.program, dispatch, covers=covers)
+def _with(case: model.Case, dispatch: model.Dispatch, covers: tuple[str, ...]) -> model.Case:
+    return model.Case(case.schema, case.name, case.buffers, case.program, dispatch, covers=covers)
 
 
-def cases(capabilities: Capabilities) -> Iterator[Case]:
+def cases(capabilities: Capabilities) -> Iterator[model.Case]:
     """Of each row the smallest and the largest matrix."""
     for row in capabilities.matrices:
         sizes = extents((row.rows, row.cols), capabilities.max_dimension, exact=row.exact)
         for number, (rows, cols) in enumerate(sizes):
             for place in places(capabilities, row.scope, row.subgroups, largest=number > 0):
-                type_ = MatrixType(row.component, row.scope, rows, cols, row.use)
+                type_ = model.MatrixType(row.component, row.scope, rows, cols, row.use)
                 yield _load_store(type_, place)
                 yield from _conversions(capabilities, row, type_, place)
 
@@ -143,32 +126,34 @@ def left_out(capabilities: Capabilities) -> Iterator[str]:
             yield f"matrices of {of}: the driver has no such workgroups, or no matrices of Workgroup scope"
 
 
-def _named(kind: str, type_: MatrixType) -> str:
+def _named(kind: str, type_: model.MatrixType) -> str:
     component, use = type_.component.value, type_.use
-    assert isinstance(use, Use)
+    assert isinstance(use, model.Use)
     return f"{kind}.{component}_{use.value}.{type_.rows}x{type_.cols}"
 
 
-def _load_store(type_: MatrixType, place: Place) -> Case:
+def _load_store(type_: model.MatrixType, place: Place) -> model.Case:
     builder = Builder(place)
     builder.load("m", "src", type_, patterns(type_.component))
     builder.store("m", "dst", type_)
-    builder.program.append(MatrixConstant(id="c", type=type_, value=3))
+    builder.program.append(model.MatrixConstant(id="c", type=type_, value=3))
     builder.store("c", "filled", type_)
     return builder.case(_named("load_store", type_), ("VK-020", "VK-021"))
 
 
-def _conversions(capabilities: Capabilities, row: MatrixSupport, type_: MatrixType, place: Place) -> Iterator[Case]:
+def _conversions(
+    capabilities: Capabilities, row: MatrixSupport, type_: model.MatrixType, place: Place
+) -> Iterator[model.Case]:
     """To the next component type that is listed with this use and size, and of Accumulators to the other uses."""
     rows, cols = type_.rows, type_.cols
     assert isinstance(rows, int) and isinstance(cols, int)
 
-    def listed(component: ComponentType, use: Use) -> bool:
-        declared = MatrixType(component, row.scope, rows, cols, use)
+    def listed(component: model.ComponentType, use: model.Use) -> bool:
+        declared = model.MatrixType(component, row.scope, rows, cols, use)
         shape = MatrixShape(component, row.scope, rows, cols, use, declared)
         return any(other.admits(shape, place.subgroups) for other in capabilities.matrices)
 
-    types = [c for c in ComponentType if listed(c, row.use)]
+    types = [c for c in model.ComponentType if listed(c, row.use)]
     target = types[(types.index(row.component) + 1) % len(types)]
     if target is not row.component:
         steps = [*feasible(row.component, rows, cols, row.use, lambda c, *_: c is target, ())]
@@ -177,20 +162,20 @@ def _conversions(capabilities: Capabilities, row: MatrixSupport, type_: MatrixTy
         builder = Builder(place)
         builder.load("m", "src", type_, numbers(row.component, target, signed=operation in _SIGNED))
         if operation is None:
-            builder.program.append(MatrixBitcast(id="r", matrix="m", component=target))
+            builder.program.append(model.MatrixBitcast(id="r", matrix="m", component=target))
         else:
-            builder.program.append(MatrixConvert(id="r", matrix="m", operation=operation, component=target))
-        builder.store("r", "dst", MatrixType(target, row.scope, rows, cols, row.use))
+            builder.program.append(model.MatrixConvert(id="r", matrix="m", operation=operation, component=target))
+        builder.store("r", "dst", model.MatrixType(target, row.scope, rows, cols, row.use))
         named = _named("convert", type_).replace(type_.component.value, f"{type_.component.value}_to_{target.value}")
         yield builder.case(named, ("KM-018", "VK-029"))
-    from_accumulator = row.use is Use.Accumulator
+    from_accumulator = row.use is model.Use.Accumulator
     if (Feature.CONVERSIONS if from_accumulator else Feature.CONVERSIONS_EXT) in capabilities.features:
-        for use in (Use.A, Use.B) if from_accumulator else (Use.Accumulator,):
+        for use in (model.Use.A, model.Use.B) if from_accumulator else (model.Use.Accumulator,):
             if listed(row.component, use):
                 builder = Builder(place)
                 builder.load("m", "src", type_, patterns(type_.component))
-                builder.program.append(MatrixConvertUse(id="r", matrix="m", use=use))
-                builder.store("r", "dst", MatrixType(row.component, row.scope, rows, cols, use))
+                builder.program.append(model.MatrixConvertUse(id="r", matrix="m", use=use))
+                builder.store("r", "dst", model.MatrixType(row.component, row.scope, rows, cols, use))
                 yield builder.case(
                     f"{_named('convert_use', type_)}_to_{use.value}",
                     ("CM-051" if from_accumulator else "MX-002", "VK-029"),

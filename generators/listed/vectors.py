@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.case.model import (
-    SCHEMA_VERSION,
-    Buffer,
-    Case,
-    ComponentType,
-    ConversionSide,
-    Data,
-    Dispatch,
-    Interpretation,
-    MatrixConversion,
-    MatrixLayout,
-    MulAddOperand,
-    OpaqueMatrix,
-    VectorLoad,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorStore,
-    VectorType,
-)
+from cts.case import model
 from cts.case.model.instructions import AnyInstruction
 from cts.case.model.operand import Scalar
 from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
@@ -31,12 +12,12 @@ from cts.generators.listed.data import A, B, factors, numbers, patterns
 from cts.generators.parts.vector_matrices import interpreted, layouts_of
 from cts.generators.parts.vector_products import usable_rows
 
-_C = ComponentType
+_C = model.ComponentType
 
 #: Alignment of vectors and of the rows of matrices, in bytes (VK-050).
 _ALIGNMENT = 16
 
-_BEFORE = Data(fill=5)
+_BEFORE = model.Data(fill=5)
 
 #: The longest vectors of these cases, and the most invocations: a square matrix of more is no case of moderate size,
 #: and a dispatch has no more.
@@ -48,73 +29,80 @@ class Builder:
 
     def __init__(self, invocations: int) -> None:
         self.invocations = invocations
-        self.buffers: dict[str, Buffer] = {}
-        self.opaque: dict[str, OpaqueMatrix] = {}
-        self.conversions: list[MatrixConversion] = []
+        self.buffers: dict[str, model.Buffer] = {}
+        self.opaque: dict[str, model.OpaqueMatrix] = {}
+        self.conversions: list[model.MatrixConversion] = []
         self.program: list[AnyInstruction] = []
 
-    def load(self, name: str, component: ComponentType, length: int, data: Data) -> None:
+    def load(self, name: str, component: model.ComponentType, length: int, data: model.Data) -> None:
         """A vector from a buffer of its own, `of_NAME`."""
         buffer = f"of_{name}"
         offset = self._room(buffer, component, length, data)
-        self.program.append(VectorLoad(id=name, type=VectorType(component, length), buffer=buffer, offset=offset))
+        self.program.append(
+            model.VectorLoad(id=name, type=model.VectorType(component, length), buffer=buffer, offset=offset)
+        )
 
-    def store(self, name: str, component: ComponentType, length: int) -> None:
+    def store(self, name: str, component: model.ComponentType, length: int) -> None:
         """A vector to a buffer of its own, `dst`."""
         offset = self._room("dst", component, length, _BEFORE)
-        self.program.append(VectorStore(vector=name, buffer="dst", offset=offset))
+        self.program.append(model.VectorStore(vector=name, buffer="dst", offset=offset))
 
-    def _room(self, buffer: str, component: ComponentType, length: int, data: Data) -> int | Scalar:
+    def _room(self, buffer: str, component: model.ComponentType, length: int, data: model.Data) -> int | Scalar:
         """A new buffer; the offset of an invocation's part, in bytes."""
         tile = -(-length * component.size // _ALIGNMENT) * _ALIGNMENT
-        self.buffers[buffer] = Buffer(component, (self.invocations, tile // component.size), data)
+        self.buffers[buffer] = model.Buffer(component, (self.invocations, tile // component.size), data)
         return Scalar(literal=0, inv=tile) if self.invocations > 1 else 0
 
-    def rows(self, buffer: str, component: ComponentType, rows: int, cols: int, data: Data) -> int:
+    def rows(self, buffer: str, component: model.ComponentType, rows: int, cols: int, data: model.Data) -> int:
         """A matrix in a buffer; the stride in bytes, longer than a row (AM-26)."""
         stride = (cols * component.size // _ALIGNMENT + 1) * _ALIGNMENT
-        self.buffers[buffer] = Buffer(component, (rows, stride // component.size), data)
+        self.buffers[buffer] = model.Buffer(component, (rows, stride // component.size), data)
         return stride
 
     def fill(
-        self, name: str, component: ComponentType, shape: tuple[int, int], layout: MatrixLayout, data: Data
+        self,
+        name: str,
+        component: model.ComponentType,
+        shape: tuple[int, int],
+        layout: model.MatrixLayout,
+        data: model.Data,
     ) -> None:
         """An opaque matrix, converted from rows in a buffer; those of float8 from float16 (VK-054)."""
         given = _C.float16 if component.is_float8 else component
-        self.opaque[name] = OpaqueMatrix(component, *shape, layout)
+        self.opaque[name] = model.OpaqueMatrix(component, *shape, layout)
         stride = self.rows(f"rows_of_{name}", given, *shape, data)
-        side = ConversionSide(f"rows_of_{name}", given, MatrixLayout.RowMajor, stride)
-        self.conversions.append(MatrixConversion(side, ConversionSide(name), *shape))
+        side = model.ConversionSide(f"rows_of_{name}", given, model.MatrixLayout.RowMajor, stride)
+        self.conversions.append(model.MatrixConversion(side, model.ConversionSide(name), *shape))
 
-    def empty(self, name: str, given: ComponentType, buffer: str, shape: tuple[int, int]) -> None:
+    def empty(self, name: str, given: model.ComponentType, buffer: str, shape: tuple[int, int]) -> None:
         """After the dispatch, an opaque matrix as rows of a buffer."""
         stride = self.rows(buffer, given, *shape, _BEFORE)
-        side = ConversionSide(buffer, given, MatrixLayout.RowMajor, stride)
-        self.conversions.append(MatrixConversion(ConversionSide(name), side, *shape, after=True))
+        side = model.ConversionSide(buffer, given, model.MatrixLayout.RowMajor, stride)
+        self.conversions.append(model.MatrixConversion(model.ConversionSide(name), side, *shape, after=True))
 
-    def case(self, name: str, covers: tuple[str, ...]) -> Case:
+    def case(self, name: str, covers: tuple[str, ...]) -> model.Case:
         """The finished case."""
         plural = "s" if self.invocations > 1 else ""
-        return Case(
-            SCHEMA_VERSION,
+        return model.Case(
+            model.SCHEMA_VERSION,
             f"listed.{name}.{self.invocations}_invocation{plural}",
             self.buffers,
             tuple(self.program),
-            Dispatch(invocations=self.invocations),
+            model.Dispatch(invocations=self.invocations),
             opaque=self.opaque,
             conversions=tuple(self.conversions),
             covers=covers,
         )
 
 
-def cases(capabilities: Capabilities) -> Iterator[Case]:
+def cases(capabilities: Capabilities) -> Iterator[model.Case]:
     """Vectors of one component and of the most; small ones in one invocation and in the largest workgroup."""
     if Feature.COOPERATIVE_VECTOR not in capabilities.features or not capabilities.vector_components:
         return
     most = min(capabilities.max_vector_length, _LONGEST)
     workgroups = list(dict.fromkeys((1, min(capabilities.max_invocations, _INVOCATIONS))))
     sizes = [(1, n) for n in workgroups] + ([(most, 1)] if most > 1 else [])
-    for component in (c for c in ComponentType if c in capabilities.vector_components):
+    for component in (c for c in model.ComponentType if c in capabilities.vector_components):
         for length, invocations in sizes:
             yield _load_store(component, length, invocations)
     optimal = Feature.BUFFER_DEVICE_ADDRESS in capabilities.features
@@ -125,29 +113,31 @@ def cases(capabilities: Capabilities) -> Iterator[Case]:
     if optimal:
         for component in interpreted(capabilities):
             for length in dict.fromkeys((1, most)):
-                for layout in (MatrixLayout.InferencingOptimal, MatrixLayout.TrainingOptimal):
+                for layout in (model.MatrixLayout.InferencingOptimal, model.MatrixLayout.TrainingOptimal):
                     yield _conversion(capabilities, component, length, layout)
     yield from _training(capabilities, sizes, optimal=optimal)
 
 
-def _load_store(component: ComponentType, length: int, invocations: int) -> Case:
+def _load_store(component: model.ComponentType, length: int, invocations: int) -> model.Case:
     builder = Builder(invocations)
     builder.load("v", component, length, patterns(component))
     builder.store("v", component, length)
     return builder.case(f"vector_load_store.{component.value}.{length}", ("CV-013", "VK-051"))
 
 
-def _layouts(row: VectorMulSupport, *, optimal: bool) -> Iterator[tuple[MatrixLayout, bool]]:
+def _layouts(row: VectorMulSupport, *, optimal: bool) -> Iterator[tuple[model.MatrixLayout, bool]]:
     """Rows where a matrix may have them (VK-051), an optimal layout, and that transposed where the row says so."""
-    if MatrixLayout.RowMajor in layouts_of(row.matrix_interpretation.component):
-        yield MatrixLayout.RowMajor, False
+    if model.MatrixLayout.RowMajor in layouts_of(row.matrix_interpretation.component):
+        yield model.MatrixLayout.RowMajor, False
     if optimal:
-        yield MatrixLayout.InferencingOptimal, False
+        yield model.MatrixLayout.InferencingOptimal, False
         if row.transpose:
-            yield MatrixLayout.InferencingOptimal, True
+            yield model.MatrixLayout.InferencingOptimal, True
 
 
-def _product(row: VectorMulSupport, length: int, invocations: int, layout: MatrixLayout, *, transpose: bool) -> Case:
+def _product(
+    row: VectorMulSupport, length: int, invocations: int, layout: model.MatrixLayout, *, transpose: bool
+) -> model.Case:
     """A square matrix times a vector, plus a bias; what is added up is exact."""
     reading, matrix, bias = row.input_interpretation, row.matrix_interpretation, row.bias_interpretation
     builder = Builder(invocations)
@@ -163,15 +153,15 @@ def _product(row: VectorMulSupport, length: int, invocations: int, layout: Matri
     else:
         stride = builder.rows("w", matrix.component, length, length, factors(matrix.component, B))
     tile = -(-length * bias.component.size // _ALIGNMENT) * _ALIGNMENT
-    builder.buffers["bias"] = Buffer(bias.component, (tile // bias.component.size,), numbers(bias.component))
+    builder.buffers["bias"] = model.Buffer(bias.component, (tile // bias.component.size,), numbers(bias.component))
     bits = (
-        (row.input.is_signed and not reading.packed, MulAddOperand.MatrixBSigned),
-        (row.result.is_signed, MulAddOperand.MatrixResultSigned),
+        (row.input.is_signed and not reading.packed, model.MulAddOperand.MatrixBSigned),
+        (row.result.is_signed, model.MulAddOperand.MatrixResultSigned),
     )
     builder.program.append(
-        VectorMatrixMul(
+        model.VectorMatrixMul(
             id="r",
-            type=VectorType(row.result, length),
+            type=model.VectorType(row.result, length),
             input="v",
             input_interpretation=reading,
             matrix="w",
@@ -199,21 +189,23 @@ def _packed() -> tuple[int, ...]:
     return tuple(sum((abs(A[(4 * i + b) % size])) << (8 * b) for b in range(4)) for i in range(size))
 
 
-def _conversion(capabilities: Capabilities, component: ComponentType, length: int, layout: MatrixLayout) -> Case:
+def _conversion(
+    capabilities: Capabilities, component: model.ComponentType, length: int, layout: model.MatrixLayout
+) -> model.Case:
     """Rows to an optimal layout before the dispatch, and back behind it; the program copies a vector."""
     given = _C.float16 if component.is_float8 else component
     shape = (length, length)
     builder = Builder(1)
     builder.fill("w", component, shape, layout, numbers(component, given))
     builder.empty("w", given, "back", shape)
-    copied = next(c for c in ComponentType if c in capabilities.vector_components)
+    copied = next(c for c in model.ComponentType if c in capabilities.vector_components)
     builder.load("v", copied, 1, numbers(copied))
     builder.store("v", copied, 1)
     name = f"matrix_conversion.{component.value}.{layout.value}.{length}x{length}"
     return builder.case(name, ("VK-053", "VK-054"))
 
 
-def _training(capabilities: Capabilities, sizes: list[tuple[int, int]], *, optimal: bool) -> Iterator[Case]:
+def _training(capabilities: Capabilities, sizes: list[tuple[int, int]], *, optimal: bool) -> Iterator[model.Case]:
     """Outer products and sums, in each type that the device accumulates in (CV-037)."""
     if Feature.COOPERATIVE_VECTOR_TRAINING not in capabilities.features:
         return
@@ -227,27 +219,27 @@ def _training(capabilities: Capabilities, sizes: list[tuple[int, int]], *, optim
                 yield _outer(component, length, invocations)
 
 
-def _sum(component: ComponentType, length: int, invocations: int) -> Case:
+def _sum(component: model.ComponentType, length: int, invocations: int) -> model.Case:
     builder = Builder(invocations)
     builder.load("v", component, length, factors(component, A))
     tile = -(-length * component.size // _ALIGNMENT) * _ALIGNMENT
-    builder.buffers["dst"] = Buffer(component, (tile // component.size,), _BEFORE)
-    builder.program.append(VectorReduceSumAccumulate(vector="v", buffer="dst"))
+    builder.buffers["dst"] = model.Buffer(component, (tile // component.size,), _BEFORE)
+    builder.program.append(model.VectorReduceSumAccumulate(vector="v", buffer="dst"))
     return builder.case(f"reduce_sum.{component.value}.{length}", ("CV-021", "CV-037"))
 
 
-def _outer(component: ComponentType, length: int, invocations: int) -> Case:
+def _outer(component: model.ComponentType, length: int, invocations: int) -> model.Case:
     builder = Builder(invocations)
     builder.load("a", _C.float16, length, factors(_C.float16, A))
     builder.load("b", _C.float16, length, factors(_C.float16, B))
-    builder.opaque["g"] = OpaqueMatrix(component, length, length, MatrixLayout.TrainingOptimal, zero=True)
+    builder.opaque["g"] = model.OpaqueMatrix(component, length, length, model.MatrixLayout.TrainingOptimal, zero=True)
     builder.program.append(
-        VectorOuterProductAccumulate(
+        model.VectorOuterProductAccumulate(
             a="a",
             b="b",
             matrix="g",
-            interpretation=Interpretation(component.value),
-            layout=MatrixLayout.TrainingOptimal,
+            interpretation=model.Interpretation(component.value),
+            layout=model.MatrixLayout.TrainingOptimal,
         )
     )
     builder.empty("g", component, "dst", (length, length))

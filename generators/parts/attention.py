@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    Arithmetic,
-    Combine,
-    ComponentType,
-    Conversion,
-    Extra,
-    MatrixReduce,
-    PerElement,
-    ReduceMode,
-    Use,
-)
+from cts.case import model
 from cts.case.model.operand import ComponentValue
 from cts.device.capabilities import Feature, MulAddSupport
 from cts.generators.build.contents import consecutive, scattered
@@ -53,7 +43,11 @@ class Extents:
 
 def fitting(row: MulAddSupport) -> Extents | None:
     """The least extents with which a row makes both products; None: it cannot."""
-    if row.a is not row.b or row.result not in (ComponentType.float32, ComponentType.float16) or row.saturating:
+    if (
+        row.a is not row.b
+        or row.result not in (model.ComponentType.float32, model.ComponentType.float16)
+        or row.saturating
+    ):
         return None
     if row.a.is_float8 or row.c is not row.result:
         return None
@@ -74,12 +68,12 @@ def draw_extents(choices: Choices, kernel: Kernel, row: MulAddSupport, least: Ex
         _several(least.values, values, 24),
     )
     uses = (
-        (row.a, drawn.queries, drawn.channels, Use.A),
-        (row.a, drawn.channels, drawn.keys, Use.B),
-        (row.a, drawn.queries, drawn.keys, Use.A),
-        (row.a, drawn.keys, drawn.values, Use.B),
-        (row.result, drawn.queries, drawn.keys, Use.Accumulator),
-        (row.result, drawn.queries, drawn.values, Use.Accumulator),
+        (row.a, drawn.queries, drawn.channels, model.Use.A),
+        (row.a, drawn.channels, drawn.keys, model.Use.B),
+        (row.a, drawn.queries, drawn.keys, model.Use.A),
+        (row.a, drawn.keys, drawn.values, model.Use.B),
+        (row.result, drawn.queries, drawn.keys, model.Use.Accumulator),
+        (row.result, drawn.queries, drawn.values, model.Use.Accumulator),
     )
     return drawn if all(kernel.admits(*use) for use in uses) else least
 
@@ -96,33 +90,40 @@ class Attention:
         self.row = row
         self.extents = extents
         component = row.result
-        self._sum = kernel.function("sum", Combine(type=component, body="x + y"))
-        self._most = kernel.function("most", Combine(type=component, body="max(x, y)"))
+        self._sum = kernel.function("sum", model.Combine(type=component, body="x + y"))
+        self._most = kernel.function("most", model.Combine(type=component, body="max(x, y)"))
         weight, self._apart = choices.pick(_WEIGHTS), choices.chance(KernelDraws.MAXIMUM_APART)
-        matrix = (Extra(name="m", matrix=True),)
+        matrix = (model.Extra(name="m", matrix=True),)
         body = weight.format(d="value" if self._apart else "(value - m)")
-        function = PerElement(type=component, body=body, extras=() if self._apart else matrix)
+        function = model.PerElement(type=component, body=body, extras=() if self._apart else matrix)
         self._weight = kernel.function("weight", function)
-        self._larger = kernel.function("larger", PerElement(type=component, body="max(value, m)", extras=matrix))
-        self._ratio = kernel.function("ratio", PerElement(type=component, body="value / max(m, 1)", extras=matrix))
+        self._larger = kernel.function("larger", model.PerElement(type=component, body="max(value, m)", extras=matrix))
+        self._ratio = kernel.function(
+            "ratio", model.PerElement(type=component, body="value / max(m, 1)", extras=matrix)
+        )
 
     def draw(self, choices: Choices) -> Matrix:
         """The weighted values, divided by the sums of the weights as a rule."""
         kernel, row, e = self.kernel, self.row, self.extents
         scaled, masked, staged, divided, lazily = choices.record(5, 5, 4, 4, 4)
         numbers = (consecutive(-1, 3), scattered(row.a, 5, "any", 1), scattered(row.a, 3, "any", 2))
-        q = kernel.load(choices, row.a, e.queries, e.channels, Use.A, numbers[0])
+        q = kernel.load(choices, row.a, e.queries, e.channels, model.Use.A, numbers[0])
         sources = [kernel.source(choices, row.b, contents) for contents in numbers[1:]]
         mask = kernel.source(choices, row.result, consecutive(-6, 7)) if masked == 4 else None
-        causal = kernel.function("causal", PerElement(type=row.result, body=f"value if col <= row else {_LOWEST}"))
+        causal = kernel.function(
+            "causal", model.PerElement(type=row.result, body=f"value if col <= row else {_LOWEST}")
+        )
         scale = kernel.constness.component((1, 0.5, 0.25)[max(scaled - 3, 0)])
         staging = Staging(kernel)
-        shape = e.queries, e.keys, Use.Accumulator
-        zeros, sums = kernel.null(row.result, e.queries, e.values, Use.Accumulator), kernel.null(row.result, *shape)
+        shape = e.queries, e.keys, model.Use.Accumulator
+        zeros, sums = (
+            kernel.null(row.result, e.queries, e.values, model.Use.Accumulator),
+            kernel.null(row.result, *shape),
+        )
         lowest = kernel.constant(row.result, *shape, _LOWEST)
 
         def tile(c: Choices, source: Source, rows: int, cols: int) -> Matrix:
-            loaded = kernel.load_from(c, source, rows, cols, Use.B)
+            loaded = kernel.load_from(c, source, rows, cols, model.Use.B)
             return staging.pass_through(c, loaded, uniform=True) if staged == 4 else loaded
 
         def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -158,11 +159,11 @@ class Attention:
 
     def _as_a(self) -> Step:
         row = self.row
-        convert = None if row.a is row.result else Conversion.FConvert
-        return Step(row.a, convert, Use.A)
+        convert = None if row.a is row.result else model.Conversion.FConvert
+        return Step(row.a, convert, model.Use.A)
 
     def _scores(self, choices: Choices, q: Matrix, keys: Matrix, scale: ComponentValue | None) -> Matrix:
-        zeros = self.kernel.null(self.row.result, self.extents.queries, self.extents.keys, Use.Accumulator)
+        zeros = self.kernel.null(self.row.result, self.extents.queries, self.extents.keys, model.Use.Accumulator)
         s = draw_mul_add(choices, self.kernel, self.row, q, keys, zeros)
         if scale is None:
             return s
@@ -174,16 +175,16 @@ class Attention:
     def _weighed(self, scores: Matrix, greatest: Matrix) -> Matrix:
         """The weights of scores: of the difference from the greatest ones, or by a function of both."""
         if self._apart:
-            return self._apply(self._weight, self._arithmetic(Arithmetic.FSub, scores, greatest))
+            return self._apply(self._weight, self._arithmetic(model.Arithmetic.FSub, scores, greatest))
         return self._apply(self._weight, scores, greatest)
 
     def _add(self, a: Matrix, b: Matrix) -> Matrix:
-        return self._arithmetic(Arithmetic.FAdd, a, b)
+        return self._arithmetic(model.Arithmetic.FAdd, a, b)
 
     def _multiply(self, a: Matrix, b: Matrix) -> Matrix:
-        return self._arithmetic(Arithmetic.FMul, a, b)
+        return self._arithmetic(model.Arithmetic.FMul, a, b)
 
-    def _arithmetic(self, operation: Arithmetic, a: Matrix, b: Matrix) -> Matrix:
+    def _arithmetic(self, operation: model.Arithmetic, a: Matrix, b: Matrix) -> Matrix:
         return emit_arithmetic(self.kernel, operation, a, b, self._bound())
 
     def _reduced(self, matrix: Matrix, combine: str, cols: int) -> Matrix:
@@ -192,7 +193,9 @@ class Attention:
         name = kernel.name("r")
         other = None if cols == matrix.cols else kernel.extent(cols)
         kernel.program.emit(
-            MatrixReduce(id=name, matrix=matrix.id, mode=(ReduceMode.Row,), combine=combine, rows=None, cols=other)
+            model.MatrixReduce(
+                id=name, matrix=matrix.id, mode=(model.ReduceMode.Row,), combine=combine, rows=None, cols=other
+            )
         )
-        written = kernel.type(matrix.component, matrix.rows, cols, Use.Accumulator)
-        return Matrix(name, written, matrix.component, matrix.rows, cols, Use.Accumulator, self._bound())
+        written = kernel.type(matrix.component, matrix.rows, cols, model.Use.Accumulator)
+        return Matrix(name, written, matrix.component, matrix.rows, cols, model.Use.Accumulator, self._bound())

@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    AnyFunction,
-    Arithmetic,
-    Component,
-    ComponentType,
-    CopyPath,
-    Feature,
-    MatrixArithmetic,
-    MatrixComponents,
-    MatrixCopy,
-    MatrixPerElement,
-    MatrixTimesScalar,
-    PerElement,
-    Scope,
-    Walk,
-)
+from cts.case import model
 from cts.case.model.component import Number
 from cts.case.model.matrices import sure_components
 from cts.case.model.operand import ComponentValue
@@ -42,17 +27,23 @@ from cts.generators.build.value_ranges import (
 from cts.generators.policy.matrices import ComputationDraws
 
 #: Component types with arithmetic (NU-034).
-ARITHMETIC = frozenset(t for t in ComponentType if not t.storage_only)
+ARITHMETIC = frozenset(t for t in model.ComponentType if not t.storage_only)
 
 _OF_INTEGERS = (
-    Arithmetic.IAdd,
-    Arithmetic.ISub,
-    Arithmetic.IMul,
-    Arithmetic.SNegate,
-    Arithmetic.UDiv,
-    Arithmetic.SDiv,
+    model.Arithmetic.IAdd,
+    model.Arithmetic.ISub,
+    model.Arithmetic.IMul,
+    model.Arithmetic.SNegate,
+    model.Arithmetic.UDiv,
+    model.Arithmetic.SDiv,
 )
-_OF_FLOATS = (Arithmetic.FAdd, Arithmetic.FSub, Arithmetic.FMul, Arithmetic.FNegate, Arithmetic.FDiv)
+_OF_FLOATS = (
+    model.Arithmetic.FAdd,
+    model.Arithmetic.FSub,
+    model.Arithmetic.FMul,
+    model.Arithmetic.FNegate,
+    model.Arithmetic.FDiv,
+)
 
 _SCALARS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
 
@@ -60,9 +51,9 @@ _SCALARS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 
 def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool) -> Matrix:
     """An element-wise operation on `a` and perhaps another matrix (KM-017)."""
     operation = choices.pick(_operations(a.component))
-    if operation in (Arithmetic.SNegate, Arithmetic.FNegate):
+    if operation in (model.Arithmetic.SNegate, model.Arithmetic.FNegate):
         return emit_arithmetic(kernel, operation, a, None, negated(a.component, a.known))
-    if operation in (Arithmetic.SDiv, Arithmetic.UDiv, Arithmetic.FDiv):
+    if operation in (model.Arithmetic.SDiv, model.Arithmetic.UDiv, model.Arithmetic.FDiv):
         return _draw_division(choices, kernel, operation, a)
     b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
     if choices.chance(ComputationDraws.SWAPPED):
@@ -73,7 +64,7 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
         "Mul": multiplied,
     }[operation.value[1:]](a.component, a.known, b.known)
     if not within(a.component, known):
-        return emit_arithmetic(kernel, Arithmetic.FNegate, a, None, negated(a.component, a.known))
+        return emit_arithmetic(kernel, model.Arithmetic.FNegate, a, None, negated(a.component, a.known))
     return emit_arithmetic(kernel, operation, a, b, known)
 
 
@@ -84,17 +75,17 @@ def draw_there_and_back(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     if not coarse or a.known.size > coarse:
         return draw_arithmetic(choices, kernel, a, exact=False)
     c = kernel.constant(a.component, a.rows, a.cols, a.use, choices.pick((coarse, -coarse)))
-    there = emit_arithmetic(kernel, Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
+    there = emit_arithmetic(kernel, model.Arithmetic.FAdd, a, c, added(a.component, a.known, c.known))
     size = a.known.size + 2
-    return emit_arithmetic(kernel, Arithmetic.FSub, there, c, Known(-size, size, None))
+    return emit_arithmetic(kernel, model.Arithmetic.FSub, there, c, Known(-size, size, None))
 
 
-def _operations(component: ComponentType) -> Sequence[Arithmetic]:
+def _operations(component: model.ComponentType) -> Sequence[model.Arithmetic]:
     """KM-017, and SPIR-V's own rule that OpUDiv is of unsigned types."""
     if component.is_float:
         return _OF_FLOATS
-    without = tuple(o for o in _OF_INTEGERS if o is not Arithmetic.UDiv)
-    return without if component.is_signed else (*_OF_INTEGERS, Arithmetic.UDiv)
+    without = tuple(o for o in _OF_INTEGERS if o is not model.Arithmetic.UDiv)
+    return without if component.is_signed else (*_OF_INTEGERS, model.Arithmetic.UDiv)
 
 
 def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted) -> Matrix:
@@ -109,12 +100,12 @@ def _draw_operand(choices: Choices, kernel: Kernel, like: Matrix, wanted: Wanted
     return kernel.load(choices, like.component, like.rows, like.cols, like.use, contents)
 
 
-def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: Matrix) -> Matrix:
+def _draw_division(choices: Choices, kernel: Kernel, operation: model.Arithmetic, a: Matrix) -> Matrix:
     """A division by numbers that are not 0, nor -1 (NU-004)."""
     component = a.component
     sign = choices.pick(("positive", "negative"))
-    full = operation is Arithmetic.UDiv
-    if operation is Arithmetic.SDiv and sign == "negative" and component.is_signed:
+    full = operation is model.Arithmetic.UDiv
+    if operation is model.Arithmetic.SDiv and sign == "negative" and component.is_signed:
         # From -2 down: the least number of a type by -1 is undefined.
         period = choices.pick(ComputationDraws.NEGATIVE_PERIODS)
         contents = consecutive(-1 - period, period)
@@ -127,19 +118,19 @@ def _draw_division(choices: Choices, kernel: Kernel, operation: Arithmetic, a: M
     largest = 4 * a.known.size
     known = Known(-largest, largest, None) if component.is_float else anything(component)
     if not within(component, known):
-        return emit_arithmetic(kernel, Arithmetic.FNegate, a, None, negated(component, a.known))
+        return emit_arithmetic(kernel, model.Arithmetic.FNegate, a, None, negated(component, a.known))
     b = kernel.load(choices, component, a.rows, a.cols, a.use, contents)
     return emit_arithmetic(kernel, operation, a, b, known)
 
 
-def _scalar(choices: Choices, kernel: Kernel, component: ComponentType) -> Number:
+def _scalar(choices: Choices, kernel: Kernel, component: model.ComponentType) -> Number:
     """A value of a component type; a special one in half of the cases with such numbers."""
     if kernel.ieee and component.is_float and choices.chance(ComputationDraws.SPECIAL_SCALAR):
         return draw_special_number(choices, component)
     return choices.pick([s for s in _SCALARS if _holds(component, s)])
 
 
-def _holds(component: ComponentType, value: Number) -> bool:
+def _holds(component: model.ComponentType, value: Number) -> bool:
     assert not isinstance(value, str)
     if component.is_float:
         known = Known(value, value, -2)
@@ -161,20 +152,22 @@ def draw_times_scalar(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
 
 def draw_components(choices: Choices, kernel: Kernel, a: Matrix) -> Matrix:
     """A function of every component, through the per-invocation view; half of them of its coordinates, too."""
-    coordinates = Feature.GET_COORDINATE in kernel.features and choices.chance(ComputationDraws.COORDINATES)
+    coordinates = model.Feature.GET_COORDINATE in kernel.features and choices.chance(ComputationDraws.COORDINATES)
     bodies = _coordinate_bodies(a) if coordinates else []
     body, known = choices.pick(bodies or _component_bodies(a.component, a.known))
-    made: AnyFunction = Component(type=a.component, body=body)
+    made: model.AnyFunction = model.Component(type=a.component, body=body)
     if bodies:
-        made = PerElement(
+        made = model.PerElement(
             type=a.component,
             body=body,
             coords="int32" if choices.chance(ComputationDraws.SIGNED_COORDINATES) else "uint32",
         )
     name = kernel.name("m")
-    walk = Walk.ByInvocation if choices.chance(ComputationDraws.BY_INVOCATION) else Walk.Ascending
+    walk = model.Walk.ByInvocation if choices.chance(ComputationDraws.BY_INVOCATION) else model.Walk.Ascending
     function = kernel.function("f", made)
-    kernel.program.emit(MatrixComponents(id=name, matrix=a.id, function=function, walk=walk, coordinates=bool(bodies)))
+    kernel.program.emit(
+        model.MatrixComponents(id=name, matrix=a.id, function=function, walk=walk, coordinates=bool(bodies))
+    )
     return as_matrix(a, name, known)
 
 
@@ -195,21 +188,21 @@ def _coordinate_bodies(a: Matrix) -> list[tuple[str, Known]]:
     return [(body, known) for body, known in bodies if within(a.component, known)]
 
 
-def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: CopyPath | None = None) -> Matrix:
+def draw_copy(choices: Choices, kernel: Kernel, a: Matrix, through: model.CopyPath | None = None) -> Matrix:
     """A matrix that is the same after a way, this one or any, through what holds or passes matrices (KM-011)."""
-    through, which = through or choices.pick(tuple(CopyPath)), choices.pick(ComputationDraws.COMPONENTS)
+    through, which = through or choices.pick(tuple(model.CopyPath)), choices.pick(ComputationDraws.COMPONENTS)
     name = kernel.name("m")
-    if through is CopyPath.Component and which and kernel.scope is Scope.Subgroup:
+    if through is model.CopyPath.Component and which and kernel.scope is model.Scope.Subgroup:
         last = sure_components(a.rows * a.cols) - 1
         kernel.program.emit(
-            MatrixCopy(id=name, matrix=a.id, through=through, component=last if which > 5 else which % (last + 1))
+            model.MatrixCopy(id=name, matrix=a.id, through=through, component=last if which > 5 else which % (last + 1))
         )
     else:
-        kernel.program.emit(MatrixCopy(id=name, matrix=a.id, through=through))
+        kernel.program.emit(model.MatrixCopy(id=name, matrix=a.id, through=through))
     return as_matrix(a, name, a.known)
 
 
-def _component_bodies(component: ComponentType, known: Known) -> Sequence[tuple[str, Known]]:
+def _component_bodies(component: model.ComponentType, known: Known) -> Sequence[tuple[str, Known]]:
     two, one = Known(2, 2), Known(1, 1)
     doubled, increased = multiplied(component, known, two), added(component, known, one)
     greater = Known(3, max(known.high, 3)) if known.bounded else UNBOUNDED
@@ -230,7 +223,7 @@ def emit_function(
     """A function of each element of a matrix, by its name."""
     name, others = kernel.name("m"), tuple(m.id for m in matrices)
     kernel.program.emit(
-        MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=others, scalars=tuple(scalars))
+        model.MatrixPerElement(id=name, matrix=matrix.id, function=function, matrices=others, scalars=tuple(scalars))
     )
     return as_matrix(matrix, name, known)
 
@@ -238,12 +231,12 @@ def emit_function(
 def emit_scaled(kernel: Kernel, matrix: Matrix, scalar: ComponentValue, known: Known) -> Matrix:
     """A matrix times a number."""
     name = kernel.name("m")
-    kernel.program.emit(MatrixTimesScalar(id=name, matrix=matrix.id, scalar=scalar))
+    kernel.program.emit(model.MatrixTimesScalar(id=name, matrix=matrix.id, scalar=scalar))
     return as_matrix(matrix, name, known)
 
 
-def emit_arithmetic(kernel: Kernel, operation: Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:
+def emit_arithmetic(kernel: Kernel, operation: model.Arithmetic, a: Matrix, b: Matrix | None, known: Known) -> Matrix:
     """An element-wise operation, on one matrix or two."""
     name = kernel.name("m")
-    kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id if b else None))
+    kernel.program.emit(model.MatrixArithmetic(id=name, operation=operation, a=a.id, b=b.id if b else None))
     return as_matrix(a, name, known)

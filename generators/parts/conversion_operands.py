@@ -15,20 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace as with_fields
 
-from cts.case.model import (
-    ComponentType,
-    Conversion,
-    CopyPath,
-    Feature,
-    MatrixBitcast,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixTranspose,
-    MatrixType,
-    Use,
-    decode,
-)
+from cts.case import model
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, reread
 
@@ -43,9 +30,9 @@ class Step:
     `decorated`: the conversion of components or of the use transposes as well (MX-003).
     """
 
-    component: ComponentType
-    operation: Conversion | None = None
-    use: Use | None = None
+    component: model.ComponentType
+    operation: model.Conversion | None = None
+    use: model.Use | None = None
     saturate: bool = False
     transpose: bool = False
     decorated: bool = False
@@ -60,39 +47,39 @@ class Step:
 
     @property
     def _ext(self) -> str:
-        return " transposed" if self.decorated else " back" if self.use is Use.Accumulator else ""
+        return " transposed" if self.decorated else " back" if self.use is model.Use.Accumulator else ""
 
 
 def feasible(
-    source: ComponentType,
+    source: model.ComponentType,
     rows: int,
     cols: int,
-    use: Use,
-    admits: Callable[[ComponentType, int, int, Use], bool],
-    features: Container[Feature],
+    use: model.Use,
+    admits: Callable[[model.ComponentType, int, int, model.Use], bool],
+    features: Container[model.Feature],
 ) -> Iterator[Step]:
     """Every step from a matrix to one that `admits` allows; with the features for that, those that change the use."""
     yield from _plain(source, rows, cols, use, admits, features)
-    if Feature.CONVERSIONS_EXT in features and use is Use.Accumulator:
-        swapped = _plain(source, cols, rows, use, admits, {Feature.CONVERSIONS})
+    if model.Feature.CONVERSIONS_EXT in features and use is model.Use.Accumulator:
+        swapped = _plain(source, cols, rows, use, admits, {model.Feature.CONVERSIONS})
         yield from (replace(step, decorated=True) for step in swapped if step.use is not None)
 
 
 def _plain(
-    source: ComponentType,
+    source: model.ComponentType,
     rows: int,
     cols: int,
-    use: Use,
-    admits: Callable[[ComponentType, int, int, Use], bool],
-    features: Container[Feature],
+    use: model.Use,
+    admits: Callable[[model.ComponentType, int, int, model.Use], bool],
+    features: Container[model.Feature],
 ) -> Iterator[Step]:
     """Steps without the decoration."""
-    changed: tuple[Use, ...] = ()
-    if Feature.CONVERSIONS in features and use is Use.Accumulator:
-        changed = (Use.A, Use.B)
-    elif Feature.CONVERSIONS_EXT in features and use is not Use.Accumulator:
-        changed = (Use.Accumulator,)
-    for target in ComponentType:
+    changed: tuple[model.Use, ...] = ()
+    if model.Feature.CONVERSIONS in features and use is model.Use.Accumulator:
+        changed = (model.Use.A, model.Use.B)
+    elif model.Feature.CONVERSIONS_EXT in features and use is not model.Use.Accumulator:
+        changed = (model.Use.Accumulator,)
+    for target in model.ComponentType:
         to = [u for u in (None, *changed) if admits(target, rows, cols, u or use)]
         if target is source:
             yield from (Step(target, use=u) for u in to if u is not None)
@@ -104,33 +91,37 @@ def _plain(
                     yield Step(target, operation, u, saturate=True)
         if None in to and not source.is_float and not target.is_float and source.size == target.size:
             yield Step(target)
-    if Feature.TRANSPOSES in features and use is Use.Accumulator and admits(source, cols, rows, Use.B):
-        yield Step(source, use=Use.B, transpose=True)
+    if (
+        model.Feature.TRANSPOSES in features
+        and use is model.Use.Accumulator
+        and admits(source, cols, rows, model.Use.B)
+    ):
+        yield Step(source, use=model.Use.B, transpose=True)
 
 
-def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conversion]:
+def _operations(source: model.ComponentType, target: model.ComponentType) -> Sequence[model.Conversion]:
     """SPIR-V's: results of OpUConvert and OpConvertFToU are of unsigned types."""
     unsigned = not target.is_float and not target.is_signed
     if source.is_float:
         if target.is_float:
-            return (Conversion.FConvert,)
-        return (Conversion.ConvertFToU,) if unsigned else (Conversion.ConvertFToS,)
+            return (model.Conversion.FConvert,)
+        return (model.Conversion.ConvertFToU,) if unsigned else (model.Conversion.ConvertFToS,)
     if target.is_float:
-        return Conversion.ConvertSToF, Conversion.ConvertUToF
+        return model.Conversion.ConvertSToF, model.Conversion.ConvertUToF
     if source.size == target.size:
         return ()
-    return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
+    return (model.Conversion.SConvert, model.Conversion.UConvert) if unsigned else (model.Conversion.SConvert,)
 
 
-def _read(source: ComponentType, operation: Conversion | None) -> ComponentType:
+def _read(source: model.ComponentType, operation: model.Conversion | None) -> model.ComponentType:
     """The type as which an operation reads its operand: its name says the sign of an integer."""
     if source.is_float:
         return source
-    signed = operation in (Conversion.SConvert, Conversion.ConvertSToF)
-    return ComponentType(f"{'int' if signed else 'uint'}{8 * source.size}")
+    signed = operation in (model.Conversion.SConvert, model.Conversion.ConvertSToF)
+    return model.ComponentType(f"{'int' if signed else 'uint'}{8 * source.size}")
 
 
-def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
+def converted(source: model.ComponentType, known: Known, step: Step) -> Known | None:
     """What is known of the result; None where a value might be out of range, or not clear."""
     if step.operation is None:
         return known if source is step.component else reread(source, step.component, known)
@@ -152,7 +143,7 @@ def converted(source: ComponentType, known: Known, step: Step) -> Known | None:
     return Known(min(known.low * away, known.low), max(known.high * away, known.high), None)
 
 
-def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False) -> bool:
+def sound(source: model.ComponentType, known: Known, step: Step, *, ieee: bool = False) -> bool:
     """Whether a step is defined and clear for any numbers in a range.
 
     What a step before made infinite or NaN is clear in modules that make IEEE 754 binding (`ieee`).
@@ -168,7 +159,7 @@ def sound(source: ComponentType, known: Known, step: Step, *, ieee: bool = False
 
 
 @lru_cache(maxsize=4096)
-def interesting(source: ComponentType, step: Step, seed: int) -> tuple[float, ...]:
+def interesting(source: model.ComponentType, step: Step, seed: int) -> tuple[float, ...]:
     """Numbers of the source type that matter to a step, in an order that `seed` chooses."""
     read = _read(source, step.operation)
     fitting = _fitting(source, read, step.component)
@@ -180,14 +171,14 @@ def interesting(source: ComponentType, step: Step, seed: int) -> tuple[float, ..
 
 
 @lru_cache(maxsize=512)
-def _fitting(source: ComponentType, read: ComponentType, target: ComponentType) -> tuple[float, ...]:
+def _fitting(source: model.ComponentType, read: model.ComponentType, target: model.ComponentType) -> tuple[float, ...]:
     """Numbers that matter, that the source has, read as `read`, and whose conversion is defined and clear."""
     candidates = dict.fromkeys(_for_float(source, target) if target.is_float else _for_integer(target))
     held = _represented(read, np.array([*candidates], np.float64))
     return tuple(x for x, holds in zip(candidates, held, strict=True) if holds and _clear(x, target))
 
 
-def _clear(x: float, target: ComponentType) -> bool:
+def _clear(x: float, target: model.ComponentType) -> bool:
     """Whether the conversion of a number is defined, and its result known."""
     if not target.is_float:
         least, most = limits(target)
@@ -197,7 +188,7 @@ def _clear(x: float, target: ComponentType) -> bool:
     return abs(x) <= target.format.greatest
 
 
-def _represented(component: ComponentType, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _represented(component: model.ComponentType, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which numbers a component type has."""
     if component.is_float:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -207,12 +198,12 @@ def _represented(component: ComponentType, numbers: npt.NDArray[np.float64]) -> 
 
 
 @lru_cache(maxsize=256)
-def _for_float(source: ComponentType, target: ComponentType) -> tuple[float, ...]:
+def _for_float(source: model.ComponentType, target: model.ComponentType) -> tuple[float, ...]:
     """Numbers of the target, what is halfway between two of them, and the source's next to those."""
     narrow = target if target.size <= source.size or not source.is_float else source
     codes = sorted({*range(24), *_spread(8 * narrow.size - 1)})
-    values = [float(v) for v in decode(narrow, np.array(codes, narrow.bits_dtype))]
-    after = [float(v) for v in decode(narrow, np.array([c + 1 for c in codes], narrow.bits_dtype))]
+    values = [float(v) for v in model.decode(narrow, np.array(codes, narrow.bits_dtype))]
+    after = [float(v) for v in model.decode(narrow, np.array([c + 1 for c in codes], narrow.bits_dtype))]
     numbers: list[float] = []
     for a, b in zip(values, after, strict=True):
         if not (math.isfinite(a) and math.isfinite(b)):
@@ -234,7 +225,7 @@ def _spread(bits: int) -> Iterator[int]:
 
 
 @lru_cache(maxsize=64)
-def _for_integer(target: ComponentType) -> tuple[float, ...]:
+def _for_integer(target: model.ComponentType) -> tuple[float, ...]:
     """Whole numbers and fractions between them, around 0 and at the limits."""
     least, most = limits(target)
     bases = [0, 1, 2, 3, 7, 100, 126, 127, 128, 200, 255, 1000, 2047, 32767, 65535, most, most // 2, most - 127]
@@ -245,7 +236,7 @@ def _for_integer(target: ComponentType) -> tuple[float, ...]:
 
 def _copied(kernel: Kernel, matrix: Matrix) -> Matrix:
     name = kernel.name("m")
-    kernel.program.emit(MatrixCopy(id=name, matrix=matrix.id, through=CopyPath.CopyObject))
+    kernel.program.emit(model.MatrixCopy(id=name, matrix=matrix.id, through=model.CopyPath.CopyObject))
     return Matrix(name, matrix.type, matrix.component, matrix.rows, matrix.cols, matrix.use, matrix.known)
 
 
@@ -254,11 +245,11 @@ def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
     name = kernel.name("m")
     known = converted(matrix.component, matrix.known, step)
     assert known is not None, step
-    kind: MatrixType = with_fields(matrix.type, component=step.component)
+    kind: model.MatrixType = with_fields(matrix.type, component=step.component)
     rows, cols, use = matrix.rows, matrix.cols, step.use or matrix.use
     if step.operation is not None:
         kernel.program.emit(
-            MatrixConvert(
+            model.MatrixConvert(
                 id=name,
                 matrix=matrix.id,
                 operation=step.operation,
@@ -269,11 +260,11 @@ def emit_step(kernel: Kernel, matrix: Matrix, step: Step) -> Matrix:
             )
         )
     elif step.transpose:
-        kernel.program.emit(MatrixTranspose(id=name, matrix=matrix.id))
+        kernel.program.emit(model.MatrixTranspose(id=name, matrix=matrix.id))
     elif step.use is not None:
-        kernel.program.emit(MatrixConvertUse(id=name, matrix=matrix.id, use=step.use, transpose=step.decorated))
+        kernel.program.emit(model.MatrixConvertUse(id=name, matrix=matrix.id, use=step.use, transpose=step.decorated))
     else:
-        kernel.program.emit(MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
+        kernel.program.emit(model.MatrixBitcast(id=name, matrix=matrix.id, component=step.component))
     if step.transpose or step.decorated:
         kind = with_fields(kind, rows=kind.cols, cols=kind.rows)
         rows, cols = cols, rows

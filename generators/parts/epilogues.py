@@ -7,17 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    Arithmetic,
-    ClampMode,
-    Data,
-    Extra,
-    MatrixStore,
-    MatrixStoreTensor,
-    Order,
-    PerElement,
-    Table,
-)
+from cts.case import model
 from cts.case.model.component import ComponentType
 from cts.case.model.operand import ComponentValue, Factors
 from cts.device.capabilities import Feature
@@ -61,7 +51,7 @@ def _draw_scale(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     scalar = kernel.constness.component(value)
     factor = Known(value, value, 0 if value == int(value) else -2)
     by_matrix = choices.chance(KernelDraws.SCALED_BY_MATRIX)
-    operation = Arithmetic.FMul if tile.component.is_float else Arithmetic.IMul
+    operation = model.Arithmetic.FMul if tile.component.is_float else model.Arithmetic.IMul
 
     def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
         known = multiplied(matrix.component, matrix.known, factor)
@@ -82,7 +72,7 @@ def _contents(choices: Choices, component: ComponentType) -> Contents:
 def _draw_residual(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Step:
     """A matrix that is added, of which each tile has its part."""
     source = kernel.source(choices, tile.component, _contents(choices, tile.component))
-    operation = Arithmetic.FAdd if tile.component.is_float else Arithmetic.IAdd
+    operation = model.Arithmetic.FAdd if tile.component.is_float else model.Arithmetic.IAdd
 
     def step(c: Choices, matrix: Matrix, row: int, column: int) -> Matrix:
         number = row * tiles[1] + column
@@ -104,11 +94,11 @@ def _draw_bias(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int,
     place = "row" if by_row else "col"
     function = kernel.function(
         "bias",
-        PerElement(
+        model.PerElement(
             type=tile.component,
             body=f"value + bias[{place} + first]",
-            extras=(Extra(name="first", type=ComponentType.uint32),),
-            tables=(Table(name="bias", type=tile.component, buffer=source.name),),
+            extras=(model.Extra(name="first", type=ComponentType.uint32),),
+            tables=(model.Table(name="bias", type=tile.component, buffer=source.name),),
         ),
     )
 
@@ -127,7 +117,7 @@ def _draw_activation(choices: Choices, kernel: Kernel, tile: Matrix) -> Step:
     body, known_of = choices.pick(_ACTIVATIONS if tile.component.is_float else _ACTIVATIONS[:2])
     if not tile.component.is_float and not tile.component.is_signed:
         body, known_of = "min(value, 7)", lambda k: Known(0, 7)
-    function = kernel.function("activation", PerElement(type=tile.component, body=body))
+    function = kernel.function("activation", model.PerElement(type=tile.component, body=body))
     return lambda c, matrix, row, column: _by_function(kernel, matrix, function, known_of(matrix.known))
 
 
@@ -158,7 +148,7 @@ class Result:
     region: Region
     tile: tuple[int, int]
     tiles: tuple[int, int]
-    order: Order
+    order: model.Order
     pitch: int
     stride: int
     #: Where the first tile of an instance is: rows and columns ahead of it.
@@ -172,12 +162,12 @@ class Result:
         if self.layout is not None:
             self._store_slice(matrix, row, column)
             return
-        along, across = (column, row) if self.order is Order.RowMajor else (row, column)
-        near, far = (self.cols, self.rows) if self.order is Order.RowMajor else (self.rows, self.cols)
-        lines = self.tile[0 if self.order is Order.RowMajor else 1]
+        along, across = (column, row) if self.order is model.Order.RowMajor else (row, column)
+        near, far = (self.cols, self.rows) if self.order is model.Order.RowMajor else (self.rows, self.cols)
+        lines = self.tile[0 if self.order is model.Order.RowMajor else 1]
         own = Varying(along * self.pitch, near).plus(Varying(across * lines * self.stride, _times(far, self.stride)))
         self.kernel.program.emit(
-            MatrixStore(
+            model.MatrixStore(
                 matrix=matrix.id,
                 buffer=self.region.name,
                 stride=self.kernel.constness.scalars([self.stride])[0],
@@ -191,7 +181,7 @@ class Result:
         offset = [Varying(row * rows, self.rows), Varying(column * cols, self.cols)]
         assert self.layout is not None
         name = kernel.program.sliced(self.layout, offset, (rows, cols))
-        kernel.program.emit(MatrixStoreTensor(matrix=matrix.id, buffer=self.region.name, layout=name, offset=0))
+        kernel.program.emit(model.MatrixStoreTensor(matrix=matrix.id, buffer=self.region.name, layout=name, offset=0))
 
 
 def _times(factors: Factors, step: int) -> Factors:
@@ -201,14 +191,14 @@ def _times(factors: Factors, step: int) -> Factors:
 def draw_result(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int, int]) -> Result:
     """The matrix of all results: instances along x have tiles beside one another, all others below."""
     column, pad, by_layout, tail = choices.record(3, 3, 3, 3)
-    order = Order.ColumnMajor if column == 3 else Order.RowMajor
-    name, fill = kernel.region_name("dst", 0), Data(fill=FILL[tile.component])
+    order = model.Order.ColumnMajor if column == 3 else model.Order.RowMajor
+    name, fill = kernel.region_name("dst", 0), model.Data(fill=FILL[tile.component])
     region = Region(name, tile.component, 1, kernel.storage(choices), fill)
     kernel.add(region)
     shape = tile.rows, tile.cols
     tensor = by_layout >= 2 and Feature.TENSOR_ADDRESSING in kernel.features
     lines = Lines.for_matrix(region, order, tile.component, *shape)
-    near = 1 if order is Order.RowMajor else 0
+    near = 1 if order is model.Order.RowMajor else 0
     pitches = list(shape)
     if not tensor:
         pitches[near] = lines.dense * lines.unit
@@ -224,8 +214,8 @@ def draw_result(choices: Choices, kernel: Kernel, tile: Matrix, tiles: tuple[int
     if tensor:
         dims = [max(whole[0] - tail % 2, 1), max(whole[1] - tail // 2, 1)]
         region.size = dims[0] * dims[1] * tile.component.size
-        layout = kernel.program.tensor(dims, ClampMode.Constant)
-        return Result(kernel, region, shape, tiles, Order.RowMajor, 0, 0, rows, cols, layout)
+        layout = kernel.program.tensor(dims, model.ClampMode.Constant)
+        return Result(kernel, region, shape, tiles, model.Order.RowMajor, 0, 0, rows, cols, layout)
     stride = whole[near] + (0, 0, 1, 3)[pad] * lines.unit
     region.size = (whole[1 - near] * stride) * region.element_size
     return Result(kernel, region, shape, tiles, order, pitches[near], stride, rows, cols)

@@ -10,19 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    Arithmetic,
-    ComponentType,
-    MatrixArithmetic,
-    MatrixLoad,
-    MatrixPerElement,
-    MatrixStore,
-    Operand,
-    Order,
-    PerElement,
-    Scope,
-    Use,
-)
+from cts.case import model
 from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Matrix, Tile, as_matrix
 from cts.generators.build.memory import Part, Region, aligned_elements
@@ -35,7 +23,7 @@ from cts.generators.parts.shared_memory import RegionAllocator, of_another
 from cts.generators.policy.matrices import ProductDraws
 
 #: How a matrix is loaded, with the use that it is to have first, its rows and its columns.
-Load = Callable[[Choices, Use, int, int], Matrix]
+Load = Callable[[Choices, model.Use, int, int], Matrix]
 
 
 @dataclass(frozen=True)
@@ -44,10 +32,10 @@ class _Place:
 
     region: Region
     shape: tuple[int, int]
-    order: Order
-    stride: Operand
-    own: Operand
-    next: Operand
+    order: model.Order
+    stride: model.Operand
+    own: model.Operand
+    next: model.Operand
 
 
 @dataclass
@@ -55,7 +43,7 @@ class Staging:
     """Tiles that a case stores, and loads behind a barrier: several of them in one array, places used again."""
 
     kernel: Kernel
-    regions: dict[ComponentType, Region] = field(default_factory=dict)
+    regions: dict[model.ComponentType, Region] = field(default_factory=dict)
     places: list[_Place] = field(default_factory=list)
 
     def pass_through(self, choices: Choices, matrix: Matrix, *, uniform: bool = False) -> Matrix:
@@ -86,16 +74,16 @@ class Staging:
         What the same subgroup loads may wait for itself alone.
         """
         program, kernel = self.kernel.program, self.kernel
-        scope = Scope.Workgroup if other else kernel.scope
+        scope = model.Scope.Workgroup if other else kernel.scope
         program.emit(
-            MatrixStore(
+            model.MatrixStore(
                 matrix=matrix.id, buffer=place.region.name, stride=place.stride, order=place.order, offset=place.own
             )
         )
         program.barrier(scope)
         name = kernel.name("m")
         program.emit(
-            MatrixLoad(
+            model.MatrixLoad(
                 id=name,
                 type=kernel.type(matrix.component, matrix.rows, matrix.cols, matrix.use),
                 buffer=place.region.name,
@@ -140,8 +128,8 @@ class Staging:
 def draw_operand(
     choices: Choices,
     staging: Staging,
-    component: ComponentType,
-    use: Use,
+    component: model.ComponentType,
+    use: model.Use,
     shape: tuple[int, int],
     load: Load,
     *,
@@ -154,12 +142,12 @@ def draw_operand(
     """
     kernel, kind = staging.kernel, "shared memory" if staged else choices.pick(ProductDraws.ROUTES)
     converted = kind in ("conversion", "transposition")
-    if converted and use is not Use.Accumulator and Feature.CONVERSIONS in kernel.features:
-        of_nv = kind == "transposition" and use is Use.B and Feature.TRANSPOSES in kernel.features
+    if converted and use is not model.Use.Accumulator and Feature.CONVERSIONS in kernel.features:
+        of_nv = kind == "transposition" and use is model.Use.B and Feature.TRANSPOSES in kernel.features
         of_ext = kind == "transposition" and not of_nv and Feature.CONVERSIONS_EXT in kernel.features
         before = shape[::-1] if of_nv or of_ext else shape
-        if kernel.admits(component, *before, Use.Accumulator):
-            matrix = load(choices, Use.Accumulator, *before)
+        if kernel.admits(component, *before, model.Use.Accumulator):
+            matrix = load(choices, model.Use.Accumulator, *before)
             return emit_step(kernel, matrix, Step(matrix.component, use=use, transpose=of_nv, decorated=of_ext))
     matrix = load(choices, use, *shape)
     if kind == "load":
@@ -188,9 +176,9 @@ def _with_signs(choices: Choices, kernel: Kernel, matrix: Matrix) -> Matrix:
     name = kernel.name("m")
     if choices.chance(ProductDraws.NEGATED_BY_FUNCTION) and Feature.PER_ELEMENT in kernel.features:
         body = choices.pick(("value if row % 2 < 1 else -value", "-value if col > row else value", "-value"))
-        function = kernel.function("f", PerElement(type=component, body=body))
-        kernel.program.emit(MatrixPerElement(id=name, matrix=matrix.id, function=function))
+        function = kernel.function("f", model.PerElement(type=component, body=body))
+        kernel.program.emit(model.MatrixPerElement(id=name, matrix=matrix.id, function=function))
     else:
-        operation = Arithmetic.FNegate if component.is_float else Arithmetic.SNegate
-        kernel.program.emit(MatrixArithmetic(id=name, operation=operation, a=matrix.id, b=None))
+        operation = model.Arithmetic.FNegate if component.is_float else model.Arithmetic.SNegate
+        kernel.program.emit(model.MatrixArithmetic(id=name, operation=operation, a=matrix.id, b=None))
     return as_matrix(matrix, name, known.union(matrix.known))

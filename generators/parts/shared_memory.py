@@ -9,16 +9,7 @@ from dataclasses import replace
 from msgspec.structs import replace as with_fields
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    Data,
-    MatrixLoad,
-    MatrixStore,
-    Order,
-    Pointer,
-    PointerSelect,
-    StorageClass,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Matrix, Tile
@@ -47,7 +38,7 @@ def of_another(own: Varying, grid: Grid) -> Varying:
 class RegionAllocator:
     """Where the loads and stores of a case that moves matrices go: regions to read and to write, by storage class."""
 
-    def __init__(self, kernel: Kernel, tile: Tile, pointees: Sequence[ComponentType]) -> None:
+    def __init__(self, kernel: Kernel, tile: Tile, pointees: Sequence[model.ComponentType]) -> None:
         self.kernel = kernel
         self.tile = tile
         self.pointees = pointees
@@ -70,13 +61,13 @@ class RegionAllocator:
         self.sources.append(region)
         return region
 
-    def storage(self, drawn: int, need: int) -> StorageClass:
+    def storage(self, drawn: int, need: int) -> model.StorageClass:
         """The storage class that a number of 0 to 9 stands for; Workgroup only where so many bytes are left there."""
         if drawn >= 6 and self.kernel.set_aside(need):
-            return StorageClass.Workgroup
+            return model.StorageClass.Workgroup
         if drawn in (4, 5) and Feature.BUFFER_DEVICE_ADDRESS in self.kernel.features:
-            return StorageClass.PhysicalStorageBuffer
-        return StorageClass.StorageBuffer
+            return model.StorageClass.PhysicalStorageBuffer
+        return model.StorageClass.StorageBuffer
 
     def _need(self, tile: Tile | Matrix | None = None) -> int:
         """Bytes set aside for a buffer in workgroup memory: several tiles with padded lines."""
@@ -88,14 +79,16 @@ class RegionAllocator:
         grid = self.kernel.grid
         return self._need(matrix) * -(-grid.sg * grid.loop * grid.loop_outer // 8)
 
-    def tiles(self, storage: StorageClass, component: ComponentType) -> Region:
+    def tiles(self, storage: model.StorageClass, component: model.ComponentType) -> Region:
         """A new buffer for what instances of a scope write, and others read behind a barrier."""
         name = self.kernel.region_name("tile", self._count)
         self._count += 1
-        return self._region(name, component, 1, storage, Data(fill=FILL[component]))
+        return self._region(name, component, 1, storage, model.Data(fill=FILL[component]))
 
-    def _region(self, name: str, pointee: ComponentType, components: int, storage: StorageClass, data: Data) -> Region:
-        if storage is StorageClass.Workgroup:
+    def _region(
+        self, name: str, pointee: model.ComponentType, components: int, storage: model.StorageClass, data: model.Data
+    ) -> Region:
+        if storage is model.StorageClass.Workgroup:
             region: Region = Part(name, pointee, components, storage, data)
             assert isinstance(region, Part)
             region.workgroups = math.prod(self.kernel.dispatch.workgroups)
@@ -111,10 +104,12 @@ class RegionAllocator:
 
     def lines(
         self, choices: Choices, region: Region, pads: Sequence[int], tile: Tile | Matrix | None = None
-    ) -> tuple[Order, int, int, int]:
+    ) -> tuple[model.Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         t = tile or self.tile
-        order = choices.pick(tuple(Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else Order.RowMajor
+        order = (
+            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else model.Order.RowMajor
+        )
         lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
@@ -151,7 +146,7 @@ class RegionAllocator:
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
         loaded = self.matrix("m")
         self.kernel.program.emit(
-            MatrixLoad(
+            model.MatrixLoad(
                 id=loaded.id,
                 type=self.tile.type,
                 buffer=name,
@@ -170,17 +165,17 @@ class RegionAllocator:
         near, apart = choices.record(2, 2)
         rest = Varying(near * unit)
         first = kernel.name("q")
-        kernel.program.emit(Pointer(id=first, buffer=region.name, offset=kernel.constness.scalars([offset])[0]))
+        kernel.program.emit(model.Pointer(id=first, buffer=region.name, offset=kernel.constness.scalars([offset])[0]))
         far = offset.plus(rest)
         if not select:
             return first, far, rest
         other = offset.plus(Varying(tile + apart * unit))
         second = kernel.name("q")
-        kernel.program.emit(Pointer(id=second, buffer=region.name, offset=kernel.constness.scalars([other])[0]))
+        kernel.program.emit(model.Pointer(id=second, buffer=region.name, offset=kernel.constness.scalars([other])[0]))
         condition = draw_condition(choices, kernel)
         either = kernel.name("q")
         written = kernel.constness.scalars([condition])[0]
-        kernel.program.emit(PointerSelect(id=either, condition=written, a=first, b=second))
+        kernel.program.emit(model.PointerSelect(id=either, condition=written, a=first, b=second))
         return either, other.plus(rest), rest
 
     def store(self, choices: Choices, matrix: Matrix) -> None:
@@ -191,7 +186,7 @@ class RegionAllocator:
         components = (2, 4)[vector % 2] if vector >= 7 else 1
         name = self.kernel.region_name("dst", self._count)
         self._count += 1
-        data = Data(fill=FILL[pointee])
+        data = model.Data(fill=FILL[pointee])
         region = self._region(name, pointee, components, self.storage(storage, self._need_of_all(matrix)), data)
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2), matrix)
         unit = aligned_elements(region, alignment)
@@ -205,10 +200,10 @@ class RegionAllocator:
             name, offset = self.kernel.name("q"), Varying(0)
             whole = Varying(base, grid.tiles(tile))
             written = self.kernel.constness.scalars([whole])[0]
-            self.kernel.program.emit(Pointer(id=name, buffer=region.name, offset=written))
+            self.kernel.program.emit(model.Pointer(id=name, buffer=region.name, offset=written))
         written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
         self.kernel.program.emit(
-            MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, order=order, offset=written_offset)
+            model.MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, order=order, offset=written_offset)
         )
 
     def exchange(self, choices: Choices, matrix: Matrix, *, again: bool) -> Matrix:
@@ -229,12 +224,14 @@ class RegionAllocator:
         other = of_another(own, grid)
         written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])
         kernel.program.emit(
-            MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset)
+            model.MatrixStore(
+                matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset
+            )
         )
         kernel.program.barrier()
         loaded = self.matrix("m")
         kernel.program.emit(
-            MatrixLoad(
+            model.MatrixLoad(
                 id=loaded.id,
                 type=self.tile.type,
                 buffer=region.name,

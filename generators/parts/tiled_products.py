@@ -7,17 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ClampMode,
-    ComponentType,
-    Decode,
-    MatrixLoadTensor,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetDimension,
-    TensorView,
-    Use,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Feature, MulAddSupport
 from cts.generators.build.contents import Contents
@@ -51,16 +41,16 @@ class Tiles:
 class Operand:
     """A factor of a tiled product: tiles of rows x cols of a component type, `use` A or B."""
 
-    component: ComponentType
+    component: model.ComponentType
     rows: int
     cols: int
-    use: Use
+    use: model.Use
     contents: Contents
 
     @property
     def by_k(self) -> int:
         """The dimension along which iterations advance: columns of A, rows of B."""
-        return 1 if self.use is Use.A else 0
+        return 1 if self.use is model.Use.A else 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ class Grid:
 
     of_a: int = 1
     of_b: int = 1
-    staged: tuple[Use, ...] = ()
+    staged: tuple[model.Use, ...] = ()
 
 
 def draw_tiled_product(
@@ -77,8 +67,8 @@ def draw_tiled_product(
 ) -> Matrix:
     """The accumulator behind the loop; where there are several, for as many tiles of B, the others are stored."""
     contents = draw_factors(choices, row, sizes.k, MOST, ieee=kernel.ieee)
-    a = Operand(row.a, sizes.m, sizes.k, Use.A, contents[0])
-    b = Operand(row.b, sizes.k, sizes.n, Use.B, contents[1])
+    a = Operand(row.a, sizes.m, sizes.k, model.Use.A, contents[0])
+    b = Operand(row.b, sizes.k, sizes.n, model.Use.B, contents[1])
     operands = [
         choices.group(partial(draw_tiles, kernel=kernel, operand=o, formats=f)) for o, f in ((a, ()), (b, formats))
     ]
@@ -92,14 +82,14 @@ def draw_tiled_product(
 
 def draw_start(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: Sizes, contents: Contents) -> Start:
     """What accumulators begin with: zeros, or each with a matrix of its own."""
-    declared = declared_type(choices, kernel, row, Use.Accumulator, (sizes.m, sizes.n))
+    declared = declared_type(choices, kernel, row, model.Use.Accumulator, (sizes.m, sizes.n))
     if choices.chance(ProductDraws.ZERO_START):
-        zeros = kernel.null(declared, sizes.m, sizes.n, Use.Accumulator)
+        zeros = kernel.null(declared, sizes.m, sizes.n, model.Use.Accumulator)
         return lambda c, number: zeros
     source = kernel.source(choices, row.c, contents)
 
     def load(c: Choices, number: int) -> Matrix:
-        return kernel.load_from(c, source, sizes.m, sizes.n, Use.Accumulator, declared, number=number)
+        return kernel.load_from(c, source, sizes.m, sizes.n, model.Use.Accumulator, declared, number=number)
 
     return load
 
@@ -120,8 +110,8 @@ def draw_grid(
     begun = [replace(m, known=bound) for m in begun]
     staging = Staging(kernel)
 
-    def tile(c: Choices, use: Use, number: int) -> Matrix:
-        tiles = operands[use is Use.B]
+    def tile(c: Choices, use: model.Use, number: int) -> Matrix:
+        tiles = operands[use is model.Use.B]
         loaded = None
         if use in checked:
             # As where the last tiles of a dimension are loaded in another way than those before them.
@@ -132,10 +122,10 @@ def draw_grid(
         return staging.pass_through(c, loaded, uniform=True) if use in grid.staged else loaded
 
     def iteration(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
-        of_a = [tile(c, Use.A, number) for number in range(grid.of_a)]
+        of_a = [tile(c, model.Use.A, number) for number in range(grid.of_a)]
         results: list[Matrix] = []
         for number in range(grid.of_b):
-            b = tile(c, Use.B, number)
+            b = tile(c, model.Use.B, number)
             accumulators = carried[number * grid.of_a : (number + 1) * grid.of_a]
             results += [draw_mul_add(c, kernel, row, a, b, m) for a, m in zip(of_a, accumulators, strict=True)]
         return [replace(m, known=bound) for m in results]
@@ -190,37 +180,37 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
     dims[other] *= MOST_TILES
     if across:
         # Tiles of A go along the workgroups' x, tiles of B along their y.
-        along = grid.x if operand.use is Use.A else grid.y
+        along = grid.x if operand.use is model.Use.A else grid.y
         factor = dims[other] if along > 1 else 0
         dims[other] *= along
-        steps[other] = Factors(wg_x=factor) if operand.use is Use.A else Factors(wg_y=factor)
+        steps[other] = Factors(wg_x=factor) if operand.use is model.Use.A else Factors(wg_y=factor)
     dims = [max(d - tail, 1) for d in dims]
     order = (1, 0) if turned == 2 else (0, 1)
     program, scalars = kernel.program, kernel.constness.scalars
-    written_dim, written_clamp = kernel.constness.dim_and_clamp(2, ClampMode.Constant)
+    written_dim, written_clamp = kernel.constness.dim_and_clamp(2, model.ClampMode.Constant)
     layout = kernel.name("t")
-    program.emit(TensorLayout(id=layout, dim=written_dim, clamp=written_clamp))
+    program.emit(model.TensorLayout(id=layout, dim=written_dim, clamp=written_clamp))
     decode, pitch, size = None, operand.component.size, [dims[i] for i in order]
     pointee, contents = operand.component, operand.contents
     if chosen is not None:
         place = "coordInBlock[1]"
         body = chosen.body(operand.component, place)
         decode = kernel.function(
-            "decode", Decode(returns=operand.component, dim=2, block=chosen.fields, body=body, coords="uint32")
+            "decode", model.Decode(returns=operand.component, dim=2, block=chosen.fields, body=body, coords="uint32")
         )
-        pointees = [ComponentType.uint16, ComponentType.uint8, ComponentType.uint32]
+        pointees = [model.ComponentType.uint16, model.ComponentType.uint8, model.ComponentType.uint32]
         pointee, contents, _ = draw_memory(choices, chosen.fields, pointees)
         blocked = kernel.name("t")
-        program.emit(TensorLayoutSetBlockSize(id=blocked, of=layout, block_size=scalars([1, chosen.elements])))
+        program.emit(model.TensorLayoutSetBlockSize(id=blocked, of=layout, block_size=scalars([1, chosen.elements])))
         layout, pitch = blocked, chosen.size
         size[1] = -(-size[1] // chosen.elements)
     whole = kernel.name("t")
-    program.emit(TensorLayoutSetDimension(id=whole, of=layout, dims=scalars([dims[i] for i in order])))
+    program.emit(model.TensorLayoutSetDimension(id=whole, of=layout, dims=scalars([dims[i] for i in order])))
     view = None
     if turned == 2:
         view = kernel.name("v")
         dim, has_dimensions, permutation = kernel.constness.view_type(False, (1, 0))
-        program.emit(TensorView(id=view, dim=dim, has_dimensions=has_dimensions, permutation=permutation))
+        program.emit(model.TensorView(id=view, dim=dim, has_dimensions=has_dimensions, permutation=permutation))
     region = kernel.source(choices, pointee, contents, scalar=True)
     region.size = size[0] * size[1] * pitch
     zero = kernel.null(operand.component, operand.rows, operand.cols, operand.use)
@@ -235,7 +225,7 @@ def _draw_slices(choices: Choices, kernel: Kernel, operand: Operand, chosen: For
         sliced = program.sliced(whole, offset, span)
         name = kernel.name("m")
         program.emit(
-            MatrixLoadTensor(
+            model.MatrixLoadTensor(
                 id=name, object=zero.id, buffer=region.name, layout=sliced, view=view, offset=0, decode=decode
             )
         )

@@ -6,23 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ATOMIC_ADDS,
-    AtomicScope,
-    ComponentType,
-    ConversionSide,
-    Data,
-    Interpretation,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    SpecInterpretation,
-    SpecLayout,
-    StorageClass,
-    VectorAtomicAdd,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
@@ -33,7 +17,7 @@ from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place,
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import TrainingDraws
 
-_C = ComponentType
+_C = model.ComponentType
 
 #: The most accumulations of one case that go to one location.
 _MEETING = 2
@@ -41,7 +25,7 @@ _MEETING = 2
 _ATOMIC_LENGTH = 17
 
 
-def accumulators_of(capabilities: Capabilities) -> list[ComponentType]:
+def accumulators_of(capabilities: Capabilities) -> list[model.ComponentType]:
     """The types that the driver accumulates in (CV-037)."""
     if not {Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING} <= capabilities.features:
         return []
@@ -52,7 +36,7 @@ def accumulators_of(capabilities: Capabilities) -> list[ComponentType]:
 class Training:
     """The accumulations of one case, into matrices and buffers that earlier ones may have begun."""
 
-    def __init__(self, kernel: VectorKernel, accumulators: Sequence[ComponentType], exact: bool) -> None:
+    def __init__(self, kernel: VectorKernel, accumulators: Sequence[model.ComponentType], exact: bool) -> None:
         self.kernel = kernel
         self.accumulators = accumulators
         self.exact = exact
@@ -60,7 +44,7 @@ class Training:
         self._places: dict[str, At] = {}
         self._sums: list[tuple[Region, int]] = []
 
-    def _room(self, component: ComponentType, iterations: int) -> int:
+    def _room(self, component: model.ComponentType, iterations: int) -> int:
         """How large the terms that are added to one location may be, for a sum exact in any order; integers wrap."""
         if not component.is_float:
             return 1
@@ -89,15 +73,15 @@ class Training:
         kernel, component = self.kernel, self.kernel.opaque[name].component
         self._matrices[name] = self._matrices.get(name, 0) + 1
         spec = kernel.constness.kind() == "spec"
-        interpretation = Interpretation(component.value)
-        layout = MatrixLayout.TrainingOptimal
+        interpretation = model.Interpretation(component.value)
+        layout = model.MatrixLayout.TrainingOptimal
         kernel.program.emit(
-            VectorOuterProductAccumulate(
+            model.VectorOuterProductAccumulate(
                 a=a.id,
                 b=b.id,
                 matrix=name,
-                interpretation=SpecInterpretation(interpretation) if spec else interpretation,
-                layout=SpecLayout(layout) if spec else layout,
+                interpretation=model.SpecInterpretation(interpretation) if spec else interpretation,
+                layout=model.SpecLayout(layout) if spec else layout,
                 offset=written(kernel.constness, self._places[name]),
             )
         )
@@ -106,30 +90,34 @@ class Training:
         """A float16 vector from memory."""
         return self.kernel.load(choices, _C.float16, length, self._contents(choices, _C.float16, min(room, 7)))
 
-    def _contents(self, choices: Choices, component: ComponentType, size: int) -> Contents:
+    def _contents(self, choices: Choices, component: model.ComponentType, size: int) -> Contents:
         if not component.is_float:
             return draw_contents(choices, component, Wanted())
         if not self.exact:
             return realistic(component, choices.pick(CaseDraws.SEEDS_OF_TEN))
         return draw_contents(choices, component, Wanted(size=size, exact=True, halves=False))
 
-    def _draw_matrix(self, choices: Choices, component: ComponentType, shape: tuple[int, int]) -> str:
+    def _draw_matrix(self, choices: Choices, component: model.ComponentType, shape: tuple[int, int]) -> str:
         """A training-optimal matrix, of zeros or converted from a buffer, and its conversion back."""
         kernel = self.kernel
         offset = choices.pick(TrainingDraws.OFFSETS) if choices.chance(TrainingDraws.OFFSET) else 0
         physical = choices.chance(TrainingDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features
-        storage = StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer
+        storage = model.StorageClass.PhysicalStorageBuffer if physical else model.StorageClass.StorageBuffer
         zero = not choices.chance(TrainingDraws.CONVERTED_START) or component not in interpreted(kernel.capabilities)
-        matrix = OpaqueMatrix(component, *shape, MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
+        matrix = model.OpaqueMatrix(component, *shape, model.MatrixLayout.TrainingOptimal, offset, storage, zero=zero)
         drawn = draw_together(choices, kernel, "g", matrix)
         for name in drawn.names:
             if not zero:
                 draw_filling(choices, kernel, name, ramp(component, 7))
-            back = Contents(ramp(component, 1).known, Data(fill=-5))
+            back = Contents(ramp(component, 1).known, model.Data(fill=-5))
             place = draw_plain_place(choices, kernel, component, shape, back, "dst")
             kernel.conversions.append(
-                MatrixConversion(
-                    ConversionSide(name), place, *shape, after=True, host=choices.chance(TrainingDraws.READ_BY_HOST)
+                model.MatrixConversion(
+                    model.ConversionSide(name),
+                    place,
+                    *shape,
+                    after=True,
+                    host=choices.chance(TrainingDraws.READ_BY_HOST),
                 )
             )
         self._places[drawn.names[0]] = drawn.place
@@ -173,7 +161,9 @@ class Training:
         for reduces in (first, not first):
             if reduces and reduced:
                 offset = written(kernel.constness, place)
-                kernel.program.emit(VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
+                kernel.program.emit(
+                    model.VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset)
+                )
             elif atomic and not reduces:
                 self._add_atomically(choices, vector, region, place)
 
@@ -186,14 +176,18 @@ class Training:
         region = self._draw_region(choices, vector.component, 1, again=False)
         region.size = max(region.size, place.most(lanes) + extent)
         offset = written(self.kernel.constness, place)
-        self.kernel.program.emit(VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
+        self.kernel.program.emit(model.VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
 
-    def _addable(self) -> list[ComponentType]:
+    def _addable(self) -> list[model.ComponentType]:
         """The types whose numbers can be added to atomically (CV-042): by vectors of a known length (CV-040)."""
         if self.kernel.spec_lengths:
             return []
         capabilities = self.kernel.capabilities
-        return [c for c, f in ATOMIC_ADDS.items() if c in capabilities.vector_components and f <= capabilities.features]
+        return [
+            c
+            for c, f in model.ATOMIC_ADDS.items()
+            if c in capabilities.vector_components and f <= capabilities.features
+        ]
 
     def _add_atomically(self, choices: Choices, vector: Vector, region: Region, place: At) -> None:
         """A vector added at a place, or some components behind it: a place of any alignment."""
@@ -204,15 +198,15 @@ class Training:
         region.size = max(region.size, place.most(kernel.lanes) + vector.length * component.size)
         wide = device and Feature.DEVICE_SCOPE in kernel.features
         kernel.program.emit(
-            VectorAtomicAdd(
+            model.VectorAtomicAdd(
                 vector=vector.id,
                 buffer=region.name,
                 offset=written(kernel.constness, place),
-                scope=AtomicScope.Device if wide else AtomicScope.QueueFamily,
+                scope=model.AtomicScope.Device if wide else model.AtomicScope.QueueFamily,
             )
         )
 
-    def _draw_region(self, choices: Choices, component: ComponentType, many: int, *, again: bool) -> Region:
+    def _draw_region(self, choices: Choices, component: model.ComponentType, many: int, *, again: bool) -> Region:
         """A buffer that `many` more instructions add to: small numbers before, or integers next to their ends."""
         storage = self.kernel.storage(choices)
         if again and self._sums and self._sums[-1][0].type is component and self._sums[-1][1] + many <= _MEETING:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    Interpretation,
-    MulAddOperand,
-    SpecBool,
-    SpecInt,
-    SpecInterpretation,
-    SpecLayout,
-    VectorMatrixMul,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import VectorMulSupport
 from cts.generators.build.contents import Contents
@@ -46,33 +37,33 @@ def emit_product(
     extents: tuple[int, int],
     factor: Factor,
     bias: Contents | None,
-    result: ComponentType | None = None,
+    result: model.ComponentType | None = None,
 ) -> Vector:
     """The multiplication of a vector with an M x K matrix; `result` is a type of those that the row gives."""
     (m, k), stored = extents, factor.stored
     result = result or choices.pick(results_of(kernel.capabilities, row))
     signs = []
     if row.input.is_signed and not row.input_interpretation.packed:
-        signs.append(MulAddOperand.MatrixBSigned)
+        signs.append(model.MulAddOperand.MatrixBSigned)
     if row.result.is_signed:
-        signs.append(MulAddOperand.MatrixResultSigned)
+        signs.append(model.MulAddOperand.MatrixResultSigned)
     constness, layout = kernel.constness, stored.layout
     of_bias, bias_at = (None, At()) if bias is None else _draw_bias_buffer(choices, kernel, row, m, bias)
     name = kernel.name("r")
     kernel.program.emit(
-        VectorMatrixMul(
+        model.VectorMatrixMul(
             id=name,
             type=kernel.type(result, m),
             input=source.id,
             input_interpretation=_interpretation(kernel, row.input_interpretation),
             matrix=stored.of,
             matrix_interpretation=_interpretation(kernel, row.matrix_interpretation),
-            m=SpecInt(m) if _spec(kernel) else m,
-            k=SpecInt(k) if _spec(kernel) else k,
-            layout=SpecLayout(layout) if _spec(kernel) else layout,
+            m=model.SpecInt(m) if _spec(kernel) else m,
+            k=model.SpecInt(k) if _spec(kernel) else k,
+            layout=model.SpecLayout(layout) if _spec(kernel) else layout,
             matrix_offset=written(constness, stored.offset),
             stride=written(constness, stored.stride),
-            transpose=SpecBool(stored.transposed) if _spec(kernel) else stored.transposed,
+            transpose=model.SpecBool(stored.transposed) if _spec(kernel) else stored.transposed,
             bias=of_bias,
             bias_offset=written(constness, bias_at) if of_bias is not None else 0,
             bias_interpretation=None if bias is None else _interpretation(kernel, row.bias_interpretation),
@@ -88,8 +79,10 @@ def _spec(kernel: VectorKernel) -> bool:
     return kernel.constness.kind() == "spec"
 
 
-def _interpretation(kernel: VectorKernel, interpretation: Interpretation) -> Interpretation | SpecInterpretation:
-    return SpecInterpretation(interpretation) if _spec(kernel) else interpretation
+def _interpretation(
+    kernel: VectorKernel, interpretation: model.Interpretation
+) -> model.Interpretation | model.SpecInterpretation:
+    return model.SpecInterpretation(interpretation) if _spec(kernel) else interpretation
 
 
 def as_read(row: VectorMulSupport, vector: Vector) -> Vector:

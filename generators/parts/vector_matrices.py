@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    ConversionSide,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    StorageClass,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, shifted
@@ -24,16 +17,16 @@ from cts.generators.build.vector_kernels import ALIGNMENT, VectorKernel
 from cts.generators.build.vector_operands import At
 from cts.generators.policy.vectors import VectorProductDraws
 
-_C = ComponentType
+_C = model.ComponentType
 
 #: Alignment of a matrix and its offset, and of either side of a conversion, in bytes (VK-050, VK-053).
 MATRIX_ALIGNMENT = 64
 
 _LAYOUTS = (
-    MatrixLayout.RowMajor,
-    MatrixLayout.ColumnMajor,
-    MatrixLayout.InferencingOptimal,
-    MatrixLayout.TrainingOptimal,
+    model.MatrixLayout.RowMajor,
+    model.MatrixLayout.ColumnMajor,
+    model.MatrixLayout.InferencingOptimal,
+    model.MatrixLayout.TrainingOptimal,
 )
 
 
@@ -42,13 +35,13 @@ class Stored:
     """A matrix that vectors can be multiplied with; `stride` is 0 in optimal layouts, which ignore it."""
 
     of: str
-    layout: MatrixLayout
+    layout: model.MatrixLayout
     offset: At
     stride: int
     transposed: bool = False
 
 
-def layouts_of(component: ComponentType) -> tuple[MatrixLayout, ...]:
+def layouts_of(component: model.ComponentType) -> tuple[model.MatrixLayout, ...]:
     """The layouts that multiplications read a matrix in (VK-051)."""
     return _LAYOUTS[2:] if component.is_float8 else _LAYOUTS
 
@@ -56,7 +49,7 @@ def layouts_of(component: ComponentType) -> tuple[MatrixLayout, ...]:
 def draw_stored(
     choices: Choices,
     kernel: VectorKernel,
-    component: ComponentType,
+    component: model.ComponentType,
     shape: tuple[int, int],
     contents: Contents,
     *,
@@ -69,10 +62,10 @@ def draw_stored(
     transposed = transposable and choices.chance(VectorProductDraws.TRANSPOSED)
     rows, cols = shape[::-1] if transposed else shape
     offset = choices.pick(VectorProductDraws.OFFSETS) if choices.chance(VectorProductDraws.OFFSET) else 0
-    storage = StorageClass.StorageBuffer
+    storage = model.StorageClass.StorageBuffer
     if choices.chance(VectorProductDraws.PHYSICAL) and Feature.BUFFER_DEVICE_ADDRESS in kernel.features:
-        storage = StorageClass.PhysicalStorageBuffer
-    matrix = OpaqueMatrix(component, rows, cols, layout, offset, storage)
+        storage = model.StorageClass.PhysicalStorageBuffer
+    matrix = model.OpaqueMatrix(component, rows, cols, layout, offset, storage)
     drawn = draw_together(choices, kernel, "w", matrix)
     for n, name in enumerate(drawn.names):
         draw_filling(choices, kernel, name, _other(contents, n, rows * cols))
@@ -87,7 +80,7 @@ class Together:
     place: At
 
 
-def draw_together(choices: Choices, kernel: VectorKernel, prefix: str, matrix: OpaqueMatrix) -> Together:
+def draw_together(choices: Choices, kernel: VectorKernel, prefix: str, matrix: model.OpaqueMatrix) -> Together:
     """One matrix, in one of four cases in memory that another has begun; or a few alike, which invocations alternate.
 
     So networks keep all their layers in one buffer. They lie apart as far as any device should need.
@@ -115,11 +108,11 @@ def draw_together(choices: Choices, kernel: VectorKernel, prefix: str, matrix: O
     return Together(tuple(names), At(matrix.offset, along))
 
 
-def _fits(other: OpaqueMatrix, matrix: OpaqueMatrix) -> bool:
+def _fits(other: model.OpaqueMatrix, matrix: model.OpaqueMatrix) -> bool:
     return (other.storage, other.zero) == (matrix.storage, matrix.zero)
 
 
-def _room(matrix: OpaqueMatrix) -> int:
+def _room(matrix: model.OpaqueMatrix) -> int:
     """Bytes behind which another matrix may begin: more than layouts pad, of whole tiles of 32 rows and columns."""
     rows, cols = (-(-n // 32) * 32 for n in (matrix.rows, matrix.cols))
     return 4 * rows * cols * matrix.component.size
@@ -133,13 +126,13 @@ def _other(contents: Contents, number: int, count: int) -> Contents:
 def _draw_plain(
     choices: Choices,
     kernel: VectorKernel,
-    component: ComponentType,
+    component: model.ComponentType,
     shape: tuple[int, int],
     contents: Contents,
-    layout: MatrixLayout,
+    layout: model.MatrixLayout,
 ) -> Stored:
     """In a buffer; now and then invocations have matrices of their own, or alternate between a few."""
-    lines, length = shape if layout is MatrixLayout.RowMajor else shape[::-1]
+    lines, length = shape if layout is model.MatrixLayout.RowMajor else shape[::-1]
     pad, base, kind, period = choices.record(9, 9, 9, 2)
     stride = -(-length * component.size // ALIGNMENT) * ALIGNMENT + (0, 16, 48)[max(pad - 7, 0)]
     extent = (lines - 1) * stride + length * component.size
@@ -158,14 +151,14 @@ def _draw_plain(
     return Stored(region.name, layout, place, stride)
 
 
-def sources_of(capabilities: Capabilities, component: ComponentType) -> list[ComponentType]:
+def sources_of(capabilities: Capabilities, component: model.ComponentType) -> list[model.ComponentType]:
     """The types that may be converted to one, itself first (VK-054)."""
     known = interpreted(capabilities)
     wider = [w for w in (_C.float32, _C.float16) if component.is_float and w.size > component.size and w in known]
     return [component, *wider]
 
 
-def interpreted(capabilities: Capabilities) -> list[ComponentType]:
+def interpreted(capabilities: Capabilities) -> list[model.ComponentType]:
     """The types that conversions know: those of multiplications' matrices, and float32 (VK-054)."""
     rows = capabilities.vector_muls
     return list(dict.fromkeys([*(r.matrix_interpretation.component for r in rows), _C.float32]))
@@ -180,17 +173,19 @@ def draw_filling(choices: Choices, kernel: VectorKernel, name: str, contents: Co
         component = matrix.component
     source = draw_plain_place(choices, kernel, component, (matrix.rows, matrix.cols), contents, "mat")
     host = choices.chance(VectorProductDraws.FILLED_BY_HOST)
-    kernel.conversions.append(MatrixConversion(source, ConversionSide(name), matrix.rows, matrix.cols, host=host))
+    kernel.conversions.append(
+        model.MatrixConversion(source, model.ConversionSide(name), matrix.rows, matrix.cols, host=host)
+    )
 
 
 def draw_plain_place(
     choices: Choices,
     kernel: VectorKernel,
-    component: ComponentType,
+    component: model.ComponentType,
     shape: tuple[int, int],
     contents: Contents,
     prefix: str,
-) -> ConversionSide:
+) -> model.ConversionSide:
     """A matrix in a new buffer, as a conversion reads or writes it: lines a little apart (VK-055, AM-26)."""
     layout, pad, base, storage = choices.record(9, 5, 9, 9)
     column = layout >= 7
@@ -203,10 +198,10 @@ def draw_plain_place(
         kernel.fresh_name(prefix),
         component,
         1,
-        StorageClass.PhysicalStorageBuffer if physical else StorageClass.StorageBuffer,
+        model.StorageClass.PhysicalStorageBuffer if physical else model.StorageClass.StorageBuffer,
         contents.data,
         size=offset + (lines - 1) * stride + length * component.size,
     )
     kernel.add(region)
-    written = MatrixLayout.ColumnMajor if column else MatrixLayout.RowMajor
-    return ConversionSide(region.name, component, written, stride, offset)
+    written = model.MatrixLayout.ColumnMajor if column else model.MatrixLayout.RowMajor
+    return model.ConversionSide(region.name, component, written, stride, offset)

@@ -6,20 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    Conversion,
-    Operand,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConstruct,
-    VectorConversion,
-    VectorConvert,
-    VectorExtract,
-    VectorInsert,
-    VectorOperation,
-    VectorTimesScalar,
-)
+from cts.case import model
 from cts.case.model.component import Number
 from cts.case.model.operand import Factors
 from cts.generators.build.contents import consecutive
@@ -32,7 +19,7 @@ from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.vector_operations import represents
 from cts.generators.policy.vectors import VectorDraws
 
-_C = ComponentType
+_C = model.ComponentType
 
 _FACTORS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, -0.25, 0, 1)
 
@@ -42,12 +29,12 @@ class Component:
     """A component taken out of a vector."""
 
     id: str
-    component: ComponentType
+    component: model.ComponentType
     known: Known | None
     fresh: bool
 
 
-def draw_index(choices: Choices, kernel: VectorKernel, length: int) -> Operand:
+def draw_index(choices: Choices, kernel: VectorKernel, length: int) -> model.Operand:
     """A component's index: the same everywhere, or by invocation or iteration."""
     kind, which = choices.record(9, length - 1)
     if kind >= 5 and kernel.lanes.inv > 1:
@@ -61,7 +48,7 @@ def draw_extract(choices: Choices, kernel: VectorKernel, vector: Vector) -> Comp
     """A component of a vector, by a literal index or another."""
     name = kernel.name("e")
     index = draw_index(choices, kernel, vector.length)
-    kernel.program.emit(VectorExtract(id=name, vector=vector.id, index=index))
+    kernel.program.emit(model.VectorExtract(id=name, vector=vector.id, index=index))
     return Component(name, vector.component, vector.known, vector.fresh)
 
 
@@ -70,7 +57,7 @@ def draw_insert(choices: Choices, kernel: VectorKernel, vector: Vector, source: 
     scalar = draw_extract(choices, kernel, source)
     index = draw_index(choices, kernel, vector.length)
     name = kernel.name("v")
-    kernel.program.emit(VectorInsert(id=name, vector=vector.id, scalar=scalar.id, index=index))
+    kernel.program.emit(model.VectorInsert(id=name, vector=vector.id, scalar=scalar.id, index=index))
     return replace(vector, id=name, known=_of_both(vector.known, scalar.known), fresh=vector.fresh and scalar.fresh)
 
 
@@ -99,7 +86,9 @@ def draw_construct(choices: Choices, kernel: VectorKernel, vectors: Sequence[Vec
         known = _of_both(known, part.known)
     component = vectors[-1].component
     name = kernel.name("v")
-    kernel.program.emit(VectorConstruct(id=name, type=kernel.type(component, length), parts=tuple(p.id for p in parts)))
+    kernel.program.emit(
+        model.VectorConstruct(id=name, type=kernel.type(component, length), parts=tuple(p.id for p in parts))
+    )
     return Vector(name, component, length, known, all(p.fresh for p in parts))
 
 
@@ -115,7 +104,7 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
     if of_vector and within(component, product):
         scalar = draw_extract(choices, kernel, source)
         name = kernel.name("v")
-        kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, scalar=scalar.id))
+        kernel.program.emit(model.VectorTimesScalar(id=name, vector=vector.id, scalar=scalar.id))
         return replace(vector, id=name, known=product, fresh=False)
     value = choices.pick([f for f in _FACTORS if represents(component, f)])
     if kernel.ieee and choices.chance(VectorDraws.SPECIAL_FACTOR):
@@ -125,9 +114,9 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
         product = multiplied(component, vector.range, Known(value, value, 0 if value == int(value) else -2))
     name = kernel.name("v")
     if not within(component, product):
-        kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.FNegate, a=vector.id))
+        kernel.program.emit(model.VectorArithmetic(id=name, operation=model.VectorOperation.FNegate, a=vector.id))
         return replace(vector, id=name, known=negated(component, vector.range), fresh=False)
-    kernel.program.emit(VectorTimesScalar(id=name, vector=vector.id, value=kernel.constness.component(value)))
+    kernel.program.emit(model.VectorTimesScalar(id=name, vector=vector.id, value=kernel.constness.component(value)))
     return replace(vector, id=name, known=product, fresh=False)
 
 
@@ -146,17 +135,17 @@ def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
     return steps
 
 
-def _operations(source: ComponentType, target: ComponentType) -> Sequence[Conversion]:
+def _operations(source: model.ComponentType, target: model.ComponentType) -> Sequence[model.Conversion]:
     unsigned = not target.is_float and not target.is_signed
     if source.is_float and target.is_float:
-        return (Conversion.FConvert,)
+        return (model.Conversion.FConvert,)
     if source.is_float:
-        return (Conversion.ConvertFToU,) if unsigned else (Conversion.ConvertFToS,)
+        return (model.Conversion.ConvertFToU,) if unsigned else (model.Conversion.ConvertFToS,)
     if target.is_float:
-        return Conversion.ConvertSToF, Conversion.ConvertUToF
+        return model.Conversion.ConvertSToF, model.Conversion.ConvertUToF
     if source.size == target.size:
         return ()
-    return (Conversion.SConvert, Conversion.UConvert) if unsigned else (Conversion.SConvert,)
+    return (model.Conversion.SConvert, model.Conversion.UConvert) if unsigned else (model.Conversion.SConvert,)
 
 
 def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, unsigned: bool = False) -> Vector | None:
@@ -166,7 +155,7 @@ def draw_conversion(choices: Choices, kernel: VectorKernel, vector: Vector, *, u
     """
     steps = feasible(kernel, vector)
     if unsigned:
-        steps = [s for s in steps if s.operation is Conversion.ConvertFToU] or steps
+        steps = [s for s in steps if s.operation is model.Conversion.ConvertFToU] or steps
     which, kind = choices.record(31, 3)
     wide = [s for s in steps if not s.component.is_float and s.component.size > vector.component.size]
     floats = [s for s in steps if s.component.is_float]
@@ -180,8 +169,8 @@ def convert(kernel: VectorKernel, vector: Vector, step: Step) -> Vector:
     known = converted(vector.component, vector.range, step)
     assert known is not None and step.operation is not None
     name = kernel.name("v")
-    operation = VectorConversion(step.operation.value)
-    kernel.program.emit(VectorConvert(id=name, vector=vector.id, operation=operation, component=step.component))
+    operation = model.VectorConversion(step.operation.value)
+    kernel.program.emit(model.VectorConvert(id=name, vector=vector.id, operation=operation, component=step.component))
     return replace(vector, id=name, component=step.component, known=known, fresh=False)
 
 
@@ -201,9 +190,9 @@ def draw_wrapped(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
     contents = consecutive(least if component.is_signed else -least, 3 + period)
     loaded = kernel.load(choices, component, vector.length, contents)
     name = kernel.name("v")
-    kernel.program.emit(VectorArithmetic(id=name, operation=VectorOperation.SNegate, a=loaded.id))
+    kernel.program.emit(model.VectorArithmetic(id=name, operation=model.VectorOperation.SNegate, a=loaded.id))
     wrapped = replace(loaded, id=name, known=negated(component, loaded.range), fresh=False)
-    return convert(kernel, wrapped, Step(wider[which % len(wider)], Conversion.SConvert))
+    return convert(kernel, wrapped, Step(wider[which % len(wider)], model.Conversion.SConvert))
 
 
 def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
@@ -227,5 +216,5 @@ def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
     else:
         known = reread(vector.component, target, vector.known)
     name = kernel.name("v")
-    kernel.program.emit(VectorBitcast(id=name, vector=vector.id, component=target))
+    kernel.program.emit(model.VectorBitcast(id=name, vector=vector.id, component=target))
     return replace(vector, id=name, component=target, known=known)

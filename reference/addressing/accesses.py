@@ -9,23 +9,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    Buffer,
-    Case,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Dispatch,
-    MatrixLoadTensor,
-    MatrixShape,
-    Order,
-    Scope,
-    StorageClass,
-    Store,
-    StridedInstruction,
-    TensorInstruction,
-    block_offsets,
-)
+from cts.case import model
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import matrix_elements, tensor_coordinates
 from cts.reference.addressing.layout import TensorLayoutState
@@ -46,13 +30,13 @@ class Grid:
     In programs of cooperative vectors the instances of the smallest scope are invocations.
     """
 
-    component: ComponentType
+    component: model.ComponentType
     cols: int
     rows: int = 1
-    scope: Scope = Scope.Subgroup
+    scope: model.Scope = model.Scope.Subgroup
 
 
-Shape: TypeAlias = MatrixShape | Grid
+Shape: TypeAlias = model.MatrixShape | Grid
 
 
 @dataclass(frozen=True)
@@ -171,13 +155,13 @@ class InstructionOperands:
     stride: U32 | None = None
 
 
-def tensor_access(case: Case, instruction: TensorInstruction, place: InstructionOperands) -> Access:
+def tensor_access(case: model.Case, instruction: model.TensorInstruction, place: InstructionOperands) -> Access:
     """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
     assert place.layout is not None
-    store = isinstance(instruction, Store)
+    store = isinstance(instruction, model.Store)
     shape = place.shape
     size, blocks = shape.component.size, None
-    if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+    if isinstance(instruction, model.MatrixLoadTensor) and instruction.decode is not None:
         size = block_size(case, instruction.decode)
         elements, block, inside = tensor_coordinates(place.layout, place.view, shape.rows, shape.cols, store)
         blocks = Blocks(tuple(block), tuple(inside))
@@ -205,7 +189,7 @@ def tensor_access(case: Case, instruction: TensorInstruction, place: Instruction
     )
 
 
-def strided_access(case: Case, instruction: StridedInstruction, place: InstructionOperands) -> Access:
+def strided_access(case: model.Case, instruction: model.StridedInstruction, place: InstructionOperands) -> Access:
     """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
     assert place.stride is not None
     shape = place.shape
@@ -213,10 +197,10 @@ def strided_access(case: Case, instruction: StridedInstruction, place: Instructi
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
     row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
-    major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
+    major, minor = (row, col) if instruction.order is model.Order.RowMajor else (col, row)
     pitch = stride * case.buffers[place.buffer].element_size
     byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
-    store, size = isinstance(instruction, Store), shape.component.size
+    store, size = isinstance(instruction, model.Store), shape.component.size
     status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
     if checked(case, place.buffer):
         outside = byte > case.buffers[place.buffer].size - size
@@ -227,29 +211,31 @@ def strided_access(case: Case, instruction: StridedInstruction, place: Instructi
     )
 
 
-def checked(case: Case, buffer: str) -> bool:
+def checked(case: model.Case, buffer: str) -> bool:
     """Whether plain loads and stores of matrices may go outside a buffer (VK-060, VK-061)."""
-    return case.robustness is not None and case.buffers[buffer].storage is StorageClass.StorageBuffer
+    return case.robustness is not None and case.buffers[buffer].storage is model.StorageClass.StorageBuffer
 
 
-def block_size(case: Case, function: str) -> int:
+def block_size(case: model.Case, function: str) -> int:
     """The size in bytes of a decode function's block."""
     decode = case.functions[function]
-    assert isinstance(decode, (Decode, DecodeVector))
-    return block_offsets(decode.block)[1]
+    assert isinstance(decode, (model.Decode, model.DecodeVector))
+    return model.block_offsets(decode.block)[1]
 
 
-def instances_of(dispatch: Dispatch, scope: Scope) -> int:
+def instances_of(dispatch: model.Dispatch, scope: model.Scope) -> int:
     """How many instances of a scope a dispatch has; of the smallest, invocations in programs of vectors."""
-    return math.prod(dispatch.workgroups) * (1 if scope is Scope.Workgroup else lanes_of(dispatch))
+    return math.prod(dispatch.workgroups) * (1 if scope is model.Scope.Workgroup else lanes_of(dispatch))
 
 
-def part_of(buffer: Buffer, dispatch: Dispatch) -> int:
+def part_of(buffer: model.Buffer, dispatch: model.Dispatch) -> int:
     """The bytes of the buffer that one workgroup sees: all, or its part of Workgroup memory."""
-    return buffer.size // math.prod(dispatch.workgroups) if buffer.storage is StorageClass.Workgroup else buffer.size
+    return (
+        buffer.size // math.prod(dispatch.workgroups) if buffer.storage is model.StorageClass.Workgroup else buffer.size
+    )
 
 
-def part_origin(case: Case, buffer: str, scope: Scope) -> tuple[I64, int]:
+def part_origin(case: model.Case, buffer: str, scope: model.Scope) -> tuple[I64, int]:
     """Where the part of a buffer that each instance of a scope sees begins, (1, instances), and its size.
 
     That of a buffer whose contents begin late begins as much before them.

@@ -14,19 +14,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    Case,
-    ComponentType,
-    Dispatch,
-    Operand,
-    SpecNumber,
-    case_dynamic_operands,
-    dynamic_words,
-    encode,
-    factors_of,
-    modulus_of,
-    number_of,
-)
+from cts.case import model
 from cts.case.model.operand import ComponentValue, Factors
 from cts.reference.numeric.arrays import U32
 from cts.reference.numeric.value import Value
@@ -37,10 +25,10 @@ _MASK = 0xFFFFFFFF
 class ParameterSetOperands:
     """Reads the operands of a case's instructions under a batch of parameter sets."""
 
-    def __init__(self, case: Case, parameter_sets: U32 | None = None) -> None:
+    def __init__(self, case: model.Case, parameter_sets: U32 | None = None) -> None:
         """`parameter_sets` is (sets, run-time operands); None: one set, the case's own."""
-        self._sets = dynamic_words(case)[None] if parameter_sets is None else parameter_sets
-        self._column = {(i, path): column for column, (i, path, _) in enumerate(case_dynamic_operands(case))}
+        self._sets = model.dynamic_words(case)[None] if parameter_sets is None else parameter_sets
+        self._column = {(i, path): column for column, (i, path, _) in enumerate(model.case_dynamic_operands(case))}
         self._dispatch = case.dispatch
         self._grid: U32 | None = None
 
@@ -51,7 +39,7 @@ class ParameterSetOperands:
         return same
 
     def vector(
-        self, instruction: int, field: str, operands: Sequence[Operand], iterations: tuple[int, ...] = ()
+        self, instruction: int, field: str, operands: Sequence[model.Operand], iterations: tuple[int, ...] = ()
     ) -> U32:
         """The operands of a tuple field, (sets, instances, len(operands))."""
         if all(isinstance(o, int) for o in operands):
@@ -59,7 +47,7 @@ class ParameterSetOperands:
         values = [self._value(o, (instruction, f"{field}[{i}]"), iterations) for i, o in enumerate(operands)]
         return np.stack(np.broadcast_arrays(*values), axis=-1)
 
-    def scalar(self, instruction: int, field: str, operand: Operand, iterations: tuple[int, ...] = ()) -> U32:
+    def scalar(self, instruction: int, field: str, operand: model.Operand, iterations: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
         return self._value(operand, (instruction, field), iterations)
 
@@ -67,18 +55,18 @@ class ParameterSetOperands:
         """The dynamic operand's own 32-bit words, (sets, 1)."""
         return self._sets[:, self._column[instruction, field], None]
 
-    def component(self, instruction: int, field: str, component: ComponentType, value: ComponentValue) -> Value:
+    def component(self, instruction: int, field: str, component: model.ComponentType, value: ComponentValue) -> Value:
         """A component value of an instruction, (sets, 1, 1, 1)."""
-        if isinstance(value, SpecNumber) and value.dynamic is not None:
+        if isinstance(value, model.SpecNumber) and value.dynamic is not None:
             words = self.word(instruction, field)
             return Value(component, words.astype(component.bits_dtype)[..., None, None])
-        return Value(component, encode(component, [number_of(value)])[:, None, None, None])
+        return Value(component, model.encode(component, [model.number_of(value)])[:, None, None, None])
 
-    def _value(self, operand: Operand, place: tuple[int, str], iterations: tuple[int, ...]) -> U32:
+    def _value(self, operand: model.Operand, place: tuple[int, str], iterations: tuple[int, ...]) -> U32:
         if isinstance(operand, int):
             return np.array([[operand & _MASK]], np.uint32)
         base = self.word(*place) if operand.dynamic is not None else np.array([[operand.base & _MASK]], np.uint32)
-        factors, modulus = factors_of(operand), modulus_of(operand)
+        factors, modulus = model.factors_of(operand), model.modulus_of(operand)
         total = base
         if factors.any_set:
             of_iterations = sum(
@@ -103,12 +91,12 @@ def _grid_factors(factors: Factors) -> tuple[int, ...]:
     return factors.wg_x, factors.wg_y, factors.wg_z, factors.sg + factors.inv, *within
 
 
-def lanes_of(dispatch: Dispatch) -> int:
+def lanes_of(dispatch: model.Dispatch) -> int:
     """What a workgroup consists of, for operands and control flow: its subgroups, or its invocations."""
     return dispatch.subgroups if dispatch.invocations is None else dispatch.invocations
 
 
-def instance_grid(dispatch: Dispatch) -> U32:
+def instance_grid(dispatch: model.Dispatch) -> U32:
     """Of every subgroup or invocation the workgroup's x, y and z, its index there, and its x, y and z; (7, instances).
 
     The index of an invocation counts x first, then y, then z (VK-027).

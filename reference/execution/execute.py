@@ -8,34 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from cts.case.model import (
-    BlockEnd,
-    BlockStart,
-    Case,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    EndIf,
-    EndSwitch,
-    Exit,
-    Instruction,
-    Load,
-    MatrixConstant,
-    MatrixInstruction,
-    MatrixLoadTensor,
-    MatrixPerElement,
-    PerElement,
-    Store,
-    VectorAtomicAdd,
-    VectorExtract,
-    VectorInsert,
-    VectorInstruction,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    case_dynamic_operands,
-    references,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
@@ -58,12 +31,12 @@ from cts.reference.vectors.compute import computed as computed_vector
 from cts.reference.vectors.opaque import convert
 
 
-def execute(case: Case, parameter_sets: U32) -> Execution:
+def execute(case: model.Case, parameter_sets: U32) -> Execution:
     """Execute a case, which must have no violations, once per parameter set.
 
     `parameter_sets` is (sets, n), uint32: a word per operand of `case_dynamic_operands(case)`, in that order.
     """
-    asked = sum(1 for _ in case_dynamic_operands(case))
+    asked = sum(1 for _ in model.case_dynamic_operands(case))
     if parameter_sets.ndim != 2 or parameter_sets.shape[1] != asked:
         raise ValueError(f"parameter sets have shape {parameter_sets.shape}; the case asks for (sets, {asked})")
     return run(evaluate(case, np.asarray(parameter_sets, np.uint32)), len(parameter_sets))
@@ -136,37 +109,39 @@ class _Machine:
     def take(self, step: Step) -> None:
         instruction = self.case.program[step.index]
         match instruction:
-            case MatrixConstant():
+            case model.MatrixConstant():
                 component, operands = instruction.type.component, self.evaluation.operands
                 value = operands.component(step.index, "value", component, instruction.value)
                 self._define(step, instruction.id, value)
-            case Load():
+            case model.Load():
                 assert step.access is not None
-                if isinstance(instruction, VectorInstruction):
+                if isinstance(instruction, model.VectorInstruction):
                     loaded = self._passed(self._read(step.access))
                 else:
                     loaded = self._load(step, step.access, instruction)
                 self._define(step, instruction.id, loaded)
-            case Store():
+            case model.Store():
                 access = step.access
                 assert access is not None
                 value = self.values[instruction.stored]
-                stored = self._stored(self._passed(value) if isinstance(instruction, VectorInstruction) else value)
+                stored = self._stored(
+                    self._passed(value) if isinstance(instruction, model.VectorInstruction) else value
+                )
                 self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
-            case BlockStart():
-                self._carry(step, instruction, references(instruction))
-            case EndIf() | EndSwitch():
+            case model.BlockStart():
+                self._carry(step, instruction, model.references(instruction))
+            case model.EndIf() | model.EndSwitch():
                 self._merge(step, instruction)
-            case BlockEnd() | Exit():
+            case model.BlockEnd() | model.Exit():
                 loop = self.case.program[self._loop_of(step.index)]
-                self._carry(step, loop, references(instruction))
-            case VectorReduceSumAccumulate() | VectorAtomicAdd():
+                self._carry(step, loop, model.references(instruction))
+            case model.VectorReduceSumAccumulate() | model.VectorAtomicAdd():
                 self.vectors.accumulate(step, self._passed(self._full(instruction.vector)).stored)
-            case VectorOuterProductAccumulate():
+            case model.VectorOuterProductAccumulate():
                 self._nothing_yet(step, opaque_users(self.evaluation, step, instruction.matrix, "offset"))
                 a, b = (self._passed(self._full(name)).stored for name in (instruction.a, instruction.b))
                 self.vectors.accumulate_products(step, instruction.matrix, a, b)
-            case _ if isinstance(instruction, MatrixInstruction | VectorInstruction):
+            case _ if isinstance(instruction, model.MatrixInstruction | model.VectorInstruction):
                 self._compute(step, instruction)
 
     def _stored(self, value: Value) -> Value:
@@ -198,11 +173,11 @@ class _Machine:
                 remedy = "`zero: true`, or a conversion into it before the dispatch"
                 self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
 
-    def _compute(self, step: Step, instruction: Instruction) -> None:
+    def _compute(self, step: Step, instruction: model.Instruction) -> None:
         scalars = dict(self._scalars(step, instruction))
         if self.recording is not None:
             self.recording.read[self.number] = scalars
-        names = (*references(instruction), *instruction.defines)
+        names = (*model.references(instruction), *instruction.defines)
         floats = self.fast_math.floats_of(instruction, (self.shapes[n].component for n in names if n in self.shapes))
         operation = Operation(
             self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories, step.pointers
@@ -211,7 +186,7 @@ class _Machine:
             self.recording.tables[self.number] = operation.read
             self.recording.stored[self.number] = operation.stored
         name: str = instruction.id  # type: ignore[attr-defined]
-        vector = isinstance(instruction, VectorInstruction)
+        vector = isinstance(instruction, model.VectorInstruction)
         compute = computed_vector if vector else computed
         value = compute(instruction, operation)
         if self.fast_math.mixed and value.component is not None and value.component.is_float:
@@ -234,10 +209,10 @@ class _Machine:
         values = {name: replace(value, history=None) for name, value in self.values.items()}
         return replace(operation, values=values, floats=self.fast_math.relaxed, read=[], stored=[], watch=Watch())
 
-    def _scalars(self, step: Step, instruction: Instruction) -> Iterator[tuple[str, Value]]:
+    def _scalars(self, step: Step, instruction: model.Instruction) -> Iterator[tuple[str, Value]]:
         """The component values among an instruction's operands, and what it reads but does not keep."""
         i = step.index
-        if isinstance(instruction, VectorInstruction):
+        if isinstance(instruction, model.VectorInstruction):
             yield from self._of_vector(step, instruction)
             return
         scalar = getattr(instruction, "scalar", None)
@@ -246,16 +221,16 @@ class _Machine:
             yield "scalar", self.evaluation.operands.component(i, "scalar", component, scalar)
         name = getattr(instruction, "function", None)
         function = None if name is None else self.case.functions[name]
-        if isinstance(instruction, MatrixPerElement):
-            assert isinstance(function, PerElement)
+        if isinstance(instruction, model.MatrixPerElement):
+            assert isinstance(function, model.PerElement)
             yield from self.evaluation.passed(step.taken, instruction, function).items()
 
-    def _of_vector(self, step: Step, instruction: VectorInstruction) -> Iterator[tuple[str, Value]]:
+    def _of_vector(self, step: Step, instruction: model.VectorInstruction) -> Iterator[tuple[str, Value]]:
         match instruction:
-            case VectorExtract() | VectorInsert():
+            case model.VectorExtract() | model.VectorInsert():
                 index = self.evaluation.operands.scalar(step.index, "index", instruction.index, step.taken.iterations)
-                yield "index", Value(ComponentType.uint32, index[..., None, None])
-            case VectorMatrixMul():
+                yield "index", Value(model.ComponentType.uint32, index[..., None, None])
+            case model.VectorMatrixMul():
                 if step.access is None:
                     yield "matrix", self._opaque(step, instruction.matrix)
                 else:
@@ -285,10 +260,10 @@ class _Machine:
         assert merged is not None
         return merged
 
-    def _load(self, step: Step, access: Access, instruction: Load) -> Value:
+    def _load(self, step: Step, access: Access, instruction: model.Load) -> Value:
         """KM-012; CM-010 and TA-038: clipped elements keep the Object's, clamped ones are low bits of clampValue."""
         memory, component = self.result.memories[access.buffer], access.shape.component
-        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+        if isinstance(instruction, model.MatrixLoadTensor) and instruction.decode is not None:
             loaded = self._decoded(step, access, instruction)
         elif self._goes_outside(access):
             return with_outside(self.evaluation, access, self._read(access))
@@ -296,7 +271,7 @@ class _Machine:
             return memory.load(access.byte, component)
         else:
             loaded = self._read(access)
-        if not access.status.any() or not isinstance(instruction, MatrixLoadTensor):
+        if not access.status.any() or not isinstance(instruction, model.MatrixLoadTensor):
             return loaded
         assert access.layout is not None
         clamp_value = Value(component, access.layout.clamp_value[..., None].astype(component.bits_dtype))
@@ -310,11 +285,11 @@ class _Machine:
         """Whether a plain load has elements outside a buffer, or near the end of one that is read outside (VK-064)."""
         return access.stride is not None and any(other.buffer == access.buffer for other in self.evaluation.outside)
 
-    def _decoded(self, step: Step, access: Access, instruction: MatrixLoadTensor) -> Value:
+    def _decoded(self, step: Step, access: Access, instruction: model.MatrixLoadTensor) -> Value:
         functions = self.case.functions
         decode = functions[instruction.decode or ""]
         vector = None if instruction.decode_vector is None else functions[instruction.decode_vector]
-        assert isinstance(decode, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        assert isinstance(decode, model.Decode) and (vector is None or isinstance(vector, model.DecodeVector))
         watch = Watch()
         memories = self.result.memories
         decoding = Decoding(self.case, access, memories[access.buffer], self.floats, watch, memories)
@@ -324,7 +299,7 @@ class _Machine:
         self._report(step, watch, instruction.id)
         return value
 
-    def _carry(self, step: Step, loop: Instruction, sources: Iterable[str]) -> None:
+    def _carry(self, step: Step, loop: model.Instruction, sources: Iterable[str]) -> None:
         """The values that a loop carries change to their new ones, all at once."""
         values = [self.values[name] for name in sources]
         for name, value in zip(loop.defines, values, strict=True):
@@ -332,20 +307,22 @@ class _Machine:
 
     def _loop_of(self, end: int) -> int:
         """The index of the loop that an EndLoop, Break or Continue belongs to."""
-        depth = int(not isinstance(self.case.program[end], BlockEnd))
+        depth = int(not isinstance(self.case.program[end], model.BlockEnd))
         for i in range(end, -1, -1):
-            depth += isinstance(self.case.program[i], BlockEnd) - isinstance(self.case.program[i], BlockStart)
+            depth += isinstance(self.case.program[i], model.BlockEnd) - isinstance(
+                self.case.program[i], model.BlockStart
+            )
             if depth == 0:
                 return i
         raise AssertionError("resolve pairs every EndLoop with a Loop")
 
-    def _merge(self, step: Step, instruction: EndIf | EndSwitch) -> None:
+    def _merge(self, step: Step, instruction: model.EndIf | model.EndSwitch) -> None:
         taken = step.taken.branch
         assert taken is not None
         for merge in instruction.merge:
             branch = self.evaluation.at_scope(taken, self.shapes[merge.id].scope)[..., None, None]
             merged: Value | None = None
-            for n, name in enumerate(references(merge)):
+            for n, name in enumerate(model.references(merge)):
                 value = self.values.get(name)
                 # A branch that was never taken has no value, and needs none.
                 if value is not None:
@@ -389,7 +366,7 @@ class _Machine:
 _BLAMED = ("decode", "combine", "function", "input", "operands", "b", "component")
 
 
-def _broken(case: Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
+def _broken(case: model.Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
     instruction = case.program[i]
     blamed = next((name for name in _BLAMED if getattr(instruction, name, None) is not None), "")
     if undefined.rule == "DV-012":
@@ -400,7 +377,7 @@ def _broken(case: Case, i: int, undefined: Undefined, elements: Mask) -> Broken:
         if elements.ndim == 4:
             instance, row, col = np.argwhere(of_set(elements, number))[0]
             where_ = f" in element ({row}, {col}) of instance {instance}"
-            if isinstance(instruction, VectorInstruction):
+            if isinstance(instruction, model.VectorInstruction):
                 where_ = f" in component {col} of invocation {instance}"
         return f"{undefined.what}{where_}", undefined.remedy
 

@@ -15,47 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    AnyFunction,
-    Case,
-    ComponentType,
-    LayoutInstruction,
-    LayoutType,
-    MatrixPerElement,
-    MatrixShape,
-    MemoryInstruction,
-    PerElement,
-    Pointer,
-    PointerSelect,
-    PointerType,
-    Scope,
-    Setter,
-    Store,
-    StridedInstruction,
-    TensorInstruction,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    VectorAtomicAdd,
-    VectorLoad,
-    VectorMatrixMul,
-    VectorReduceSumAccumulate,
-    VectorShape,
-    VectorStore,
-    ViewInstruction,
-    ViewType,
-    integers_of,
-    scalars_of,
-    types_of,
-    written,
-)
+from cts.case import model
+from cts.case.model import written
 from cts.case.model.types import ResultType, ScalarType
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
@@ -141,7 +102,7 @@ class Evaluation:
     `pointers` the offset in elements behind every pointer id, (sets, subgroups).
     """
 
-    case: Case
+    case: model.Case
     types: dict[str, ResultType]
     operands: ParameterSetOperands
     layouts: dict[str, TensorLayoutState] = field(default_factory=dict)
@@ -181,24 +142,26 @@ class Evaluation:
         steps = [step.chosen(which) for step in self.steps]
         return Evaluation(self.case, self.types, self.operands.chosen(which), steps=steps)
 
-    def at_scope(self, values: npt.NDArray[_T], scope: Scope) -> npt.NDArray[_T]:
+    def at_scope(self, values: npt.NDArray[_T], scope: model.Scope) -> npt.NDArray[_T]:
         """Values with an axis of subgroups (axis 1), for the instances of `scope` (TA-071: uniform in each)."""
-        if scope is Scope.Subgroup or values.shape[1] == 1:
+        if scope is model.Scope.Subgroup or values.shape[1] == 1:
             return values
         return values[:, :: lanes_of(self.case.dispatch)]
 
-    def passed(self, step: Taken, instruction: MatrixPerElement, function: PerElement) -> dict[str, Value]:
+    def passed(self, step: Taken, instruction: model.MatrixPerElement, function: model.PerElement) -> dict[str, Value]:
         """Scalars and integers that an instruction passes to a function, (sets, instances, 1, 1), by name."""
         i, scope = step.index, self.shape_of(instruction.matrix).scope
         passed = {}
-        for n, ((name, component), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True)):
+        for n, ((name, component), value) in enumerate(
+            zip(model.scalars_of(function), instruction.scalars, strict=True)
+        ):
             passed[name] = self.operands.component(i, f"scalars[{n}]", component, value)
-        for n, (name, operand) in enumerate(zip(integers_of(function), instruction.integers, strict=True)):
+        for n, (name, operand) in enumerate(zip(model.integers_of(function), instruction.integers, strict=True)):
             words = self.at_scope(self.operands.scalar(i, f"integers[{n}]", operand, step.iterations), scope)
-            passed[name] = Value(ComponentType.uint32, words[..., None, None])
+            passed[name] = Value(model.ComponentType.uint32, words[..., None, None])
         return passed
 
-    def active_at(self, step: Taken, scope: Scope) -> Mask | None:
+    def active_at(self, step: Taken, scope: model.Scope) -> Mask | None:
         """Which instances of `scope` take a step, (sets, instances); None: all."""
         if step.active is None:
             return None
@@ -206,12 +169,12 @@ class Evaluation:
         return np.broadcast_to(active, (len(active), instances_of(self.case.dispatch, scope)))
 
 
-def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
+def evaluate(case: model.Case, parameter_sets: U32 | None = None) -> Evaluation:
     """Evaluate a well-formed case; `parameter_sets` is (sets, run-time operands), None: the case's own.
 
     Raises BadInput for a case too large to be judged.
     """
-    types = types_of(case)
+    types = model.types_of(case)
     check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
     evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets))
     elements = 0
@@ -230,50 +193,50 @@ def evaluate(case: Case, parameter_sets: U32 | None = None) -> Evaluation:
     return evaluation
 
 
-def tensor_instructions(case: Case, parameter_sets: U32 | None) -> Iterator[TensorOperands]:
+def tensor_instructions(case: model.Case, parameter_sets: U32 | None) -> Iterator[TensorOperands]:
     """Every tensor load and store of a well-formed case each time it is taken, without where its elements are."""
-    types = types_of(case)
+    types = model.types_of(case)
     evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets))
     for taken in unroll(case, evaluation.operands):
         instruction = case.program[taken.index]
-        if isinstance(instruction, TensorInstruction):
-            store = isinstance(instruction, Store)
-            shape = evaluation.shape_of(instruction.stored if isinstance(instruction, Store) else instruction.id)
+        if isinstance(instruction, model.TensorInstruction):
+            store = isinstance(instruction, model.Store)
+            shape = evaluation.shape_of(instruction.stored if isinstance(instruction, model.Store) else instruction.id)
             layout, view = _states(evaluation, instruction, shape.scope)
             yield TensorOperands(taken.index, store, shape, layout, view)
-        elif isinstance(instruction, (LayoutInstruction, ViewInstruction)):
+        elif isinstance(instruction, (model.LayoutInstruction, model.ViewInstruction)):
             _step(evaluation, taken)
 
 
 def _step(evaluation: Evaluation, taken: Taken) -> Step:
     instruction = evaluation.case.program[taken.index]
     match instruction:
-        case _ if isinstance(instruction, MemoryInstruction):
+        case _ if isinstance(instruction, model.MemoryInstruction):
             access = _access(evaluation, taken, instruction)
             decode = evaluation.case.functions.get(getattr(instruction, "decode", None) or "")
-            if decode is None or not isinstance(access.shape, MatrixShape):
+            if decode is None or not isinstance(access.shape, model.MatrixShape):
                 return Step(taken, access)
             return Step(taken, access, tables=_tables(evaluation, taken, decode, access.shape))
-        case VectorLoad() | VectorStore() | VectorReduceSumAccumulate() | VectorAtomicAdd():
+        case model.VectorLoad() | model.VectorStore() | model.VectorReduceSumAccumulate() | model.VectorAtomicAdd():
             return Step(taken, _vector_access(evaluation, taken, instruction))
-        case MatrixPerElement():
+        case model.MatrixPerElement():
             return _calling(evaluation, taken, instruction, evaluation.case.functions[instruction.function])
-        case VectorMatrixMul():
+        case model.VectorMatrixMul():
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
-        case _ if isinstance(instruction, ViewInstruction):
-            seen = evaluation.views[instruction.of] if isinstance(instruction, Setter) else None
+        case _ if isinstance(instruction, model.ViewInstruction):
+            seen = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
             view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
             return Step(taken, view_before=seen, view_after=view)
-        case Pointer():
+        case model.Pointer():
             offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
             evaluation.pointers[instruction.id] = offset.astype(np.int64)
-        case PointerSelect():
+        case model.PointerSelect():
             condition = evaluation.operands.scalar(taken.index, "condition", instruction.condition, taken.iterations)
             a, b = evaluation.pointers[instruction.a], evaluation.pointers[instruction.b]
             evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
-        case _ if isinstance(instruction, LayoutInstruction):
-            before = evaluation.layouts[instruction.of] if isinstance(instruction, Setter) else None
+        case _ if isinstance(instruction, model.LayoutInstruction):
+            before = evaluation.layouts[instruction.of] if isinstance(instruction, model.Setter) else None
             after = evaluation.layouts[instruction.id] = _layout(evaluation, taken, instruction)
             return Step(taken, None, before, after)
         case _:
@@ -281,11 +244,13 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
     return Step(taken)
 
 
-def _calling(evaluation: Evaluation, taken: Taken, instruction: MatrixPerElement, function: AnyFunction) -> Step:
+def _calling(
+    evaluation: Evaluation, taken: Taken, instruction: model.MatrixPerElement, function: model.AnyFunction
+) -> Step:
     """CM-032, CM-035, CM-036: what a function that is called for every element accesses."""
-    assert isinstance(function, PerElement)
+    assert isinstance(function, model.PerElement)
     case, shape = evaluation.case, evaluation.shape_of(instruction.matrix)
-    assert isinstance(shape, MatrixShape)
+    assert isinstance(shape, model.MatrixShape)
     pointers = tuple(_pointed(evaluation, name, shape.scope) for name in instruction.pointers)
     passed = evaluation.passed(taken, instruction, function)
     stored = outputs(case, taken.index, function, shape, passed) if function.outputs else []
@@ -298,8 +263,8 @@ def _calling(evaluation: Evaluation, taken: Taken, instruction: MatrixPerElement
 def _tables(
     evaluation: Evaluation,
     taken: Taken,
-    function: AnyFunction,
-    shape: MatrixShape,
+    function: model.AnyFunction,
+    shape: model.MatrixShape,
     pointers: Sequence[tuple[str, I64]] = (),
 ) -> tuple[Access, ...]:
     """CM-032: what a function may read of buffers that the program writes."""
@@ -307,49 +272,49 @@ def _tables(
     return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in known)
 
 
-def _pointed(evaluation: Evaluation, name: str, scope: Scope) -> tuple[str, I64]:
+def _pointed(evaluation: Evaluation, name: str, scope: model.Scope) -> tuple[str, I64]:
     pointer = evaluation.types[name]
-    assert isinstance(pointer, PointerType)
+    assert isinstance(pointer, model.PointerType)
     return pointer.buffer, evaluation.at_scope(evaluation.pointers[name], scope)
 
 
-def _layout(evaluation: Evaluation, taken: Taken, instruction: LayoutInstruction) -> TensorLayoutState:
+def _layout(evaluation: Evaluation, taken: Taken, instruction: model.LayoutInstruction) -> TensorLayoutState:
     """TA-012..TA-017."""
     known, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
     match instruction:
-        case TensorLayout():
+        case model.TensorLayout():
             layout_type = evaluation.types[instruction.id]
-            assert isinstance(layout_type, LayoutType)
+            assert isinstance(layout_type, model.LayoutType)
             return layouts.create_tensor_layout(layout_type)
-        case TensorLayoutSetBlockSize(of=source):
+        case model.TensorLayoutSetBlockSize(of=source):
             return layouts.set_block_size(
                 known[source], operands.vector(i, "block_size", instruction.block_size, iterations)
             )
-        case TensorLayoutSetDimension(of=source):
+        case model.TensorLayoutSetDimension(of=source):
             return layouts.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
-        case TensorLayoutSetStride(of=source):
+        case model.TensorLayoutSetStride(of=source):
             return layouts.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
-        case TensorLayoutSlice(of=source):
+        case model.TensorLayoutSlice(of=source):
             offset = operands.vector(i, "offset", instruction.offset, iterations)
             return layouts.slice_(known[source], offset, operands.vector(i, "span", instruction.span, iterations))
-        case TensorLayoutSetClampValue(of=source):
+        case model.TensorLayoutSetClampValue(of=source):
             value = operands.scalar(i, "value", instruction.value, iterations)
             return layouts.set_clamp_value(known[source], value[..., None])
 
 
-def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) -> TensorViewState:
+def _view(evaluation: Evaluation, taken: Taken, instruction: model.ViewInstruction) -> TensorViewState:
     """TA-018..TA-021."""
     known, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
     match instruction:
-        case TensorView():
+        case model.TensorView():
             view_type = evaluation.types[instruction.id]
-            assert isinstance(view_type, ViewType)
+            assert isinstance(view_type, model.ViewType)
             return views.create_tensor_view(view_type)
-        case TensorViewSetDimension(of=source):
+        case model.TensorViewSetDimension(of=source):
             return views.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
-        case TensorViewSetStride(of=source):
+        case model.TensorViewSetStride(of=source):
             return views.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
-        case TensorViewSetClip(of=source):
+        case model.TensorViewSetClip(of=source):
             row_offset, row_span, col_offset, col_span = (
                 operands.scalar(i, name, getattr(instruction, name), iterations)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
@@ -357,14 +322,14 @@ def _view(evaluation: Evaluation, taken: Taken, instruction: ViewInstruction) ->
             return views.set_clip(known[source], row_offset, row_span, col_offset, col_span)
 
 
-def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> Access:
+def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstruction) -> Access:
     case, i = evaluation.case, taken.index
-    name = instruction.stored if isinstance(instruction, Store) else instruction.id
+    name = instruction.stored if isinstance(instruction, model.Store) else instruction.id
     shape = evaluation.shape_of(name)
     scope = shape.scope
     buffer, offset = _pointer(evaluation, taken, instruction)
     offset = evaluation.at_scope(offset, scope)
-    if isinstance(instruction, StridedInstruction):
+    if isinstance(instruction, model.StridedInstruction):
         stride = evaluation.operands.scalar(i, "stride", instruction.stride, taken.iterations)
         place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
@@ -375,7 +340,7 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction
 
 
 def _states(
-    evaluation: Evaluation, instruction: TensorInstruction, scope: Scope
+    evaluation: Evaluation, instruction: model.TensorInstruction, scope: model.Scope
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
     """The layout and the view of a load or store, as they are now, for the instances of its matrix."""
     layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
@@ -387,17 +352,17 @@ def _states(
 def _vector_access(
     evaluation: Evaluation,
     taken: Taken,
-    instruction: VectorLoad | VectorStore | VectorReduceSumAccumulate | VectorAtomicAdd,
+    instruction: model.VectorLoad | model.VectorStore | model.VectorReduceSumAccumulate | model.VectorAtomicAdd,
 ) -> Access:
     offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
-    name = instruction.id if isinstance(instruction, VectorLoad) else instruction.vector
+    name = instruction.id if isinstance(instruction, model.VectorLoad) else instruction.vector
     grid = evaluation.shape_of(name)
     assert isinstance(grid, Grid)
     return _by_takers(evaluation, taken, vector_access(evaluation.case, taken.index, instruction.buffer, grid, offset))
 
 
 def _operand_accesses(
-    evaluation: Evaluation, taken: Taken, instruction: VectorMatrixMul
+    evaluation: Evaluation, taken: Taken, instruction: model.VectorMatrixMul
 ) -> tuple[Access | None, Access | None]:
     """What a multiplication reads of buffers: its matrix, unless it is opaque, and its bias, if there is one."""
     case, matrix, bias = evaluation.case, None, None
@@ -419,9 +384,9 @@ def _by_takers(evaluation: Evaluation, taken: Taken, access: Access) -> Access:
 
 def _shape(result: ResultType) -> Shape | None:
     match result:
-        case MatrixShape():
+        case model.MatrixShape():
             return result
-        case VectorShape():
+        case model.VectorShape():
             return Grid(result.component, result.length)
         case ScalarType():
             return Grid(result.component, 1)
@@ -429,18 +394,18 @@ def _shape(result: ResultType) -> Shape | None:
             return None
 
 
-def _pointer(evaluation: Evaluation, taken: Taken, instruction: MemoryInstruction) -> tuple[str, I64]:
+def _pointer(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstruction) -> tuple[str, I64]:
     """The buffer, and the Pointer operand's offset in elements, (sets, subgroups)."""
     offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations).astype(np.int64)
     pointer = evaluation.types.get(instruction.buffer)
-    if isinstance(pointer, PointerType):
+    if isinstance(pointer, model.PointerType):
         return pointer.buffer, offset + evaluation.pointers[instruction.buffer]
     return instruction.buffer, offset
 
 
-def check_size(case: Case, types: dict[str, ResultType], sets: int) -> None:
+def check_size(case: model.Case, types: dict[str, ResultType], sets: int) -> None:
     """Raises BadInput for a case too large to be judged under so many sets."""
-    subgroups = instances_of(case.dispatch, Scope.Subgroup)
+    subgroups = instances_of(case.dispatch, model.Scope.Subgroup)
     largest = max((s.rows * s.cols for s in map(_shape, types.values()) if s is not None), default=1)
     if sets * subgroups * largest > MAX_ELEMENTS:
         many, kind = ("subgroups", "matrices") if case.dispatch.invocations is None else ("invocations", "vectors")

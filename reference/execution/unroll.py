@@ -14,21 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    BlockEnd,
-    BlockStart,
-    Branch,
-    Break,
-    Case,
-    ControlInstruction,
-    Exit,
-    If,
-    Loop,
-    Operand,
-    Return,
-    Switch,
-    branches_of,
-)
+from cts.case import model
 from cts.reference.common.operands import ParameterSetOperands
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
 
@@ -64,7 +50,7 @@ class Taken:
         return replace(self, active=active, branch=branch)
 
 
-def unroll(case: Case, operands: ParameterSetOperands) -> Iterator[Taken]:
+def unroll(case: model.Case, operands: ParameterSetOperands) -> Iterator[Taken]:
     """Every step that some subgroup takes, in order, of one dispatch after the other.
 
     Raises BadInput for a program of too many.
@@ -74,14 +60,14 @@ def unroll(case: Case, operands: ParameterSetOperands) -> Iterator[Taken]:
             yield taken if dispatch == 0 else replace(taken, dispatch=dispatch)
 
 
-def _dispatched(case: Case, operands: ParameterSetOperands) -> Iterator[Taken]:
-    if not any(isinstance(i, ControlInstruction) for i in case.program):
+def _dispatched(case: model.Case, operands: ParameterSetOperands) -> Iterator[Taken]:
+    if not any(isinstance(i, model.ControlInstruction) for i in case.program):
         return (Taken(i) for i in range(len(case.program)))
     return _Unrolling(case, operands).block(0, len(case.program), (), None)
 
 
 class _Unrolling:
-    def __init__(self, case: Case, operands: ParameterSetOperands) -> None:
+    def __init__(self, case: model.Case, operands: ParameterSetOperands) -> None:
         self.program = case.program
         self.operands = operands
         self.iterations = self.steps = 0
@@ -99,15 +85,15 @@ class _Unrolling:
         while i < end:
             self._count(i)
             match self.program[i]:
-                case Loop():
+                case model.Loop():
                     yield from self._loop(i, iterations, active)
                     active, i = self._remaining(active), self.ends[i]
-                case If() | Switch():
+                case model.If() | model.Switch():
                     yield from self._branches(i, iterations, active)
                     active, i = self._remaining(active), self.ends[i]
-                case Exit():
+                case model.Exit():
                     active = yield from self._exit(i, iterations, active)
-                case Return(condition=condition):
+                case model.Return(condition=condition):
                     ending = self._deciding(i, "condition", condition, iterations) != 0
                     self.ended = self.ended | (ending if active is None else active & ending)
                     active = self._remaining(active)
@@ -124,7 +110,7 @@ class _Unrolling:
 
     def _loop(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         loop = self.program[i]
-        assert isinstance(loop, Loop)
+        assert isinstance(loop, model.Loop)
         yield Taken(i, iterations, active)
         count = self._deciding(i, "count", loop.count, iterations)
         iteration = 0
@@ -147,19 +133,21 @@ class _Unrolling:
     def _exit(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Generator[Taken, None, Mask | None]:
         """Those that leave take the step; returns the others."""
         instruction = self.program[i]
-        assert isinstance(instruction, Exit)
+        assert isinstance(instruction, model.Exit)
         condition = self._deciding(i, "condition", instruction.condition, iterations) != 0
         leaving = condition if active is None else active & condition
         if leaving.any():
             yield Taken(i, iterations, None if leaving.all() else leaving)
-        if isinstance(instruction, Break):
+        if isinstance(instruction, model.Break):
             self.left[-1] = self.left[-1] | leaving
         return _both(active, ~condition)
 
     def _branches(self, i: int, iterations: tuple[int, ...], active: Mask | None) -> Iterator[Taken]:
         """Each branch for those that take it; who takes none merges what stands for one more branch, the last."""
-        starts, end = branches_of(self.program, i)
-        branch = self._condition(i, iterations) if isinstance(self.program[i], If) else self._choice(i, iterations)
+        starts, end = model.branches_of(self.program, i)
+        branch = (
+            self._condition(i, iterations) if isinstance(self.program[i], model.If) else self._choice(i, iterations)
+        )
         for n, (start, stop) in enumerate(pairwise((*starts, end))):
             now = _both(active, branch == n)
             if now is None or now.any():
@@ -171,23 +159,25 @@ class _Unrolling:
     def _condition(self, i: int, iterations: tuple[int, ...]) -> I64:
         """The branch of an If that each takes: 0, or 1 where the condition is 0."""
         instruction = self.program[i]
-        assert isinstance(instruction, If)
+        assert isinstance(instruction, model.If)
         branch: I64 = (self._deciding(i, "condition", instruction.condition, iterations) == 0).astype(np.int64)
         return branch
 
     def _choice(self, i: int, iterations: tuple[int, ...]) -> I64:
         """The branch of a Switch that each takes; the default's number is that behind all others (KM-023)."""
         instruction = self.program[i]
-        assert isinstance(instruction, Switch)
+        assert isinstance(instruction, model.Switch)
         selector = self._deciding(i, "selector", instruction.selector, iterations)
-        branches = [b for b in (self.program[n] for n in branches_of(self.program, i)[0]) if isinstance(b, Branch)]
+        branches = [
+            b for b in (self.program[n] for n in model.branches_of(self.program, i)[0]) if isinstance(b, model.Branch)
+        ]
         chosen = np.full(selector.shape, len(branches), np.int64)
         for n, branch in enumerate(branches):
             words = np.array([literal % (1 << 32) for literal in branch.literals], np.uint32)
             chosen[np.isin(selector, words)] = n
         return chosen
 
-    def _deciding(self, i: int, field: str, operand: Operand, iterations: tuple[int, ...]) -> U32:
+    def _deciding(self, i: int, field: str, operand: model.Operand, iterations: tuple[int, ...]) -> U32:
         """An operand that decides who takes which way, (1, subgroups) where all sets agree."""
         words = self.operands.scalar(i, field, operand, iterations)
         return words[:1] if (words == words[:1]).all() else words
@@ -209,13 +199,13 @@ def _both(active: Mask | None, mask: Mask) -> Mask | None:
     return None if now.all() else now
 
 
-def _ends(case: Case) -> dict[int, int]:
+def _ends(case: model.Case) -> dict[int, int]:
     """Where each block ends."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     for i, instruction in enumerate(case.program):
-        if isinstance(instruction, BlockStart):
+        if isinstance(instruction, model.BlockStart):
             opened.append(i)
-        elif isinstance(instruction, BlockEnd):
+        elif isinstance(instruction, model.BlockEnd):
             ends[opened.pop()] = i
     return ends

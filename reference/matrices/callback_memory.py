@@ -9,18 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    AnyFunction,
-    Case,
-    ComponentType,
-    MatrixShape,
-    PerElement,
-    Table,
-    body_of,
-    outputs_of,
-    pointers_of,
-    tables_of,
-)
+from cts.case import model
 from cts.reference.addressing.accesses import Access, part_origin
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
@@ -39,7 +28,7 @@ class Window:
     Element 0 is the one at index `first` there, (sets, instances): a pointer leads to it.
     """
 
-    table: Table
+    table: model.Table
     origin: I64
     size: int
     first: I64
@@ -49,7 +38,7 @@ class Window:
 class EntryRead:
     """Values that are read from a table at the indices of elements, where this is executed; `byte` in the buffer."""
 
-    table: Table
+    table: model.Table
     index: Value
     byte: I64
     value: Value
@@ -57,13 +46,13 @@ class EntryRead:
 
 
 def windows(
-    case: Case, function: AnyFunction, shape: MatrixShape, pointers: Sequence[tuple[str, I64]] = ()
+    case: model.Case, function: model.AnyFunction, shape: model.MatrixShape, pointers: Sequence[tuple[str, I64]] = ()
 ) -> list[Window]:
     """The tables of a function; `pointers` are the buffers of those that are operands, and offsets in elements."""
-    known = [(table, np.zeros((1, 1), np.int64)) for table in tables_of(function)]
-    for extra, (buffer, offset) in zip(pointers_of(function), pointers, strict=True):
+    known = [(table, np.zeros((1, 1), np.int64)) for table in model.tables_of(function)]
+    for extra, (buffer, offset) in zip(model.pointers_of(function), pointers, strict=True):
         assert extra.type is not None
-        known.append((Table(extra.name, extra.type, buffer), offset))
+        known.append((model.Table(extra.name, extra.type, buffer), offset))
     return [Window(table, *part_origin(case, table.buffer, shape.scope), first) for table, first in known]
 
 
@@ -98,23 +87,25 @@ def tables(
     return entry
 
 
-def whole(i: int, window: Window, shape: MatrixShape) -> Access:
+def whole(i: int, window: Window, shape: model.MatrixShape) -> Access:
     """All that a function of instruction `i` may read of a table: for rules on accesses to one location."""
     table, part = window.table, (window.origin, window.size)
     byte = window.origin[..., None, None] + np.arange(0, window.size, table.type.size, dtype=np.int64)
     return _access(i, table.buffer, replace(shape, component=table.type), byte, None, part, store=False)
 
 
-def outputs(case: Case, i: int, function: PerElement, shape: MatrixShape, names: Mapping[str, Value]) -> list[Access]:
+def outputs(
+    case: model.Case, i: int, function: model.PerElement, shape: model.MatrixShape, names: Mapping[str, Value]
+) -> list[Access]:
     """The stores of a function that instruction `i` calls, in order; `names` are its scalars and integers (CM-035)."""
-    coords = ComponentType(function.coords)
+    coords = model.ComponentType(function.coords)
     row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
     col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
     names = {"row": Value(coords, row), "col": Value(coords, col), **names}
     elements = {"value", *(e.name for e in function.extras if e.matrix)}
-    declared = {output.name: output for output in outputs_of(function)}
+    declared = {output.name: output for output in model.outputs_of(function)}
     found = []
-    for place in places_of(body_of(function, case.helpers), names, elements):
+    for place in places_of(model.body_of(function, case.helpers), names, elements):
         output = declared[place.output]
         origin, extent = part_origin(case, output.buffer, shape.scope)
         byte = _with_all_axes(index_of(place.index)) * output.type.size + origin[..., None, None]
@@ -128,7 +119,7 @@ def outputs(case: Case, i: int, function: PerElement, shape: MatrixShape, names:
 def _access(
     i: int,
     buffer: str,
-    shape: MatrixShape,
+    shape: model.MatrixShape,
     byte: I64,
     executed: Mask | None,
     part: tuple[I64, int],

@@ -8,31 +8,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.case.model import (
-    Arithmetic,
-    Case,
-    Combine,
-    Component,
-    ComponentType,
-    Instruction,
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixShape,
-    MatrixTimesScalar,
-    MatrixTranspose,
-    MulAddOperand,
-    PerElement,
-    body_of,
-    mul_add_types,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Freedom
 from cts.reference.addressing.accesses import Shape
 from cts.reference.common.memory import Memory
@@ -61,7 +37,7 @@ class Operation:
     and what they have `stored`, value after value.
     """
 
-    case: Case
+    case: model.Case
     values: Mapping[str, Value]
     shapes: Mapping[str, Shape]
     scalars: Mapping[str, Value]
@@ -78,76 +54,76 @@ class Operation:
         value, shape = self.values[name], self.shapes[name]
         return value.broadcast((*value.shape[:-2], shape.rows, shape.cols))
 
-    def matrix_shape(self, name: str) -> MatrixShape:
+    def matrix_shape(self, name: str) -> model.MatrixShape:
         """The shape of a matrix."""
         shape = self.shapes[name]
-        assert isinstance(shape, MatrixShape)
+        assert isinstance(shape, model.MatrixShape)
         return shape
 
 
 @singledispatch
-def computed(instruction: Instruction, operation: Operation) -> Value:
+def computed(instruction: model.Instruction, operation: Operation) -> Value:
     """The value of a matrix instruction's result; undefined behaviour goes to the operation's watch."""
     raise AssertionError(f"the oracle does not compute {type(instruction).__name__}")
 
 
 @computed.register
-def _null(i: MatrixNull, operation: Operation) -> Value:
+def _null(i: model.MatrixNull, operation: Operation) -> Value:
     """KM-016."""
     return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
 
 
 @computed.register
-def _copy(i: MatrixCopy, operation: Operation) -> Value:
+def _copy(i: model.MatrixCopy, operation: Operation) -> Value:
     """KM-011: whatever holds or passes a matrix changes nothing."""
     return operation.values[i.matrix]
 
 
 @computed.register
-def _mul_add(i: MatrixMulAdd, operation: Operation) -> Value:
+def _mul_add(i: model.MatrixMulAdd, operation: Operation) -> Value:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
     if _component(c).is_float:
         return multiplied_floats(a, b, c, ieee=operation.floats.ieee)
-    types = mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
-    saturating = MulAddOperand.SaturatingAccumulation in i.operands
+    types = model.mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
+    saturating = model.MulAddOperand.SaturatingAccumulation in i.operands
     return multiplied_integers(a, b, c, types, saturating, operation.watch)
 
 
 @computed.register
-def _arithmetic(i: MatrixArithmetic, operation: Operation) -> Value:
+def _arithmetic(i: model.MatrixArithmetic, operation: Operation) -> Value:
     """KM-017, NU-004, NU-011."""
     a = operation.values[i.a]
     floats = operation.floats
     if i.b is None:
-        return floats.neg(a) if i.operation is Arithmetic.FNegate else integers.negated(a)
+        return floats.neg(a) if i.operation is model.Arithmetic.FNegate else integers.negated(a)
     b = operation.values[i.b]
     match i.operation:
-        case Arithmetic.FAdd:
+        case model.Arithmetic.FAdd:
             return floats.add(a, b)
-        case Arithmetic.FSub:
+        case model.Arithmetic.FSub:
             return floats.sub(a, b)
-        case Arithmetic.FMul:
+        case model.Arithmetic.FMul:
             return floats.mul(a, b)
-        case Arithmetic.FDiv:
+        case model.Arithmetic.FDiv:
             return floats.div(a, b)
-        case Arithmetic.SDiv:
+        case model.Arithmetic.SDiv:
             return integers.signed_quotient(conversions.sized(_component(a), True), a, b, operation.watch)
-        case Arithmetic.UDiv:
+        case model.Arithmetic.UDiv:
             return integers.binary("div", a, b, operation.watch)
         case _:
             return integers.binary(i.operation.value.removeprefix("I").lower(), a, b, operation.watch)
 
 
 @computed.register
-def _times_scalar(i: MatrixTimesScalar, operation: Operation) -> Value:
+def _times_scalar(i: model.MatrixTimesScalar, operation: Operation) -> Value:
     """KM-017."""
     a, b = operation.values[i.matrix], operation.scalars["scalar"]
     return operation.floats.mul(a, b) if _component(a).is_float else integers.binary("mul", a, b, operation.watch)
 
 
 @computed.register
-def _convert(i: MatrixConvert, operation: Operation) -> Value:
+def _convert(i: model.MatrixConvert, operation: Operation) -> Value:
     """KM-018, CM-050, MX-002, MX-003."""
     floats = operation.floats
     a = floats.read(_laid(operation.values[i.matrix], transpose=i.transpose))
@@ -157,19 +133,19 @@ def _convert(i: MatrixConvert, operation: Operation) -> Value:
 
 
 @computed.register
-def _bitcast(i: MatrixBitcast, operation: Operation) -> Value:
+def _bitcast(i: model.MatrixBitcast, operation: Operation) -> Value:
     """KM-018."""
     return integers.reinterpreted(operation.values[i.matrix], i.component)
 
 
 @computed.register
-def _convert_use(i: MatrixConvertUse, operation: Operation) -> Value:
+def _convert_use(i: model.MatrixConvertUse, operation: Operation) -> Value:
     """CM-051, MX-002, MX-003."""
     return passed(_laid(operation.values[i.matrix], transpose=i.transpose), operation.floats.ieee)
 
 
 @computed.register
-def _transpose(i: MatrixTranspose, operation: Operation) -> Value:
+def _transpose(i: model.MatrixTranspose, operation: Operation) -> Value:
     """CM-052."""
     return passed(_laid(operation.values[i.matrix], transpose=True), operation.floats.ieee)
 
@@ -180,10 +156,10 @@ def _laid(value: Value, *, transpose: bool) -> Value:
 
 
 @computed.register
-def _reduce(i: MatrixReduce, operation: Operation) -> Value:
+def _reduce(i: model.MatrixReduce, operation: Operation) -> Value:
     """CM-020..CM-023."""
     function = operation.case.functions[i.combine]
-    assert isinstance(function, Combine)
+    assert isinstance(function, model.Combine)
     # In which order and precision a reduction combines is free, and so is what of the modes binds in between.
     reduction = Reduction(function, operation.floats.without_modes, operation.watch, operation.case.helpers)
     results = reduced(passed(operation.full(i.matrix), operation.floats.ieee).stored, i.mode, reduction)
@@ -191,10 +167,10 @@ def _reduce(i: MatrixReduce, operation: Operation) -> Value:
 
 
 @computed.register
-def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
+def _per_element(i: model.MatrixPerElement, operation: Operation) -> Value:
     """CM-030, CM-031: row and column are those of the matrix, whatever holds the element."""
     function = operation.case.functions[i.function]
-    assert isinstance(function, PerElement)
+    assert isinstance(function, model.PerElement)
     shape = operation.matrix_shape(i.matrix)
     names = {**_coordinates(function, shape), "value": passed(operation.values[i.matrix], operation.floats.ieee)}
     others = (e.name for e in function.extras if e.matrix)
@@ -205,18 +181,18 @@ def _per_element(i: MatrixPerElement, operation: Operation) -> Value:
 
 
 @computed.register
-def _components(i: MatrixComponents, operation: Operation) -> Value:
+def _components(i: model.MatrixComponents, operation: Operation) -> Value:
     """KM-011: every component, whichever invocation holds it; MX-004: row and column are those of the matrix."""
     function, shape = operation.case.functions[i.function], operation.matrix_shape(i.matrix)
-    assert isinstance(function, (Component, PerElement))
+    assert isinstance(function, (model.Component, model.PerElement))
     names = {"value": operation.values[i.matrix]}
-    if isinstance(function, PerElement):
+    if isinstance(function, model.PerElement):
         names |= _coordinates(function, shape)
     return _called(function, names, operation, shape)
 
 
-def _coordinates(function: PerElement, shape: MatrixShape) -> dict[str, Value]:
-    coords = ComponentType(function.coords)
+def _coordinates(function: model.PerElement, shape: model.MatrixShape) -> dict[str, Value]:
+    coords = model.ComponentType(function.coords)
     row = np.arange(shape.rows, dtype=np.uint32)[None, None, :, None]
     col = np.arange(shape.cols, dtype=np.uint32)[None, None, None, :]
     return {"row": Value(coords, row), "col": Value(coords, col)}
@@ -248,15 +224,15 @@ def passed(value: Value, ieee: bool = False) -> Value:
 
 
 def _called(
-    function: PerElement | Component,
+    function: model.PerElement | model.Component,
     names: Mapping[str, Value],
     operation: Operation,
-    shape: MatrixShape,
+    shape: model.MatrixShape,
     known: Sequence[Window] = (),
 ) -> Value:
     ieee = operation.floats.ieee
     entry = tables(known, operation.memories, lambda value: passed(value, ieee), operation.read)
-    body = body_of(function, operation.case.helpers)
+    body = model.body_of(function, operation.case.helpers)
     arguments = Arguments(names, entry=entry, store=operation.stored.append)
     result = call(body, arguments, operation.floats, operation.watch)
     shapes = (v.shape for v in (*names.values(), result))
@@ -264,6 +240,6 @@ def _called(
     return result.broadcast((*lead, shape.rows, shape.cols))
 
 
-def _component(value: Value) -> ComponentType:
+def _component(value: Value) -> model.ComponentType:
     assert value.component is not None
     return value.component

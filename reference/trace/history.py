@@ -9,19 +9,7 @@ from typing import Any
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.case.model import (
-    BlockEnd,
-    BlockStart,
-    Case,
-    Exit,
-    Instruction,
-    MatrixShape,
-    Order,
-    Scope,
-    StridedInstruction,
-    VectorInstruction,
-    references,
-)
+from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.case.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, Grid
@@ -105,7 +93,7 @@ class History:
 
     def place(self, name: str, element: Element) -> ElementPlace:
         """An element of the matrix, or a component of the vector, of a name."""
-        matrix = isinstance(self.evaluation.shape_of(name), MatrixShape)
+        matrix = isinstance(self.evaluation.shape_of(name), model.MatrixShape)
         return matrix_place(name, element) if matrix else vector_place(name, element)
 
     def value(self, matrix: str, before: int, element: Element) -> Value | None:
@@ -153,11 +141,11 @@ class History:
 
     def _strided(self, access: Access, element: Element, pointer: int) -> TraceStep:
         instruction = self.evaluation.case.program[access.instruction]
-        assert isinstance(instruction, StridedInstruction) and access.stride is not None
+        assert isinstance(instruction, model.StridedInstruction) and access.stride is not None
         stride = int(_of_instance(access.stride[0], element.instance))
         pointee = self.evaluation.case.buffers[access.buffer].element_size
         row, col, size = element.row, element.col, access.shape.component.size
-        major, minor = (row, col) if instruction.order is Order.RowMajor else (col, row)
+        major, minor = (row, col) if instruction.order is model.Order.RowMajor else (col, row)
         return TraceStep(
             StepKind.MATRIX_BYTE,
             "KM-013",
@@ -174,14 +162,14 @@ class History:
         )
 
     def _explained(
-        self, instruction: Instruction, matrix: str, number: int, element: Element, result: ElementValue | None
+        self, instruction: model.Instruction, matrix: str, number: int, element: Element, result: ElementValue | None
     ) -> Iterator[TraceStep]:
         match instruction:
-            case _ if isinstance(instruction, VectorInstruction):
+            case _ if isinstance(instruction, model.VectorInstruction):
                 if self.detail:
                     yield from details.of_vector(self, instruction, number, element)
                 yield from vector_history.explained(self, instruction, number, element, result)
-            case BlockStart() | BlockEnd() | Exit():
+            case model.BlockStart() | model.BlockEnd() | model.Exit():
                 source = self._source(instruction, matrix, number, element)
                 yield TraceStep(StepKind.CARRIED, "NU-014", names={"source": source}, result=result)
                 yield from self.steps_behind(source, number, element)
@@ -199,10 +187,12 @@ class History:
                     return number
         return None
 
-    def _source(self, i: BlockStart | BlockEnd | Exit, matrix: str, number: int, element: Element) -> str:
+    def _source(
+        self, i: model.BlockStart | model.BlockEnd | model.Exit, matrix: str, number: int, element: Element
+    ) -> str:
         """Which matrix a loop or the end of branches passes on under another name."""
         step = self.evaluation.steps[number]
-        sources, results = tuple(references(i)), self.given[step.index]
+        sources, results = tuple(model.references(i)), self.given[step.index]
         branches = len(sources) // len(results)
         branch = 0
         if step.taken.branch is not None:
@@ -221,12 +211,14 @@ def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:
     return values[min(instance, len(values) - 1)]
 
 
-def instance_of(case: Case, scope: Scope, instance: int) -> tuple[dict[str, str], dict[str, Number | tuple[int, ...]]]:
+def instance_of(
+    case: model.Case, scope: model.Scope, instance: int
+) -> tuple[dict[str, str], dict[str, Number | tuple[int, ...]]]:
     """Names and numbers of the workgroup, and of the subgroup or invocation of it."""
-    workgroup, lane = divmod(instance, 1 if scope is Scope.Workgroup else lanes_of(case.dispatch))
+    workgroup, lane = divmod(instance, 1 if scope is model.Scope.Workgroup else lanes_of(case.dispatch))
     x, y, _ = case.dispatch.workgroups
     position = (workgroup % x, workgroup // x % y, workgroup // (x * y))
-    if scope is not Scope.Subgroup:
+    if scope is not model.Scope.Subgroup:
         return {}, {"workgroup": position}
     unit = "subgroup" if case.dispatch.invocations is None else "invocation"
     return {"unit": unit}, {"workgroup": position, "lane": lane}

@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.case.model import (
-    Constant,
-    Decode,
-    Instruction,
-    MatrixArithmetic,
-    MatrixComponents,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixMulAdd,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixShape,
-    MatrixTimesScalar,
-    MatrixTranspose,
-    Robustness,
-    mul_add_types,
-    outputs_of,
-)
+from cts.case import model
 from cts.case.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
@@ -37,26 +18,31 @@ TERMS = 4
 
 
 def explained(
-    history: History, instruction: Instruction, matrix: str, number: int, element: Element, result: ElementValue | None
+    history: History,
+    instruction: model.Instruction,
+    matrix: str,
+    number: int,
+    element: Element,
+    result: ElementValue | None,
 ) -> Iterator[TraceStep]:
     """The steps behind an element that an instruction gave."""
     match instruction:
-        case Constant():
+        case model.Constant():
             yield TraceStep(StepKind.CONSTANT, "KM-016", result=result)
-        case MatrixLoad() | MatrixLoadTensor():
+        case model.MatrixLoad() | model.MatrixLoadTensor():
             yield from _loaded(history, instruction, number, element, result)
-        case MatrixMulAdd():
+        case model.MatrixMulAdd():
             yield from _product(history, instruction, number, element, result)
             yield from history.steps_behind(instruction.c, number, element)
-        case MatrixReduce():
+        case model.MatrixReduce():
             yield from _reduction(history, instruction, number, element, result)
-        case MatrixTranspose() | MatrixConvertUse(transpose=True):
+        case model.MatrixTranspose() | model.MatrixConvertUse(transpose=True):
             source_element = Element(element.instance, element.col, element.row)
             place = matrix_place(instruction.matrix, source_element)
-            rule = "CM-052" if isinstance(instruction, MatrixTranspose) else "MX-003"
+            rule = "CM-052" if isinstance(instruction, model.MatrixTranspose) else "MX-003"
             yield TraceStep(StepKind.SOURCE_ELEMENT, rule, place=place, result=result)
             yield from history.steps_behind(instruction.matrix, number, source_element)
-        case MatrixPerElement() | MatrixComponents():
+        case model.MatrixPerElement() | model.MatrixComponents():
             yield _call(history, instruction, number, element, result)
             yield from _tables(history, number, element)
             if history.detail:
@@ -65,7 +51,7 @@ def explained(
             for name in (instruction.matrix, *getattr(instruction, "matrices", ())):
                 yield from history.steps_behind(name, number, element)
         case _:
-            if isinstance(instruction, MatrixConvert) and instruction.transpose:
+            if isinstance(instruction, model.MatrixConvert) and instruction.transpose:
                 element = Element(element.instance, element.col, element.row)
             operands = [n for n in _operands(instruction) if n is not None]
             yield TraceStep(
@@ -75,7 +61,7 @@ def explained(
                 numbers={"elements": _elements(history, operands, number, element), **_scalar(history, number)},
                 result=result,
             )
-            if history.detail and isinstance(instruction, MatrixConvert):
+            if history.detail and isinstance(instruction, model.MatrixConvert):
                 yield from _conversion(history, instruction, number, element)
             for name in operands:
                 yield from history.steps_behind(name, number, element)
@@ -83,7 +69,7 @@ def explained(
 
 def _loaded(
     history: History,
-    instruction: MatrixLoad | MatrixLoadTensor,
+    instruction: model.MatrixLoad | model.MatrixLoadTensor,
     number: int,
     element: Element,
     result: ElementValue | None,
@@ -94,7 +80,7 @@ def _loaded(
     status = int(at_element(access.status, element))
     if status == Status.OK:
         byte = int(at_element(access.byte, element))
-        if isinstance(instruction, MatrixLoadTensor) and instruction.decode is not None:
+        if isinstance(instruction, model.MatrixLoadTensor) and instruction.decode is not None:
             yield _decode(history, instruction, access, element, result)
             yield from _tables(history, number, element)
             if history.detail:
@@ -107,7 +93,7 @@ def _loaded(
         assert robustness is not None
         yield TraceStep(
             StepKind.OUTSIDE_RANGE,
-            "VK-062" if robustness is Robustness.ROBUST_BUFFER_ACCESS_2 else "VK-063",
+            "VK-062" if robustness is model.Robustness.ROBUST_BUFFER_ACCESS_2 else "VK-063",
             names={"buffer": access.buffer, "robustness": robustness.value},
             numbers={"byte": int(at_element(access.byte, element)), "size": buffer.size},
             result=result,
@@ -115,18 +101,18 @@ def _loaded(
     elif status == Status.CLAMPED:
         yield TraceStep(StepKind.CLAMP_VALUE, "TA-038", result=result)
     else:
-        assert isinstance(instruction, MatrixLoadTensor)
+        assert isinstance(instruction, model.MatrixLoadTensor)
         names = {"object": instruction.object}
         yield TraceStep(StepKind.OBJECT_ELEMENT, "TA-038", names=names, result=result)
         yield from history.steps_behind(instruction.object, number, element)
 
 
 def _decode(
-    history: History, instruction: MatrixLoadTensor, access: Access, element: Element, result: ElementValue | None
+    history: History, instruction: model.MatrixLoadTensor, access: Access, element: Element, result: ElementValue | None
 ) -> TraceStep:
     assert access.blocks is not None
     function = history.evaluation.case.functions[instruction.decode or ""]
-    assert isinstance(function, Decode)
+    assert isinstance(function, model.Decode)
     block, within = (
         tuple(int(at_element(c, element)) for c in coords)
         for coords in (access.blocks.block_coord, access.blocks.coord_in_block)
@@ -140,10 +126,10 @@ def _decode(
 
 
 def _product(
-    history: History, i: MatrixMulAdd, number: int, element: Element, result: ElementValue | None
+    history: History, i: model.MatrixMulAdd, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     shapes = [history.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
-    types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
+    types = model.mul_add_types(i, *(s for s in shapes if isinstance(s, model.MatrixShape)))
     depth = shapes[0].cols
     if history.detail:
         yield from details.products(history, i, number, element)
@@ -167,7 +153,7 @@ def _product(
 
 
 def _reduction(
-    history: History, i: MatrixReduce, number: int, element: Element, result: ElementValue | None
+    history: History, i: model.MatrixReduce, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     shape = history.evaluation.shape_of(i.matrix)
     places = details.reduced_places(i.mode, (shape.rows, shape.cols), element)
@@ -187,12 +173,16 @@ def _reduction(
 
 
 def _call(
-    history: History, i: MatrixPerElement | MatrixComponents, number: int, element: Element, result: ElementValue | None
+    history: History,
+    i: model.MatrixPerElement | model.MatrixComponents,
+    number: int,
+    element: Element,
+    result: ElementValue | None,
 ) -> TraceStep:
     names = (i.matrix, *getattr(i, "matrices", ()))
     body = getattr(history.evaluation.case.functions[i.function], "body", "")
     numbers: dict[str, Number | tuple[Number, ...]] = {"elements": _elements(history, names, number, element)}
-    if isinstance(i, MatrixPerElement) or i.coordinates:
+    if isinstance(i, model.MatrixPerElement) or i.coordinates:
         numbers |= {"row": element.row, "col": element.col}
     said = {"function": i.function, "operands": names, "body": body}
     return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)
@@ -221,11 +211,11 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
     """What the function that a step calls stores to the step's `output`-th place for an element (CM-035)."""
     step = history.evaluation.steps[number]
     i, access = history.evaluation.case.program[step.index], step.outputs[output]
-    assert isinstance(i, MatrixPerElement)
+    assert isinstance(i, model.MatrixPerElement)
     function = history.evaluation.case.functions[i.function]
     byte = int(at_element(access.byte, element))
     index = (byte - int(at_element(access.origin[..., None, None], element))) // access.size
-    name = next(known.name for known in outputs_of(function) if known.buffer == access.buffer)
+    name = next(known.name for known in model.outputs_of(function) if known.buffer == access.buffer)
     yield TraceStep(
         StepKind.OUTPUT_ELEMENT,
         "CM-035",
@@ -240,13 +230,13 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
         yield from history.steps_behind(matrix, number, element)
 
 
-def rule_of(evaluation: Evaluation, i: Instruction, result: str) -> str:
+def rule_of(evaluation: Evaluation, i: model.Instruction, result: str) -> str:
     """The fact behind an instruction that gives a matrix or vector."""
     target = evaluation.shape_of(result).component
     match i:
-        case MatrixConvert():
+        case model.MatrixConvert():
             return details.rule_of_conversion(evaluation.shape_of(i.matrix).component, target)
-        case MatrixArithmetic() | MatrixTimesScalar():
+        case model.MatrixArithmetic() | model.MatrixTimesScalar():
             return details.rule_of_arithmetic(target)
         case _:
             return i.facts[0]
@@ -260,7 +250,7 @@ def _scalar(history: History, number: int) -> dict[str, Number]:
     return {"scalar": number_text(element_of(scalar, Element(0, 0, 0)), scalar.component)}
 
 
-def _conversion(history: History, i: MatrixConvert, number: int, element: Element) -> Iterator[TraceStep]:
+def _conversion(history: History, i: model.MatrixConvert, number: int, element: Element) -> Iterator[TraceStep]:
     yield from details.conversion(history.value(i.matrix, number, element), i.component)
     if i.use is not None:
         yield TraceStep(StepKind.USE_CONVERSION, "CM-050", names={"use": i.use.value})
@@ -273,5 +263,5 @@ def _elements(history: History, names: Sequence[str], number: int, element: Elem
     )
 
 
-def _operands(instruction: Instruction) -> tuple[str | None, ...]:
+def _operands(instruction: model.Instruction) -> tuple[str | None, ...]:
     return tuple(getattr(instruction, name, None) for name in ("matrix", "a", "b"))

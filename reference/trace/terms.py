@@ -5,28 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from cts.case.model import (
-    AnyFunction,
-    Case,
-    ComponentType,
-    DecodeVector,
-    Helpers,
-    MatrixMulAdd,
-    MatrixShape,
-    MulAddOperand,
-    PerElement,
-    ReduceMode,
-    VectorArithmetic,
-    VectorConvert,
-    VectorInstruction,
-    VectorMatrixMul,
-    VectorTimesScalar,
-    body_of,
-    constant_of,
-    interpretation_of,
-    layout_of,
-    mul_add_types,
-)
+from cts.case import model
 from cts.case.model import expression as ast
 from cts.case.oracle.trace import Number, StepKind, TraceStep
 from cts.reference.numeric.formats import real
@@ -49,10 +28,10 @@ from cts.reference.vectors.products import inputs
 TERMS = 64
 
 
-def products(history: History, i: MatrixMulAdd, number: int, element: Element) -> Iterator[TraceStep]:
+def products(history: History, i: model.MatrixMulAdd, number: int, element: Element) -> Iterator[TraceStep]:
     """The K products and their partial sums, from the first, and C (NU-001, NU-002, NU-010)."""
     shapes = [history.evaluation.shape_of(name) for name in (i.a, i.b, i.c)]
-    types = mul_add_types(i, *(s for s in shapes if isinstance(s, MatrixShape)))
+    types = model.mul_add_types(i, *(s for s in shapes if isinstance(s, model.MatrixShape)))
     rule = "NU-010" if shapes[2].component.is_float else "NU-001"
     depth = shapes[0].cols
     total: float | int = 0
@@ -74,11 +53,11 @@ def products(history: History, i: MatrixMulAdd, number: int, element: Element) -
             numbers={"number": decimal(addend), **known},
             idle=bool(addend == 0),
         )
-    signed = tuple(o.value for o in i.operands if o is not MulAddOperand.SaturatingAccumulation)
+    signed = tuple(o.value for o in i.operands if o is not model.MulAddOperand.SaturatingAccumulation)
     if not shapes[2].component.is_float:
         read = {"operands": signed, "types": tuple(t.value for t in types)}
         yield TraceStep(StepKind.OPERAND_MASK, "NU-001", names=read)
-        if MulAddOperand.SaturatingAccumulation in i.operands:
+        if model.MulAddOperand.SaturatingAccumulation in i.operands:
             yield TraceStep(StepKind.SATURATION, "NU-002", names={"component": types[3].value})
 
 
@@ -87,8 +66,8 @@ def _term(
     k: int,
     names: Mapping[str, str],
     places: Mapping[str, Number | tuple[int, ...]],
-    a: tuple[Value | None, ComponentType],
-    b: tuple[Value | None, ComponentType],
+    a: tuple[Value | None, model.ComponentType],
+    b: tuple[Value | None, model.ComponentType],
     total: Any,
 ) -> tuple[Any, TraceStep]:
     """One product, the sum with those before it, and the step that says so."""
@@ -107,7 +86,7 @@ def _rest(rule: str, depth: int) -> Iterator[TraceStep]:
 
 
 def combined(
-    history: History, matrix: str, combine: str, mode: Collection[ReduceMode], number: int, element: Element
+    history: History, matrix: str, combine: str, mode: Collection[model.ReduceMode], number: int, element: Element
 ) -> Iterator[TraceStep]:
     """The elements that a reduction combines, and where its result stands (CM-021..CM-023)."""
     shape = history.evaluation.shape_of(matrix)
@@ -122,34 +101,36 @@ def combined(
     function = history.evaluation.case.functions[combine]
     names = {"function": combine, "body": function.body}
     yield TraceStep(StepKind.COMBINE_ORDER, "CM-023", names=names, numbers={"count": len(places)})
-    if ReduceMode.Square not in mode:
+    if model.ReduceMode.Square not in mode:
         yield TraceStep(StepKind.REPEATED_RESULT, "CM-021", names={"modes": tuple(m.value for m in mode)})
     yield from operations(function, history.evaluation.case.helpers)
 
 
-def reduced_places(mode: Collection[ReduceMode], extents: tuple[int, int], element: Element) -> list[tuple[int, int]]:
+def reduced_places(
+    mode: Collection[model.ReduceMode], extents: tuple[int, int], element: Element
+) -> list[tuple[int, int]]:
     """The rows and columns of the source that one element of the result combines (CM-022)."""
     rows, cols = list(range(extents[0])), list(range(extents[1]))
-    if ReduceMode.Square in mode:
+    if model.ReduceMode.Square in mode:
         rows, cols = [2 * element.row, 2 * element.row + 1], [2 * element.col, 2 * element.col + 1]
     else:
-        if ReduceMode.Row not in mode:
+        if model.ReduceMode.Row not in mode:
             cols = [element.col]
-        if ReduceMode.Column not in mode:
+        if model.ReduceMode.Column not in mode:
             rows = [element.row]
     return [(r, c) for r in rows for c in cols]
 
 
-def of_vector(history: History, i: VectorInstruction, number: int, element: Element) -> Iterator[TraceStep]:
+def of_vector(history: History, i: model.VectorInstruction, number: int, element: Element) -> Iterator[TraceStep]:
     """The rules and the terms behind a component of a vector."""
     match i:
-        case VectorMatrixMul():
+        case model.VectorMatrixMul():
             yield from _vector_products(history, i, number, element)
-        case VectorArithmetic() | VectorTimesScalar():
+        case model.VectorArithmetic() | model.VectorTimesScalar():
             component = history.evaluation.shape_of(i.id).component
             names = {"operation": i.spirv, "component": component.value}
             yield TraceStep(StepKind.OPERATION_TYPE, rule_of_arithmetic(component), names=names)
-        case VectorConvert():
+        case model.VectorConvert():
             source = history.evaluation.shape_of(i.vector).component
             names = {"source": source.value, "target": i.component.value}
             yield TraceStep(StepKind.CONVERSION_TYPES, rule_of_conversion(source, i.component), names=names)
@@ -158,7 +139,7 @@ def of_vector(history: History, i: VectorInstruction, number: int, element: Elem
             pass
 
 
-def _vector_products(history: History, i: VectorMatrixMul, number: int, element: Element) -> Iterator[TraceStep]:
+def _vector_products(history: History, i: model.VectorMatrixMul, number: int, element: Element) -> Iterator[TraceStep]:
     """The K products, where each matrix element was read, and the bias (CV-015..CV-018, CV-030..CV-035)."""
     _, k = matrix_extents(i)
     step = history.evaluation.steps[number]
@@ -169,15 +150,15 @@ def _vector_products(history: History, i: VectorMatrixMul, number: int, element:
     reading = inputs(i, vector, Watch())[0]
     assert reading.component is not None and matrix.component is not None and vector.component is not None
     yield _converted(vector, reading, element.instance)
-    transposed = bool(constant_of(i.transpose))
+    transposed = bool(model.constant_of(i.transpose))
     yield TraceStep(
         StepKind.MATRIX_IN_MEMORY,
         "CV-018",
-        names={"component": matrix.component.value, "layout": layout_of(i.layout).value},
+        names={"component": matrix.component.value, "layout": model.layout_of(i.layout).value},
         numbers={"depth": k, "transposed": int(transposed)},
         idle=not transposed,
     )
-    interpretation = {"interpretation": interpretation_of(i.matrix_interpretation).value}
+    interpretation = {"interpretation": model.interpretation_of(i.matrix_interpretation).value}
     yield TraceStep(StepKind.READ_AS_THEY_ARE, "CV-035", names=interpretation)
     total: Any = 0
     for n in range(min(k, TERMS)):
@@ -227,7 +208,7 @@ def _converted(vector: Value, reading: Value, instance: int) -> TraceStep:
     )
 
 
-def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceStep]:
+def conversion(source: Value | None, target: model.ComponentType) -> Iterator[TraceStep]:
     """The rules of formats that apply to a conversion: float8 and bfloat16 (NU-015, NU-030..NU-033)."""
     if source is None or source.component is None:
         return
@@ -250,42 +231,42 @@ def conversion(source: Value | None, target: ComponentType) -> Iterator[TraceSte
         yield TraceStep(StepKind.FLOAT8_DENORMALS, "NU-015", numbers=numbers, idle=not denormal)
 
 
-def rule_of_conversion(source: ComponentType, target: ComponentType) -> str:
+def rule_of_conversion(source: model.ComponentType, target: model.ComponentType) -> str:
     """The fact behind a conversion of value."""
     if not source.is_float and not target.is_float:
         return "NU-005"
     return "NU-016" if source.is_float and not target.is_float else "NU-012"
 
 
-def rule_of_arithmetic(component: ComponentType) -> str:
+def rule_of_arithmetic(component: model.ComponentType) -> str:
     """The fact behind an element-wise operation."""
     return "NU-011" if component.is_float else "NU-004"
 
 
-def called(function: AnyFunction, helpers: Helpers, element: Element) -> Iterator[TraceStep]:
+def called(function: model.AnyFunction, helpers: model.Helpers, element: Element) -> Iterator[TraceStep]:
     """What a callback is passed (CM-031), and the rules of what it does."""
-    if isinstance(function, PerElement):
+    if isinstance(function, model.PerElement):
         yield TraceStep(StepKind.ROW_AND_COLUMN, "CM-031", numbers={"row": element.row, "col": element.col})
     else:
         yield TraceStep(StepKind.EACH_COMPONENT, "KM-015")
     yield from operations(function, helpers)
 
 
-def decoded(case: Case, decode: str, decode_vector: str | None) -> Iterator[TraceStep]:
+def decoded(case: model.Case, decode: str, decode_vector: str | None) -> Iterator[TraceStep]:
     """The rules of what the decode functions do; the one of vectors may be called instead (DV-010, DV-012)."""
     if decode_vector is not None:
         function = case.functions[decode_vector]
-        assert isinstance(function, DecodeVector)
+        assert isinstance(function, model.DecodeVector)
         names, lanes = {"function": decode_vector, "body": function.body}, {"lanes": function.lanes}
         yield TraceStep(StepKind.VECTOR_DECODE, "DV-010", names=names, numbers=lanes)
         yield TraceStep(StepKind.VECTOR_DECODE_LANE, "DV-013", numbers=lanes)
     yield from operations(case.functions[decode], case.helpers)
 
 
-def operations(function: AnyFunction, helpers: Helpers) -> Iterator[TraceStep]:
+def operations(function: model.AnyFunction, helpers: model.Helpers) -> Iterator[TraceStep]:
     """The rules of what a callback's body does, and the bodies that it calls, each once."""
     steps: list[TraceStep] = []
-    body = body_of(function, helpers)
+    body = model.body_of(function, helpers)
     expressions = list(ast.expressions_of(body))
     bodies = [body, *(e.body for e in expressions if isinstance(e, ast.Call))]
     flow = (step for b in bodies for statement in ast.statements_of(b.statements) for step in _flow(statement))
@@ -307,11 +288,11 @@ def _rules(e: ast.Expression) -> Iterator[TraceStep]:
     match e:
         case ast.Unary() | ast.Binary():
             component = e.a.type
-            if isinstance(component, ComponentType):
+            if isinstance(component, model.ComponentType):
                 names = {"operation": str(e.operation), "component": component.value}
                 yield TraceStep(StepKind.BODY_OPERATION, rule_of_arithmetic(component), names=names)
         case ast.Convert():
-            if isinstance(e.type, ComponentType) and isinstance(e.a.type, ComponentType):
+            if isinstance(e.type, model.ComponentType) and isinstance(e.a.type, model.ComponentType):
                 names = {"source": e.a.type.value, "target": e.type.value}
                 yield TraceStep(StepKind.BODY_CONVERSION, rule_of_conversion(e.a.type, e.type), names=names)
         case ast.Lookup():
@@ -327,7 +308,7 @@ def _rules(e: ast.Expression) -> Iterator[TraceStep]:
             pass
 
 
-def _number(value: Value, component: ComponentType) -> Any:
+def _number(value: Value, component: model.ComponentType) -> Any:
     """The number of an element read as a type of its width."""
     number = real(component, value.bits).item()
     return number if component.is_float else int(number)

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from cts.case.model import (
-    Constant,
-    VectorConstruct,
-    VectorExtract,
-    VectorInsert,
-    VectorInstruction,
-    VectorLoad,
-    VectorMatrixMul,
-    constant_of,
-    interpretation_of,
-)
+from cts.case import model
 from cts.case.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.execution.execute import Recording
@@ -48,27 +38,27 @@ class History(Protocol):
 
 
 def explained(
-    history: History, instruction: VectorInstruction, number: int, element: Element, result: ElementValue | None
+    history: History, instruction: model.VectorInstruction, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     """The steps behind a component that an instruction gave."""
     rule = instruction.facts[0]
     match instruction:
-        case Constant():
+        case model.Constant():
             yield TraceStep(StepKind.VECTOR_CONSTANT, rule, result=result)
-        case VectorLoad():
+        case model.VectorLoad():
             access = history.evaluation.steps[number].access
             assert access is not None
             yield address(access, element)
             names, numbers = {"buffer": access.buffer}, {"byte": int(at_element(access.byte, element))}
             yield TraceStep(StepKind.LOADED, rule, names=names, numbers=numbers, result=result, idle=True)
-        case VectorConstruct():
+        case model.VectorConstruct():
             name, col = _part(history, instruction, element.col)
             source = Element(element.instance, 0, col)
             yield TraceStep(StepKind.SOURCE_ELEMENT, rule, place=vector_place(name, source), result=result)
             yield from history.steps_behind(name, number, source)
-        case VectorExtract() | VectorInsert():
+        case model.VectorExtract() | model.VectorInsert():
             yield from _indexed(history, instruction, number, element, result)
-        case VectorMatrixMul():
+        case model.VectorMatrixMul():
             yield from _product(history, instruction, number, element, result)
         case _:
             yield from _computed(history, instruction, number, element, result)
@@ -83,7 +73,7 @@ def address(access: Access, element: Element) -> TraceStep:
     return TraceStep(StepKind.VECTOR_BYTE, "CV-013", names={"field": access.field}, numbers={**numbers, "byte": byte})
 
 
-def _part(history: History, instruction: VectorConstruct, col: int) -> tuple[str, int]:
+def _part(history: History, instruction: model.VectorConstruct, col: int) -> tuple[str, int]:
     for name in instruction.parts:
         length = history.evaluation.shape_of(name).cols
         if col < length:
@@ -93,12 +83,16 @@ def _part(history: History, instruction: VectorConstruct, col: int) -> tuple[str
 
 
 def _indexed(
-    history: History, i: VectorExtract | VectorInsert, number: int, element: Element, result: ElementValue | None
+    history: History,
+    i: model.VectorExtract | model.VectorInsert,
+    number: int,
+    element: Element,
+    result: ElementValue | None,
 ) -> Iterator[TraceStep]:
     step = history.evaluation.steps[number]
     index = history.evaluation.operands.scalar(step.index, "index", i.index, step.taken.iterations)
     position = int(at_element(index[..., None, None], element))
-    if isinstance(i, VectorExtract):
+    if isinstance(i, model.VectorExtract):
         source = Element(element.instance, 0, position)
         yield TraceStep(StepKind.SOURCE_ELEMENT, "CV-011", place=vector_place(i.vector, source), result=result)
         yield from history.steps_behind(i.vector, number, source)
@@ -113,7 +107,7 @@ def _indexed(
 
 
 def _computed(
-    history: History, i: VectorInstruction, number: int, element: Element, result: ElementValue | None
+    history: History, i: model.VectorInstruction, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     """Component by component; a scalar is the same for each."""
     named = ((field, getattr(i, field, None)) for field in ("vector", "a", "b", "c", "scalar"))
@@ -130,11 +124,11 @@ def _computed(
 
 
 def _product(
-    history: History, i: VectorMatrixMul, number: int, element: Element, result: ElementValue | None
+    history: History, i: model.VectorMatrixMul, number: int, element: Element, result: ElementValue | None
 ) -> Iterator[TraceStep]:
     """The converted input, the bias, and the terms of the dot product."""
     _, k = matrix_extents(i)
-    reading, some = interpretation_of(i.input_interpretation), min(k, TERMS)
+    reading, some = model.interpretation_of(i.input_interpretation), min(k, TERMS)
     read = history.recording.read.get(number, {})
     vector = history.whole(i.input, number)
     terms: tuple[str, ...] = ("?",) * some
@@ -154,7 +148,7 @@ def _product(
     matrix, bias = read.get("matrix"), "0"
     weights: tuple[str, ...] = ("?",) * some
     if matrix is not None:
-        row = [(n, element.col) if constant_of(i.transpose) else (element.col, n) for n in range(some)]
+        row = [(n, element.col) if model.constant_of(i.transpose) else (element.col, n) for n in range(some)]
         weights = tuple(_number(element_of(matrix, Element(element.instance, *coordinates))) for coordinates in row)
     if "bias" in read:
         bias = _number(element_of(read["bias"], element))

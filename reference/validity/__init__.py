@@ -14,12 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.case.model import (
-    Case,
-    Computation,
-    MatrixConvert,
-    VectorInstruction,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, everywhere, violations_of
@@ -52,9 +47,9 @@ def rules_broken(evaluation: Evaluation, shared: bool) -> Iterator[Broken]:
             yield from stored_twice(evaluation, access)
 
 
-def computes(case: Case) -> bool:
+def computes(case: model.Case) -> bool:
     """Whether the program has instructions that rules on values are about."""
-    kinds = Computation | MatrixConvert | VectorInstruction
+    kinds = model.Computation | model.MatrixConvert | model.VectorInstruction
     if case.conversions:
         return True
     return any(isinstance(i, kinds) or getattr(i, "decode", None) is not None for i in case.program)

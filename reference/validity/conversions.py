@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.case.model import (
-    Case,
-    ComponentType,
-    ConversionSide,
-    Interpretation,
-    MatrixConversion,
-    MatrixLayout,
-    StorageClass,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.vectors.opaque import component_of
 
 #: Multiples of bytes that matrices begin at in conversions by the command buffer, and opaque ones always.
 ALIGNMENT = 64
 
-_KNOWN = {i.component for i in Interpretation}
+_KNOWN = {i.component for i in model.Interpretation}
 
 
-def of_case(case: Case) -> Iterator[Violation]:
+def of_case(case: model.Case) -> Iterator[Violation]:
     """Every rule that conversions break but by values."""
     for name, matrix in case.opaque.items():
         yield from _component_allowed(f"opaque.{name}.component", matrix.component)
@@ -34,13 +26,15 @@ def of_case(case: Case) -> Iterator[Violation]:
         yield from _overlap(case, conversion, path)
 
 
-def _component_allowed(path: str, component: ComponentType) -> Iterator[Violation]:
+def _component_allowed(path: str, component: model.ComponentType) -> Iterator[Violation]:
     if component not in _KNOWN:
         right = ", ".join(sorted(c.value for c in _KNOWN))
         yield Violation("CV-002", path, f"no matrix of {component.value}", f"one of {right}")
 
 
-def _place(case: Case, conversion: MatrixConversion, place: ConversionSide, path: str) -> Iterator[Violation]:
+def _place(
+    case: model.Case, conversion: model.MatrixConversion, place: model.ConversionSide, path: str
+) -> Iterator[Violation]:
     if place.of in case.opaque:
         begins = case.opaque[place.of].offset
         if begins % ALIGNMENT:
@@ -49,10 +43,10 @@ def _place(case: Case, conversion: MatrixConversion, place: ConversionSide, path
         return
     component, buffer = component_of(case.opaque, place), case.buffers[place.of]
     yield from _component_allowed(f"{path}.component", component)
-    if buffer.storage is StorageClass.Workgroup:
+    if buffer.storage is model.StorageClass.Workgroup:
         yield Violation("VK-053", f"{path}.of", "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer")
-    row = (conversion.cols if place.layout is MatrixLayout.RowMajor else conversion.rows) * component.size
-    line = "row" if place.layout is MatrixLayout.RowMajor else "column"
+    row = (conversion.cols if place.layout is model.MatrixLayout.RowMajor else conversion.rows) * component.size
+    line = "row" if place.layout is model.MatrixLayout.RowMajor else "column"
     if place.stride % component.size or place.stride <= row:
         right = f"a multiple of {component.size} bytes that is greater than a {line}'s {row} (AM-26)"
         yield Violation("VK-055", f"{path}.stride", f"a stride of {place.stride} bytes", right)
@@ -66,15 +60,17 @@ def _place(case: Case, conversion: MatrixConversion, place: ConversionSide, path
         yield Violation("VK-053", f"{path}.offset", what, "a matrix within the buffer")
 
 
-def extent(conversion: MatrixConversion, place: ConversionSide, component: ComponentType) -> tuple[int, int]:
+def extent(
+    conversion: model.MatrixConversion, place: model.ConversionSide, component: model.ComponentType
+) -> tuple[int, int]:
     """The bytes from the first element of a matrix in a buffer to the end of its last."""
     lines, length = conversion.rows, conversion.cols
-    if place.layout is MatrixLayout.ColumnMajor:
+    if place.layout is model.MatrixLayout.ColumnMajor:
         lines, length = length, lines
     return place.offset, place.offset + (lines - 1) * place.stride + length * component.size
 
 
-def _types(case: Case, conversion: MatrixConversion, path: str) -> Iterator[Violation]:
+def _types(case: model.Case, conversion: model.MatrixConversion, path: str) -> Iterator[Violation]:
     """VK-054, and VK-051: float8 is written in optimal layouts only."""
     source, target = (component_of(case.opaque, p) for p in (conversion.source, conversion.destination))
     if target.is_float8 and conversion.destination.of not in case.opaque:
@@ -88,7 +84,7 @@ def _types(case: Case, conversion: MatrixConversion, path: str) -> Iterator[Viol
         yield Violation("VK-054", f"{path}.destination.component", what, right)
 
 
-def _overlap(case: Case, conversion: MatrixConversion, path: str) -> Iterator[Violation]:
+def _overlap(case: model.Case, conversion: model.MatrixConversion, path: str) -> Iterator[Violation]:
     """VK-053: source and destination are apart."""
     source, destination = conversion.source, conversion.destination
     if source.of != destination.of:

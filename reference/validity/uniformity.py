@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.case.model import (
-    BlockEnd,
-    BlockStart,
-    ControlBarrier,
-    Instruction,
-    Loop,
-    MatrixShape,
-    Return,
-    Scalar,
-    Scope,
-    exits_of,
-    references,
-)
+from cts.case import model
 from cts.case.model.operand import Factors
 from cts.case.oracle.expectation import Violation
 from cts.reference.common.operands import lanes_of
@@ -42,7 +30,7 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
         own = _varying_operand(instruction)
         path = None if own is None else f"program[{i}].{own}"
         used = [path, *(varying.get(name) for name in _uses(instruction))]
-        barrier = isinstance(instruction, ControlBarrier) and instruction.scope is Scope.Workgroup
+        barrier = isinstance(instruction, model.ControlBarrier) and instruction.scope is model.Scope.Workgroup
         whole = barrier or _at_workgroup(evaluation, instruction)
         if whole:
             lanes = "subgroups" if evaluation.case.dispatch.invocations is None else "invocations"
@@ -57,13 +45,13 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
                         "no `sg` or `inv` term: operands are uniform in the matrix's scope",
                     )
         match instruction:
-            case Loop() if path is None:
+            case model.Loop() if path is None:
                 around.append(_varying_exit(evaluation, i))
-            case Return():
+            case model.Return():
                 ended = ended or path or next((p for p in around if p is not None), None)
-            case BlockStart():
+            case model.BlockStart():
                 around.append(path)
-            case BlockEnd():
+            case model.BlockEnd():
                 around.pop()
             case _:
                 name = getattr(instruction, "id", None)
@@ -75,48 +63,48 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
 def _varying_exit(evaluation: Evaluation, loop: int) -> str | None:
     """The operand, by its path, of a loop by which iterations differ: of a Break, a Continue, or around a Return."""
     program = evaluation.case.program
-    varying = ((i, _varying_operand(program[i])) for i in exits_of(program, loop))
+    varying = ((i, _varying_operand(program[i])) for i in model.exits_of(program, loop))
     exits = (f"program[{i}].{field}" for i, field in varying if field is not None)
     return next(exits, None) or _varying_return(program, loop)
 
 
-def _varying_return(program: Sequence[Instruction], loop: int) -> str | None:
+def _varying_return(program: Sequence[model.Instruction], loop: int) -> str | None:
     """The operand by which a Return within a loop, or what is around it there, varies."""
     around: list[str | None] = []
     for i, instruction in enumerate(program[loop:], loop):
         own = _varying_operand(instruction)
         path = None if own is None else f"program[{i}].{own}"
-        if isinstance(instruction, BlockStart):
+        if isinstance(instruction, model.BlockStart):
             around.append(path)
-        elif isinstance(instruction, BlockEnd):
+        elif isinstance(instruction, model.BlockEnd):
             around.pop()
-        elif isinstance(instruction, Return) and (found := next((p for p in (path, *around) if p), None)):
+        elif isinstance(instruction, model.Return) and (found := next((p for p in (path, *around) if p), None)):
             return found
         if not around:
             return None
     raise AssertionError("a well-formed program closes its blocks")
 
 
-def _uses(instruction: Instruction) -> Iterator[str]:
-    yield from references(instruction)
+def _uses(instruction: model.Instruction) -> Iterator[str]:
+    yield from model.references(instruction)
     for field in ("layout", "view", "buffer"):
         name = getattr(instruction, field, None)
         if name is not None:
             yield name
 
 
-def _at_workgroup(evaluation: Evaluation, instruction: Instruction) -> bool:
+def _at_workgroup(evaluation: Evaluation, instruction: model.Instruction) -> bool:
     """Whether a matrix of Workgroup scope is an operand or the result."""
-    names = [*references(instruction), *([instruction.id] if hasattr(instruction, "id") else [])]
+    names = [*model.references(instruction), *([instruction.id] if hasattr(instruction, "id") else [])]
     shapes = (evaluation.types.get(name) for name in names)
-    return any(isinstance(s, MatrixShape) and s.scope is Scope.Workgroup for s in shapes)
+    return any(isinstance(s, model.MatrixShape) and s.scope is model.Scope.Workgroup for s in shapes)
 
 
-def _varying_operand(instruction: Instruction) -> str | None:
+def _varying_operand(instruction: model.Instruction) -> str | None:
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         for i, operand in enumerate(value if isinstance(value, tuple) else (value,)):
-            if isinstance(operand, Scalar) and _differs(operand.factors):
+            if isinstance(operand, model.Scalar) and _differs(operand.factors):
                 return f"{name}[{i}]" if isinstance(value, tuple) else name
     return None
 

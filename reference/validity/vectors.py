@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.case.model import (
-    ComponentType,
-    VectorExtract,
-    VectorInsert,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    beside,
-    interpretation_of,
-    layout_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, broken, everywhere, first_of
@@ -56,7 +47,7 @@ def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
     """Rules on the operands of one executed instruction, except rules on memory."""
     instruction = evaluation.case.program[step.index]
     match instruction:
-        case VectorExtract() | VectorInsert():
+        case model.VectorExtract() | model.VectorInsert():
             index, taken = _operand(evaluation, step, "index")
             length = evaluation.shape_of(instruction.vector).cols
             bad, right = (index >= length) & taken, f"0 to {length - 1}"
@@ -64,11 +55,11 @@ def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
             yield from broken(
                 "CV-011", path, bad, lambda n: (f"index {int(first_of(index, bad, n))} of {length} components", right)
             )
-        case VectorMatrixMul():
+        case model.VectorMatrixMul():
             yield from map(everywhere, _kinds(step.index, instruction))
             if instruction.matrix in evaluation.case.opaque:
                 yield from _beginning(evaluation, step, instruction.matrix, "matrix_offset")
-        case VectorOuterProductAccumulate():
+        case model.VectorOuterProductAccumulate():
             yield from _beginning(evaluation, step, instruction.matrix, "offset")
         case _:
             pass
@@ -85,7 +76,7 @@ def _operand(evaluation: Evaluation, step: Step, field: str) -> tuple[U32, Mask]
 
 def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> Iterator[Broken]:
     """An opaque matrix is used where it begins, which is aligned."""
-    several = beside(evaluation.case.opaque, matrix)
+    several = model.beside(evaluation.case.opaque, matrix)
     for begins, name in several.items():
         if begins % MATRIX_ALIGNMENT:
             right = f"a multiple of {MATRIX_ALIGNMENT} bytes"
@@ -102,25 +93,28 @@ def _beginning(evaluation: Evaluation, step: Step, matrix: str, field: str) -> I
     yield from broken("CV-018", f"program[{step.index}].{field}", bad, words)
 
 
-def _kinds(i: int, instruction: VectorMatrixMul) -> Iterator[Violation]:
+def _kinds(i: int, instruction: model.VectorMatrixMul) -> Iterator[Violation]:
     """VK-051, and the part of VK-052 that holds on every device."""
-    matrix = interpretation_of(instruction.matrix_interpretation)
-    layout = layout_of(instruction.layout)
+    matrix = model.interpretation_of(instruction.matrix_interpretation)
+    layout = model.layout_of(instruction.layout)
     if matrix.component.is_float8 and not layout.optimal:
         what = f"{matrix.value} in {layout.value}"
         yield Violation("VK-051", f"program[{i}].layout", what, "InferencingOptimal or TrainingOptimal")
     floats = instruction.type.component.is_float
     for field in ("input_interpretation", "matrix_interpretation", "bias_interpretation"):
         declared = getattr(instruction, field)
-        if declared is not None and interpretation_of(declared).component.is_float is not floats:
-            what = f"{interpretation_of(declared).value} for a result of {instruction.type.component.value}"
+        if declared is not None and model.interpretation_of(declared).component.is_float is not floats:
+            what = f"{model.interpretation_of(declared).value} for a result of {instruction.type.component.value}"
             right = "interpretations of floats for a result of floats, of integers for one of integers"
             yield Violation("VK-052", f"program[{i}].{field}", what, right)
 
 
 def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
     """CV-019, and TA-044 of accumulations: bytes that two kinds of access may not share in one dispatch."""
-    multiplied, accumulated = _opaque(evaluation, VectorMatrixMul), _opaque(evaluation, VectorOuterProductAccumulate)
+    multiplied, accumulated = (
+        _opaque(evaluation, model.VectorMatrixMul),
+        _opaque(evaluation, model.VectorOuterProductAccumulate),
+    )
     for name in multiplied.keys() & accumulated.keys():
         path = f"program[{accumulated[name]}].matrix"
         what = f"{name!r} is multiplied with by program[{multiplied[name]}]"
@@ -152,13 +146,15 @@ def _buffer_field(access: Access) -> str:
     return {"matrix_offset": "matrix", "bias_offset": "bias"}.get(access.field, "buffer")
 
 
-def _opaque(evaluation: Evaluation, kind: type[VectorMatrixMul] | type[VectorOuterProductAccumulate]) -> dict[str, int]:
+def _opaque(
+    evaluation: Evaluation, kind: type[model.VectorMatrixMul] | type[model.VectorOuterProductAccumulate]
+) -> dict[str, int]:
     """The opaque matrices that instructions of a kind use, and the first such instruction."""
     first_users: dict[str, int] = {}
     for step in evaluation.steps:
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
-            field = "matrix_offset" if isinstance(instruction, VectorMatrixMul) else "offset"
+            field = "matrix_offset" if isinstance(instruction, model.VectorMatrixMul) else "offset"
             for name, found in opaque_users(evaluation, step, instruction.matrix, field).items():
                 if (found & step.taken.takers).any():
                     first_users.setdefault(name, step.index)
@@ -170,13 +166,13 @@ class _Bytes:
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.sizes = {name: buffer.size for name, buffer in evaluation.case.buffers.items()}
-        self.touched: dict[tuple[str, ComponentType], Mask] = {}
+        self.touched: dict[tuple[str, model.ComponentType], Mask] = {}
 
     def add(self, access: Access) -> None:
         key = (access.buffer, access.shape.component)
         self.touched.setdefault(key, np.zeros(self.sizes[access.buffer], bool))[_bytes(access)] = True
 
-    def shared_byte(self, access: Access, but: ComponentType | None = None) -> int | None:
+    def shared_byte(self, access: Access, but: model.ComponentType | None = None) -> int | None:
         """A byte of the access that those of another type than `but` touch, if any."""
         for (buffer, component), touched in self.touched.items():
             if buffer == access.buffer and component is not but:

@@ -6,21 +6,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.case.model import (
-    ComponentType,
-    Instruction,
-    VectorArithmetic,
-    VectorBitcast,
-    VectorConstant,
-    VectorConstruct,
-    VectorConvert,
-    VectorExtract,
-    VectorInsert,
-    VectorMatrixMul,
-    VectorNull,
-    VectorOperation,
-    VectorTimesScalar,
-)
+from cts.case import model
 from cts.reference.matrices.compute import Operation
 from cts.reference.numeric import conversions, integers, transcendental
 from cts.reference.numeric.arrays import I64
@@ -28,7 +14,7 @@ from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value, concatenated, where
 from cts.reference.vectors.products import multiplied
 
-_O = VectorOperation
+_O = model.VectorOperation
 _BITWISE = {_O.BitwiseOr: "or", _O.BitwiseXor: "xor", _O.BitwiseAnd: "and"}
 _WRAPPING = {_O.IAdd: "add", _O.ISub: "sub", _O.IMul: "mul"}
 _SHIFTS = {
@@ -39,13 +25,13 @@ _SHIFTS = {
 
 
 @singledispatch
-def computed(instruction: Instruction, operation: Operation) -> Value:
+def computed(instruction: model.Instruction, operation: Operation) -> Value:
     """The value of a vector instruction's result; undefined behaviour goes to the operation's watch."""
     raise AssertionError(f"the oracle does not compute {type(instruction).__name__}")
 
 
 @computed.register
-def _constant(i: VectorConstant, operation: Operation) -> Value:
+def _constant(i: model.VectorConstant, operation: Operation) -> Value:
     """CV-011, KM-021."""
     if i.values is None:
         return operation.scalars["value"]
@@ -53,19 +39,19 @@ def _constant(i: VectorConstant, operation: Operation) -> Value:
 
 
 @computed.register
-def _null(i: VectorNull, operation: Operation) -> Value:
+def _null(i: model.VectorNull, operation: Operation) -> Value:
     """CV-011."""
     return Value(i.type.component, np.zeros((1, 1, 1, 1), i.type.component.bits_dtype))
 
 
 @computed.register
-def _construct(i: VectorConstruct, operation: Operation) -> Value:
+def _construct(i: model.VectorConstruct, operation: Operation) -> Value:
     """CV-011."""
     return concatenated([operation.full(name) for name in i.parts])
 
 
 @computed.register
-def _extract(i: VectorExtract, operation: Operation) -> Value:
+def _extract(i: model.VectorExtract, operation: Operation) -> Value:
     """CV-011."""
     vector, index = operation.full(i.vector), _index(i, operation)
     instances = max(vector.shape[1], index.shape[1])
@@ -77,14 +63,14 @@ def _extract(i: VectorExtract, operation: Operation) -> Value:
 
 
 @computed.register
-def _insert(i: VectorInsert, operation: Operation) -> Value:
+def _insert(i: model.VectorInsert, operation: Operation) -> Value:
     """CV-011."""
     vector = operation.full(i.vector)
     here = np.arange(vector.shape[-1]) == _index(i, operation)
     return where(here, operation.values[i.scalar], vector)
 
 
-def _index(i: VectorExtract | VectorInsert, operation: Operation) -> I64:
+def _index(i: model.VectorExtract | model.VectorInsert, operation: Operation) -> I64:
     """(sets, invocations, 1, 1); where an invocation does not take the step it may be anything."""
     length = operation.shapes[i.vector].cols
     indices: I64 = np.minimum(operation.scalars["index"].bits, length - 1).astype(np.int64)
@@ -92,7 +78,7 @@ def _index(i: VectorExtract | VectorInsert, operation: Operation) -> I64:
 
 
 @computed.register
-def _arithmetic(i: VectorArithmetic, operation: Operation) -> Value:
+def _arithmetic(i: model.VectorArithmetic, operation: Operation) -> Value:
     """CV-012, NU-004, NU-011."""
     a, *rest = (operation.values[name] for name in (i.a, i.b, i.c) if name is not None)
     component = _component(a)
@@ -101,7 +87,7 @@ def _arithmetic(i: VectorArithmetic, operation: Operation) -> Value:
     return _of_integers(i.operation, a, rest, operation.watch)
 
 
-def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Operation) -> Value:
+def _of_floats(what: model.VectorOperation, a: Value, rest: list[Value], operation: Operation) -> Value:
     floats = operation.floats
     match what:
         case _O.FNegate:
@@ -138,7 +124,7 @@ def _of_floats(what: VectorOperation, a: Value, rest: list[Value], operation: Op
             raise AssertionError(f"{what.value} of floats: typing refuses it")
 
 
-def _of_integers(what: VectorOperation, a: Value, rest: list[Value], watch: Watch) -> Value:
+def _of_integers(what: model.VectorOperation, a: Value, rest: list[Value], watch: Watch) -> Value:
     component = _component(a)
     match what:
         case _O.SNegate:
@@ -158,7 +144,7 @@ def _of_integers(what: VectorOperation, a: Value, rest: list[Value], watch: Watc
             return _chosen(what.value, a, rest, watch)
 
 
-def _shifted(name: str, read: ComponentType, base: Value, by: Value, watch: Watch) -> Value:
+def _shifted(name: str, read: model.ComponentType, base: Value, by: Value, watch: Watch) -> Value:
     """The three shifts: the base as `read`; shifting by the width or more is undefined."""
     width = 8 * read.size
     count = integers.reinterpreted(by, conversions.sized(read, False))
@@ -191,14 +177,14 @@ def _check_clamp(least: Value, most: Value, watch: Watch) -> None:
 
 
 @computed.register
-def _times_scalar(i: VectorTimesScalar, operation: Operation) -> Value:
+def _times_scalar(i: model.VectorTimesScalar, operation: Operation) -> Value:
     """CV-012."""
     scalar = operation.scalars["value"] if i.scalar is None else operation.values[i.scalar]
     return operation.floats.mul(operation.values[i.vector], scalar)
 
 
 @computed.register
-def _convert(i: VectorConvert, operation: Operation) -> Value:
+def _convert(i: model.VectorConvert, operation: Operation) -> Value:
     """CV-012."""
     floats = operation.floats
     return conversions.instructed(
@@ -212,13 +198,13 @@ def _convert(i: VectorConvert, operation: Operation) -> Value:
 
 
 @computed.register
-def _bitcast(i: VectorBitcast, operation: Operation) -> Value:
+def _bitcast(i: model.VectorBitcast, operation: Operation) -> Value:
     """CV-012."""
     return conversions.bitcast(operation.values[i.vector], i.component)
 
 
 @computed.register
-def _multiply(i: VectorMatrixMul, operation: Operation) -> Value:
+def _multiply(i: model.VectorMatrixMul, operation: Operation) -> Value:
     """CV-014..CV-018."""
     bias = operation.scalars.get("bias")
     return multiplied(
@@ -226,6 +212,6 @@ def _multiply(i: VectorMatrixMul, operation: Operation) -> Value:
     )
 
 
-def _component(value: Value) -> ComponentType:
+def _component(value: Value) -> model.ComponentType:
     assert value.component is not None
     return value.component

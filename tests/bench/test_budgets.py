@@ -23,9 +23,9 @@ def b() -> Iterator[ModuleType]:
 
 
 def of(b: ModuleType, *, line: object = None, module: object = None, touch: object = None) -> object:
-    """Limits of one room, one long module and one mean."""
+    """Limits of one wing, one long module and one mean."""
     known = {"lines": line, "modules": module, "touch": touch}
-    named = {"lines": "cts/model", "modules": "cts/case/model/case.py", "touch": "files per area"}
+    named = {"lines": "cts/case", "modules": "cts/case/model/case.py", "touch": "files per area"}
     return b.Budgets(400, **{key: {named[key]: value} if value else {} for key, value in known.items()})
 
 
@@ -48,7 +48,7 @@ def test_what_is_too_large_is_said(b: ModuleType) -> None:
     declared = of(b, line=b.Budget(600, 600), module=b.Budget(450, 450))
     assert list(b.too_large(declared, {"cts/case/model/case.py": 450})) == []
     assert list(b.too_large(declared, {"cts/case/model/case.py": 451, "cts/case/model/yaml.py": 401})) == [
-        "cts/model has 852 lines, at most 600",
+        "cts/case has 852 lines, at most 600",
         "cts/case/model/case.py has 451 lines, at most 450",
         "cts/case/model/yaml.py has 401 lines, at most 400",
     ]
@@ -61,10 +61,10 @@ def test_what_is_too_large_is_said(b: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ("cts/model rose from 600 lines to 700 for a format.", ""),
-        ("cts/model rose to 700 lines.", "600"),
-        ("A format: 600 lines, now 700.", "cts/model"),
-        ("", "cts/model, 600, 700"),
+        ("cts/case rose from 600 lines to 700 for a format.", ""),
+        ("cts/case rose to 700 lines.", "600"),
+        ("A format: 600 lines, now 700.", "cts/case"),
+        ("", "cts/case, 600, 700"),
     ],
 )
 def test_a_page_names_the_limit_and_both_figures(b: ModuleType, tmp_path: Path, text: str, missing: str) -> None:
@@ -72,17 +72,17 @@ def test_a_page_names_the_limit_and_both_figures(b: ModuleType, tmp_path: Path, 
     page.parent.mkdir(parents=True)
     page.write_text(text)
     found = list(b.raised(of(b, line=b.Budget(700, 600, "docs/decisions/x.md")), tmp_path))
-    wanted = f"cts/model: 600 at first and now 700, and docs/decisions/x.md does not say {missing}"
+    wanted = f"cts/case: 600 at first and now 700, and docs/decisions/x.md does not say {missing}"
     assert found == ([wanted] if missing else [])
 
 
 def test_a_limit_without_a_page_and_an_exception_may_not_rise(b: ModuleType, tmp_path: Path) -> None:
     declared = of(b, touch=b.Budget(10.5, 9.8), line=b.Budget(2, 1, "notes.md"), module=b.Budget(2, 1, "notes.md"))
-    (tmp_path / "notes.md").write_text("cts/model cts/case/model/case.py 1 2")
+    (tmp_path / "notes.md").write_text("cts/case cts/case/model/case.py 1 2")
     first, second, third = b.raised(declared, tmp_path)
     assert first.startswith("cts/case/model/case.py: an exception may only fall")
     assert second.startswith("files per area: 9.8 at first and now 10.5, without a page")
-    assert third.startswith("cts/model: 1 at first and now 2, without a page")
+    assert third.startswith("cts/case: 1 at first and now 2, without a page")
     assert list(b.raised(of(b, line=b.Budget(1, 2)), tmp_path)) == []
 
 
@@ -95,14 +95,14 @@ def test_limits_are_lowered_and_never_raised(b: ModuleType) -> None:
 
 
 FILES = {
-    "cts/case/model/__init__.py": "from cts.case.model.loops import *\nfrom cts.case.model import words as text\n",
-    "cts/case/model/loops.py": "class Loop: pass\nKIND = Loop\n",
-    "cts/case/model/words.py": "class Loop: pass\n",
-    "cts/a.py": "from cts.case.model import Loop as L\n",
-    "cts/b.py": "import cts.case.model as m\nm.Loop()\nm.text.Loop()\n",
-    "cts/c.py": "import cts.case.model.loops\nx = cts.case.model.loops.KIND\n",
+    "cts/model/__init__.py": "from cts.model.loops import *\nfrom cts.model import words as text\n",
+    "cts/model/loops.py": "class Loop: pass\nKIND = Loop\n",
+    "cts/model/words.py": "class Loop: pass\n",
+    "cts/a.py": "from cts.model import Loop as L\n",
+    "cts/b.py": "import cts.model as m\nm.Loop()\nm.text.Loop()\n",
+    "cts/c.py": "import cts.model.loops\nx = cts.model.loops.KIND\n",
     "cts/d.py": "from . import a\nfrom .model import words\nlocal = a.L\nwords.Loop\nother.Loop\n",
-    "cts/e.py": "from cts.case.model.words import Loop\nLoop()\n",
+    "cts/e.py": "from cts.model.words import Loop\nLoop()\n",
     "drivers/x.py": "def f():\n    from cts import model\n    return model.Loop\n",
 }
 
@@ -116,8 +116,8 @@ FILES = {
         ("cts/d.py", "loops words"),
         ("cts/e.py", "words"),
         ("drivers/x.py", "loops"),
-        ("cts/case/model/loops.py", "loops"),
-        ("cts/case/model/__init__.py", ""),
+        ("cts/model/loops.py", "loops"),
+        ("cts/model/__init__.py", ""),
     ],
 )
 def test_names_are_followed_to_where_they_are_defined(b: ModuleType, path: str, named: str) -> None:

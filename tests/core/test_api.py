@@ -12,30 +12,20 @@ from hypothesis import given, settings
 
 import cts
 from cts.base.errors import BadInput
-from cts.case.model import (
-    Buffer,
-    Case,
-    ComponentType,
-    Data,
-    Iota,
-    TensorLayout,
-    TensorLayoutSetDimension,
-    TensorLayoutSlice,
-    dumps_case,
-)
+from cts.case import model
 from cts.judging.verdict import Verdict
 
 #: A load of the columns 12 to 15 alone, of a matrix that holds -7 elsewhere.
 CLIPPED = "tensor_addressing.clip.width_beyond_the_columns"
 
 
-def load(name: str = CLIPPED) -> Case:
+def load(name: str = CLIPPED) -> model.Case:
     return cts.load(name)
 
 
 def test_a_case_prints_as_the_yaml_that_it_is_read_from(tmp_path: Path) -> None:
     case = load()
-    assert repr(case) == dumps_case(case)
+    assert repr(case) == model.dumps_case(case)
     assert cts.load(repr(case)) == case
     file = tmp_path / "a.yaml"
     file.write_text(repr(case))
@@ -99,7 +89,12 @@ program:
 
 
 def test_buffers_of_vectors_have_their_components_innermost() -> None:
-    wide = Case(1, "wide", {"src": Buffer(ComponentType.float16, (64,), Data(iota=Iota()), components=4)}, ())
+    wide = model.Case(
+        1,
+        "wide",
+        {"src": model.Buffer(model.ComponentType.float16, (64,), model.Data(iota=model.Iota()), components=4)},
+        (),
+    )
     assert cts.expect(wide)["src"].values.shape == (64, 4)
 
 
@@ -142,7 +137,7 @@ def test_what_a_driver_cannot_run_is_unsupported() -> None:
 
 @given(cts.strategy("tensor_addressing"))
 @settings(max_examples=20, deadline=None, database=None, derandomize=True)
-def test_drawn_cases_pass(case: Case) -> None:
+def test_drawn_cases_pass(case: model.Case) -> None:
     assert cts.run(case).passed
 
 
@@ -151,7 +146,7 @@ def test_cases_are_drawn_for_a_driver() -> None:
 
     @given(cts.strategy("tensor_addressing", "interpreter:subgroup_size=16"))
     @settings(max_examples=5, deadline=None, database=None, derandomize=True)
-    def drawn(case: Case) -> None:
+    def drawn(case: model.Case) -> None:
         sizes.append(case.dispatch.subgroup_size)
         assert cts.run(case, "interpreter:subgroup_size=16").passed
 
@@ -159,7 +154,7 @@ def test_cases_are_drawn_for_a_driver() -> None:
     assert set(sizes) <= {None, 16}
 
 
-SRC = Buffer(ComponentType.float16, (16,), Data(iota=Iota()))
+SRC = model.Buffer(model.ComponentType.float16, (16,), model.Data(iota=model.Iota()))
 
 
 @pytest.mark.parametrize(
@@ -178,28 +173,28 @@ SRC = Buffer(ComponentType.float16, (16,), Data(iota=Iota()))
         (lambda: cts.expect(load())["dst"].allows(np.full((16, 16), 0.1)), "numbers of float16, or its bits"),
         (lambda: cts.expect(load())["dst"].allows(np.full((16, 16), "x")), "numbers of float16, or its bits"),
         (
-            lambda: cts.run(Case(1, "made", {"src": Buffer(SRC.type, 16, SRC.data)}, ())),  # type: ignore[arg-type]
+            lambda: cts.run(model.Case(1, "made", {"src": model.Buffer(SRC.type, 16, SRC.data)}, ())),  # type: ignore[arg-type]
             r"Expected `array`, got `int`\n  where: made:4: buffers.src.shape",
         ),
         (
             lambda: cts.run(
-                Case(
+                model.Case(
                     1,
                     "made",
                     {"src": SRC},
-                    (TensorLayout("t", dim=2), TensorLayoutSlice("u", of="t", offset=3, span=(1, 2))),  # type: ignore[arg-type]
+                    (model.TensorLayout("t", dim=2), model.TensorLayoutSlice("u", of="t", offset=3, span=(1, 2))),  # type: ignore[arg-type]
                 )
             ),
             r"made:7: program\[1\].offset",
         ),
-        (lambda: cts.run(Case(1, "made", {"src": SRC}, (object(),))), "a part of the case is no data"),  # type: ignore[arg-type]
+        (lambda: cts.run(model.Case(1, "made", {"src": SRC}, (object(),))), "a part of the case is no data"),  # type: ignore[arg-type]
         (
             lambda: cts.run(
-                Case(
+                model.Case(
                     1,
                     "made",
                     {"src": SRC},
-                    (TensorLayout("t", dim=1), TensorLayoutSetDimension("u", of="s", dims=(4,))),
+                    (model.TensorLayout("t", dim=1), model.TensorLayoutSetDimension("u", of="s", dims=(4,))),
                 )
             ),
             r"made:7: program\[1\]",
@@ -214,7 +209,7 @@ def test_errors_say_where_and_what_would_be_right(action, says: str) -> None:  #
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        (Iota(), "write data=Data(iota=Iota("),
+        (model.Iota(), "write data=Data(iota=Iota("),
         (3, "write data=Data(fill=3)"),
         ([1, 2], "write data=Data(values=(...))"),
         (None, "with one of fill, values, cycle, iota"),
@@ -222,7 +217,7 @@ def test_errors_say_where_and_what_would_be_right(action, says: str) -> None:  #
 )
 def test_data_that_are_no_data_name_what_was_meant(given: object, meant: str) -> None:
     with pytest.raises(ValueError, match=r"write data=") as raised:
-        Buffer(ComponentType.float16, (16,), given)  # type: ignore[arg-type]
+        model.Buffer(model.ComponentType.float16, (16,), given)  # type: ignore[arg-type]
     assert meant in str(raised.value)
 
 

@@ -13,18 +13,7 @@ import pytest
 from msgspec import structs
 
 from cts.base.choices import Seeded
-from cts.case.model import (
-    GUARD_BYTES,
-    Buffer,
-    Case,
-    ComponentType,
-    Dispatch,
-    Scalar,
-    SpecNumber,
-    dynamic_words,
-    guard_pattern,
-    initial_memory,
-)
+from cts.case import model
 from cts.case.model.buffer import Counter, Data, initial_bits
 from cts.case.model.sweep import Sweep
 from cts.device.capabilities import everything
@@ -37,7 +26,7 @@ from tests.case_builder import yaml_case
 M2X4 = "{component: uint8, scope: Subgroup, rows: 2, cols: 4, use: A}"
 
 #: Places of the guards in a memory.
-GUARDS = (slice(GUARD_BYTES), slice(-GUARD_BYTES, None))
+GUARDS = (slice(model.GUARD_BYTES), slice(-model.GUARD_BYTES, None))
 
 #: Generated cases of an area.
 CASES = 12
@@ -93,8 +82,8 @@ def run(sweep: Sweep, **options: str) -> Outcome:
     return outcome
 
 
-def alone(case: Case, **options: str) -> Outcome:
-    return create(options).run(Job(case, initial_memory(case), no_module))
+def alone(case: model.Case, **options: str) -> Outcome:
+    return create(options).run(Job(case, model.initial_memory(case), no_module))
 
 
 def agrees(sweep: Sweep, **options: str) -> None:
@@ -107,20 +96,20 @@ def agrees(sweep: Sweep, **options: str) -> None:
         np.testing.assert_array_equal(outcome.memory[name], before[name], name)
     for name, windows in sweep.windows.items():
         gaps = windows.gaps(outcome.memory[name])
-        assert (gaps == guard_pattern()[: gaps.shape[1]]).all(), name
+        assert (gaps == model.guard_pattern()[: gaps.shape[1]]).all(), name
         for side in GUARDS:
-            np.testing.assert_array_equal(outcome.memory[name][side], guard_pattern())
+            np.testing.assert_array_equal(outcome.memory[name][side], model.guard_pattern())
     for number in range(len(sweep)):
         expected = alone(sweep.case(number), **options)
         assert expected.status is Status.DONE, expected.detail
         for name, windows in sweep.windows.items():
             contents = windows.contents(outcome.memory[name])[number]
             np.testing.assert_array_equal(
-                contents, expected.memory[name][GUARD_BYTES:-GUARD_BYTES], f"{name} of set {number}"
+                contents, expected.memory[name][model.GUARD_BYTES : -model.GUARD_BYTES], f"{name} of set {number}"
             )
 
 
-def swept(case: Case) -> Case:
+def swept(case: model.Case) -> model.Case:
     """The case with more of its operands read at run time."""
     program = []
     for instruction in case.program:
@@ -128,9 +117,9 @@ def swept(case: Case) -> Case:
         for name in instruction.__struct_fields__:
             value = getattr(instruction, name)
             if name in instruction.component_values:
-                changed[name] = lifted(value, lambda v: SpecNumber(dynamic=v), (int, float, str))
+                changed[name] = lifted(value, lambda v: model.SpecNumber(dynamic=v), (int, float, str))
             elif name in OPERANDS:
-                changed[name] = lifted(value, lambda v: Scalar(dynamic=v), (int,))
+                changed[name] = lifted(value, lambda v: model.Scalar(dynamic=v), (int,))
         program.append(structs.replace(instruction, **changed))
     return structs.replace(case, program=tuple(program))
 
@@ -141,12 +130,12 @@ def lifted(value: Any, lift: Callable[[Any], Any], types: tuple[type, ...]) -> A
     return lift(value) if isinstance(value, types) else value
 
 
-def perturbed(case: Case, *, other_data: bool) -> Sweep | None:
+def perturbed(case: model.Case, *, other_data: bool) -> Sweep | None:
     """The case's own words, others with a bit of one or two changed, and its own again; those that are valid.
 
     With other data, the contents of all buffers are moved on by an element from set to set.
     """
-    own, random = dynamic_words(case), np.random.default_rng(len(case.program))
+    own, random = model.dynamic_words(case), np.random.default_rng(len(case.program))
     rows = [own]
     for _ in range(9 if len(own) else 2):
         row = own.copy()
@@ -160,7 +149,7 @@ def perturbed(case: Case, *, other_data: bool) -> Sweep | None:
     return sweep.chosen(np.array(valid)) if any(valid) else None
 
 
-def moved_on(buffer: Buffer, count: int) -> npt.NDArray[np.uint8]:
+def moved_on(buffer: model.Buffer, count: int) -> npt.NDArray[np.uint8]:
     contents = initial_bits(buffer)
     return np.stack([np.roll(contents, n).view(np.uint8) for n in range(count)])
 
@@ -191,7 +180,7 @@ def stays_inside(sweep: Sweep, mutant: str) -> bool:
     for number in range(len(sweep)):
         outcome = alone(sweep.case(number), mutant=mutant)
         guards = [memory[side] for memory in outcome.memory.values() for side in GUARDS]
-        if outcome.status is not Status.DONE or any((guard != guard_pattern()).any() for guard in guards):
+        if outcome.status is not Status.DONE or any((guard != model.guard_pattern()).any() for guard in guards):
             return False
     return True
 
@@ -266,8 +255,8 @@ def test_sets_beyond_what_runs_together(workgroups: int) -> None:
         assert {*found[: n % 3], *found[end:]} == {238}
 
 
-def wide(count: int) -> Buffer:
-    return Buffer(type=ComponentType.uint8, shape=(count,), data=Data(counter=Counter()))
+def wide(count: int) -> model.Buffer:
+    return model.Buffer(type=model.ComponentType.uint8, shape=(count,), data=Data(counter=Counter()))
 
 
 def test_the_window_of_another_set_can_be_reached() -> None:
@@ -286,7 +275,7 @@ def test_an_access_past_the_memory_is_a_crash(offset: tuple[int, int], buffer: s
 
 def test_a_set_that_does_not_fit_is_unsupported() -> None:
     case = copying([[0, 0]]).template
-    case = structs.replace(case, dispatch=Dispatch(workgroups=(MAX_INSTANCES // 1024, 1024, 2)))
+    case = structs.replace(case, dispatch=model.Dispatch(workgroups=(MAX_INSTANCES // 1024, 1024, 2)))
     outcome = run(Sweep(case, np.zeros((1, 2), np.uint32)))
     assert outcome.status is Status.UNSUPPORTED
     assert f"{2 * MAX_INSTANCES} subgroups" in outcome.detail

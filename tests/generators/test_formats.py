@@ -11,26 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.case.model import (
-    SCHEMA_VERSION,
-    AnyFunction,
-    Buffer,
-    Case,
-    ComponentType,
-    Data,
-    Decode,
-    DecodeVector,
-    MatrixLoadTensor,
-    MatrixNull,
-    MatrixStore,
-    MatrixType,
-    Scope,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetDimension,
-    Use,
-    decode,
-)
+from cts.case import model
 from cts.generators.parts.blocks import block_bytes
 from cts.generators.parts.formats import FORMATS, Format
 from cts.plugins import registry
@@ -137,36 +118,42 @@ def expected(chosen: Format, memory: bytes) -> Floats:
 def decoded(chosen: Format, memory: bytes, lanes: int) -> Floats:
     """What the oracle makes of a load of BLOCKS blocks as rows, by one lane or by several of a vector function."""
     words = np.frombuffer(memory, np.uint8)
-    kind = MatrixType(ComponentType.float32, Scope.Subgroup, BLOCKS, chosen.elements, Use.Accumulator)
-    functions: dict[str, AnyFunction] = {
-        "one": Decode(ComponentType.float32, 2, chosen.fields, chosen.body(ComponentType.float32, "coordInBlock[1]"))
+    kind = model.MatrixType(
+        model.ComponentType.float32, model.Scope.Subgroup, BLOCKS, chosen.elements, model.Use.Accumulator
+    )
+    functions: dict[str, model.AnyFunction] = {
+        "one": model.Decode(
+            model.ComponentType.float32, 2, chosen.fields, chosen.body(model.ComponentType.float32, "coordInBlock[1]")
+        )
     }
     if lanes > 1:
-        body = chosen.body(ComponentType.float32, "coordInBlock[1] + lane")
-        functions["many"] = DecodeVector(ComponentType.float32, 2, lanes, chosen.fields, body)  # type: ignore[arg-type]
+        body = chosen.body(model.ComponentType.float32, "coordInBlock[1] + lane")
+        functions["many"] = model.DecodeVector(model.ComponentType.float32, 2, lanes, chosen.fields, body)  # type: ignore[arg-type]
     program = (
-        TensorLayout(id="t", dim=2),
-        TensorLayoutSetBlockSize(id="t1", of="t", block_size=(1, chosen.elements)),
-        TensorLayoutSetDimension(id="t2", of="t1", dims=(BLOCKS, chosen.elements)),
-        MatrixNull(id="z", type=kind),
-        MatrixLoadTensor(
+        model.TensorLayout(id="t", dim=2),
+        model.TensorLayoutSetBlockSize(id="t1", of="t", block_size=(1, chosen.elements)),
+        model.TensorLayoutSetDimension(id="t2", of="t1", dims=(BLOCKS, chosen.elements)),
+        model.MatrixNull(id="z", type=kind),
+        model.MatrixLoadTensor(
             id="m", object="z", buffer="src", layout="t2", decode="one", decode_vector="many" if lanes > 1 else None
         ),
-        MatrixStore(matrix="m", buffer="dst", stride=chosen.elements),
+        model.MatrixStore(matrix="m", buffer="dst", stride=chosen.elements),
     )
     buffers = {
-        "src": Buffer(ComponentType.uint8, (words.size,), Data(values=tuple(int(w) for w in words))),
-        "dst": Buffer(ComponentType.float32, (BLOCKS, chosen.elements), Data(fill=-5)),
+        "src": model.Buffer(model.ComponentType.uint8, (words.size,), model.Data(values=tuple(int(w) for w in words))),
+        "dst": model.Buffer(model.ComponentType.float32, (BLOCKS, chosen.elements), model.Data(fill=-5)),
     }
-    case = Case(schema=SCHEMA_VERSION, name=chosen.name, buffers=buffers, program=program, functions=functions)
+    case = model.Case(
+        schema=model.SCHEMA_VERSION, name=chosen.name, buffers=buffers, program=program, functions=functions
+    )
     oracle = registry.oracle()
     assert oracle.violations(case) == []
     expectation = oracle.expect(case)
     if "m" in expectation.spreads:
         # Scales are chosen so that products are exact: nothing is free but the sign of zeros.
-        low, high = (decode(ComponentType.float32, bits) for bits in astuple(expectation.spreads["m"])[:2])
+        low, high = (model.decode(model.ComponentType.float32, bits) for bits in astuple(expectation.spreads["m"])[:2])
         assert (low == high).all()
-    return decode(ComponentType.float32, expectation.matrices["m"][0]).astype(np.float64)
+    return model.decode(model.ComponentType.float32, expectation.matrices["m"][0]).astype(np.float64)
 
 
 def test_every_format_has_a_dequantiser() -> None:

@@ -7,21 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cts.base.choices import Recorded
-from cts.case.model import (
-    Case,
-    ClampMode,
-    ComponentType,
-    MatrixLoadTensor,
-    MatrixStoreTensor,
-    Scope,
-    StorageClass,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorView,
-    Use,
-    constant_of,
-    dumps_case,
-)
+from cts.case import model
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport, everything
 from cts.findings.reduction.draws import simplest
 from cts.generators.areas.tensor_addressing import cases
@@ -34,7 +20,11 @@ from tests.generators.samples import sample
 NARROW = Capabilities(
     subgroup_size=8,
     features=frozenset({Feature.TENSOR_ADDRESSING}),
-    matrices=(MatrixSupport(ComponentType.float16, Use.Accumulator, Scope.Subgroup, rows=16, cols=16, exact=True),),
+    matrices=(
+        MatrixSupport(
+            model.ComponentType.float16, model.Use.Accumulator, model.Scope.Subgroup, rows=16, cols=16, exact=True
+        ),
+    ),
     max_dimension=64,
     max_subgroups=1,
 )
@@ -44,9 +34,11 @@ COARSE = Capabilities(
     subgroup_size=32,
     features=frozenset({Feature.TENSOR_ADDRESSING, Feature.WORKGROUP_SCOPE, Feature.BUFFER_DEVICE_ADDRESS}),
     matrices=(
-        MatrixSupport(ComponentType.uint8, Use.A, Scope.Subgroup, rows=16, cols=32),
-        MatrixSupport(ComponentType.float32, Use.Accumulator, Scope.Workgroup, rows=32, cols=32, subgroups=4),
-        MatrixSupport(ComponentType.float16, Use.B, Scope.Workgroup, rows=128, cols=128, subgroups=4),
+        MatrixSupport(model.ComponentType.uint8, model.Use.A, model.Scope.Subgroup, rows=16, cols=32),
+        MatrixSupport(
+            model.ComponentType.float32, model.Use.Accumulator, model.Scope.Workgroup, rows=32, cols=32, subgroups=4
+        ),
+        MatrixSupport(model.ComponentType.float16, model.Use.B, model.Scope.Workgroup, rows=128, cols=128, subgroups=4),
     ),
     max_dimension=96,
 )
@@ -55,7 +47,7 @@ COARSE = Capabilities(
 PLAIN = Capabilities(
     subgroup_size=8,
     features=frozenset(),
-    matrices=(MatrixSupport(ComponentType.int8, Use.A, Scope.Subgroup, rows=8, cols=8),),
+    matrices=(MatrixSupport(model.ComponentType.int8, model.Use.A, model.Scope.Subgroup, rows=8, cols=8),),
 )
 
 
@@ -68,39 +60,43 @@ def test_restricted_drivers_can_run_their_cases(capabilities: Capabilities) -> N
 
 
 def test_a_driver_without_usable_matrices_is_refused() -> None:
-    huge = MatrixSupport(ComponentType.uint8, Use.A, Scope.Subgroup, rows=256, cols=256)
+    huge = MatrixSupport(model.ComponentType.uint8, model.Use.A, model.Scope.Subgroup, rows=256, cols=256)
     with pytest.raises(ValueError, match=f"at most {MAX_ELEMENTS} elements"):
         cases(Capabilities(subgroup_size=8, features=frozenset(), matrices=(huge,)))
 
 
 def test_features_of_a_narrow_driver_are_respected() -> None:
     for case in sample(200, NARROW):
-        assert not any(isinstance(i, TensorLayoutSetBlockSize) for i in case.program)
-        assert {b.storage for b in case.buffers.values()} == {StorageClass.StorageBuffer}
+        assert not any(isinstance(i, model.TensorLayoutSetBlockSize) for i in case.program)
+        assert {b.storage for b in case.buffers.values()} == {model.StorageClass.StorageBuffer}
         assert case.dispatch.subgroups == 1
 
 
 # Shrinking: each predicate with the most instructions that its smallest case should have.
 
-PREDICATES: dict[str, tuple[Callable[[Case], bool], int]] = {
+PREDICATES: dict[str, tuple[Callable[[model.Case], bool], int]] = {
     "anything": (lambda c: True, 2),
-    "a tensor load": (lambda c: has(c, MatrixLoadTensor), 5),
-    "a tensor store": (lambda c: has(c, MatrixStoreTensor), 4),
-    "a view": (lambda c: has(c, TensorView), 6),
-    "rank 5": (lambda c: any(isinstance(i, TensorLayout) and constant_of(i.dim) == 5 for i in c.program), 5),
+    "a tensor load": (lambda c: has(c, model.MatrixLoadTensor), 5),
+    "a tensor store": (lambda c: has(c, model.MatrixStoreTensor), 4),
+    "a view": (lambda c: has(c, model.TensorView), 6),
+    "rank 5": (
+        lambda c: any(isinstance(i, model.TensorLayout) and model.constant_of(i.dim) == 5 for i in c.program),
+        5,
+    ),
     "mirrored": (
         lambda c: any(
-            isinstance(i, TensorLayout) and constant_of(i.clamp) is ClampMode.RepeatMirrored for i in c.program
+            isinstance(i, model.TensorLayout) and model.constant_of(i.clamp) is model.ClampMode.RepeatMirrored
+            for i in c.program
         ),
         5,
     ),
     "workgroups": (lambda c: c.dispatch.workgroups[1] > 1, 2),
-    "bfloat16": (lambda c: any(b.type is ComponentType.bfloat16 for b in c.buffers.values()), 2),
-    "blocks": (lambda c: has(c, TensorLayoutSetBlockSize), 6),
+    "bfloat16": (lambda c: any(b.type is model.ComponentType.bfloat16 for b in c.buffers.values()), 2),
+    "blocks": (lambda c: has(c, model.TensorLayoutSetBlockSize), 6),
 }
 
 
-def has(case: Case, kind: type) -> bool:
+def has(case: model.Case, kind: type) -> bool:
     return any(isinstance(i, kind) for i in case.program)
 
 
@@ -110,6 +106,6 @@ def test_trivial_predicates_shrink_to_the_smallest_program(name: str) -> None:
     source = cases(everything())
     first = next(kept for n in range(1, 2001) if predicate(source(kept := Draws(source, 1).recorded(n))))
     found = source(Recorded.again(simplest(first, lambda choices: predicate(source(choices)), 2000).numbers))
-    assert len(found.program) <= instructions, dumps_case(found)
-    assert all(b.elements <= 8 for b in found.buffers.values()), dumps_case(found)
-    assert "dynamic" not in dumps_case(found) and "spec" not in dumps_case(found)
+    assert len(found.program) <= instructions, model.dumps_case(found)
+    assert all(b.elements <= 8 for b in found.buffers.values()), model.dumps_case(found)
+    assert "dynamic" not in model.dumps_case(found) and "spec" not in model.dumps_case(found)

@@ -10,23 +10,7 @@ from hypothesis import Phase, find, settings
 
 from cts.base.choices import strategy
 from cts.base.errors import NothingToGenerate
-from cts.case.model import (
-    Case,
-    EndLoop,
-    MatrixLayout,
-    VectorAtomicAdd,
-    VectorLoad,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorShape,
-    VectorStore,
-    dumps_case,
-    layout_of,
-    loads_case,
-    resolve,
-    types_of,
-)
+from cts.case import model
 from cts.device.capabilities import Capabilities, VectorMulSupport, everything
 from cts.plugins import registry
 from tests.generators.samples import sample
@@ -45,19 +29,19 @@ def test_cases_are_valid_and_within_the_capabilities(area: str, device: str) -> 
     cases = sample(EXAMPLES, capabilities, area)
     assert len(cases) == EXAMPLES
     for case in cases:
-        assert resolve(case)[1] == [], dumps_case(case)
-        assert capabilities.missing(case) == [], dumps_case(case)
-        assert oracle.violations(case) == [], dumps_case(case)
+        assert model.resolve(case)[1] == [], model.dumps_case(case)
+        assert capabilities.missing(case) == [], model.dumps_case(case)
+        assert oracle.violations(case) == [], model.dumps_case(case)
 
 
-def products(cases: Iterable[Case]) -> Iterator[tuple[VectorMatrixMul, VectorMulSupport]]:
+def products(cases: Iterable[model.Case]) -> Iterator[tuple[model.VectorMatrixMul, VectorMulSupport]]:
     """Every multiplication and the row that it asks for."""
     for case in cases:
-        types = types_of(case)
+        types = model.types_of(case)
         for i in case.program:
-            if isinstance(i, VectorMatrixMul):
+            if isinstance(i, model.VectorMatrixMul):
                 source = types[i.input]
-                assert isinstance(source, VectorShape)
+                assert isinstance(source, model.VectorShape)
                 yield i, row_of(i, source.component)
 
 
@@ -97,7 +81,7 @@ def test_a_device_with_one_row_has_cases_of_it(row: VectorMulSupport) -> None:
 @pytest.mark.parametrize("area", AREAS)
 def test_cases_survive_yaml(area: str) -> None:
     for case in sample(EXAMPLES, everything(), area)[::5]:
-        assert loads_case(dumps_case(case)) == case
+        assert model.loads_case(model.dumps_case(case)) == case
 
 
 @pytest.mark.parametrize("area", AREAS)
@@ -111,11 +95,11 @@ def test_a_driver_without_training_has_no_cases_of_it() -> None:
         registry.area("vector_training")(LEAST)
 
 
-def has(kind: type) -> Callable[[Case], bool]:
+def has(kind: type) -> Callable[[model.Case], bool]:
     return lambda case: any(isinstance(i, kind) for i in case.program)
 
 
-def smallest(area: str, wanted: Callable[[Case], bool]) -> Case:
+def smallest(area: str, wanted: Callable[[model.Case], bool]) -> model.Case:
     quick = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
     return find(strategy(registry.area(area)(everything())), wanted, settings=quick)
 
@@ -123,11 +107,15 @@ def smallest(area: str, wanted: Callable[[Case], bool]) -> Case:
 @pytest.mark.parametrize(
     ("area", "kind", "instructions"),
     [
-        ("vector_arithmetic", VectorStore, [VectorLoad, VectorStore]),
-        ("vector_multiply", VectorMatrixMul, [VectorLoad, VectorMatrixMul, VectorStore]),
-        ("vector_training", VectorReduceSumAccumulate, [VectorLoad, VectorReduceSumAccumulate]),
-        ("vector_training", VectorAtomicAdd, [VectorLoad, VectorAtomicAdd]),
-        ("vector_training", VectorOuterProductAccumulate, [VectorLoad] * 2 + [VectorOuterProductAccumulate]),
+        ("vector_arithmetic", model.VectorStore, [model.VectorLoad, model.VectorStore]),
+        ("vector_multiply", model.VectorMatrixMul, [model.VectorLoad, model.VectorMatrixMul, model.VectorStore]),
+        ("vector_training", model.VectorReduceSumAccumulate, [model.VectorLoad, model.VectorReduceSumAccumulate]),
+        ("vector_training", model.VectorAtomicAdd, [model.VectorLoad, model.VectorAtomicAdd]),
+        (
+            "vector_training",
+            model.VectorOuterProductAccumulate,
+            [model.VectorLoad] * 2 + [model.VectorOuterProductAccumulate],
+        ),
     ],
 )
 def test_shrinks_to_what_is_wanted(area: str, kind: type, instructions: list[type]) -> None:
@@ -137,9 +125,10 @@ def test_shrinks_to_what_is_wanted(area: str, kind: type, instructions: list[typ
 
 
 def test_an_optimal_layout_shrinks_to_one_product() -> None:
-    def wanted(case: Case) -> bool:
+    def wanted(case: model.Case) -> bool:
         return any(
-            isinstance(i, VectorMatrixMul) and layout_of(i.layout) is MatrixLayout.TrainingOptimal for i in case.program
+            isinstance(i, model.VectorMatrixMul) and model.layout_of(i.layout) is model.MatrixLayout.TrainingOptimal
+            for i in case.program
         )
 
     case = smallest("vector_multiply", wanted)
@@ -148,4 +137,4 @@ def test_an_optimal_layout_shrinks_to_one_product() -> None:
 
 
 def test_a_loop_shrinks_to_one_step() -> None:
-    assert len(smallest("vector_arithmetic", has(EndLoop)).program) <= 7
+    assert len(smallest("vector_arithmetic", has(model.EndLoop)).program) <= 7

@@ -11,21 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cts.case.model import (
-    Case,
-    MatrixLoad,
-    MatrixPerElement,
-    MatrixShape,
-    MatrixStore,
-    Pointer,
-    TensorLayout,
-    TensorLayoutSlice,
-    VectorConstant,
-    VectorStore,
-    dumps_case,
-    loads_case,
-    types_of,
-)
+from cts.case import model
 from cts.findings.reduction import passes
 from cts.findings.reduction.interface import Candidate
 from cts.findings.reduction.passes import PASSES
@@ -112,43 +98,43 @@ program:
 )
 
 
-def anything(case: Case) -> bool:
+def anything(case: model.Case) -> bool:
     return True
 
 
-def has(*kinds: type) -> Callable[[Case], bool]:
+def has(*kinds: type) -> Callable[[model.Case], bool]:
     return lambda case: all(any(isinstance(i, kind) for i in case.program) for kind in kinds)
 
 
-def copies(case: Case) -> bool:
-    return has(MatrixLoad, MatrixStore)(case)
+def copies(case: model.Case) -> bool:
+    return has(model.MatrixLoad, model.MatrixStore)(case)
 
 
-def tall(case: Case) -> bool:
-    return all(t.rows > 5 for t in types_of(case).values() if isinstance(t, MatrixShape))
+def tall(case: model.Case) -> bool:
+    return all(t.rows > 5 for t in model.types_of(case).values() if isinstance(t, model.MatrixShape))
 
 
-def two_groups(case: Case) -> bool:
+def two_groups(case: model.Case) -> bool:
     return case.dispatch.workgroups[0] > 1
 
 
-def stores_from_8(case: Case) -> bool:
+def stores_from_8(case: model.Case) -> bool:
     """To the element of `dst` with index 8."""
-    starts = [i.offset for i in case.program if isinstance(i, (Pointer, MatrixStore))]
+    starts = [i.offset for i in case.program if isinstance(i, (model.Pointer, model.MatrixStore))]
     return "dst" in case.buffers and sum(s for s in starts if isinstance(s, int)) == 8
 
 
-def slices_from_3(case: Case) -> bool:
+def slices_from_3(case: model.Case) -> bool:
     """The slices of the last dimension come to 3."""
-    offsets = [i.offset[-1] for i in case.program if isinstance(i, TensorLayoutSlice)]
+    offsets = [i.offset[-1] for i in case.program if isinstance(i, model.TensorLayoutSlice)]
     return "src" in case.buffers and sum(o for o in offsets if isinstance(o, int)) == 3
 
 
-def specializes(case: Case) -> bool:
-    return "spec: 8" in dumps_case(case)
+def specializes(case: model.Case) -> bool:
+    return "spec: 8" in model.dumps_case(case)
 
 
-def multiplies_by_w(case: Case) -> bool:
+def multiplies_by_w(case: model.Case) -> bool:
     return "w" in case.opaque
 
 
@@ -156,7 +142,7 @@ class Example(NamedTuple):
     """A case, and what of it is interesting, for a pass that is then needed."""
 
     text: str
-    interesting: Callable[[Case], bool] = anything
+    interesting: Callable[[model.Case], bool] = anything
 
 
 SPEC = COPY.replace("stride: 8", "stride: {spec: 8}")
@@ -177,7 +163,7 @@ EXAMPLES = {
         COPY.replace("high: 9}}}", "high: 9}}, begins_at: 2147483392}").replace(
             "buffer: src, ", "buffer: src, offset: 1073741696, "
         ),
-        has(MatrixLoad),
+        has(model.MatrixLoad),
     ),
     "halve_matrices": Example(COPY),
     "halve_invocations": Example(VECTORS),
@@ -187,7 +173,7 @@ EXAMPLES = {
     "remove_instructions": Example(COPY + STORE),
     "remove_operands": Example(COPY.replace("stride: 8", "stride: 8, order: ColumnMajor"), copies),
     "make_operands_literal": Example(SPEC, specializes),
-    "simplify_vector_operands": Example(VECTORS, has(VectorConstant, VectorStore)),
+    "simplify_vector_operands": Example(VECTORS, has(model.VectorConstant, model.VectorStore)),
     "load_or_fill": Example(COPY),
     "reset_workgroup_shape": Example(COPY.replace(HEAD, HEAD + SHAPED), lambda case: case.dispatch.subgroups == 4),
     "shrink_dispatch": Example(COPY.replace(HEAD, HEAD + "dispatch: {workgroups: [5, 1, 1]}\n"), two_groups),
@@ -200,9 +186,9 @@ EXAMPLES = {
     "reset_opaque_matrices": Example(VECTORS, multiplies_by_w),
     "merge_slices": Example(TENSOR, slices_from_3),
     "fold_pointers": Example(POINTER, stores_from_8),
-    "lower_ranks": Example(TENSOR, has(TensorLayout)),
+    "lower_ranks": Example(TENSOR, has(model.TensorLayout)),
     "shrink_matrices": Example(COPY, tall),
-    "simplify_callbacks": Example(PER_ELEMENT, has(MatrixPerElement)),
+    "simplify_callbacks": Example(PER_ELEMENT, has(model.MatrixPerElement)),
     "lower_operands": Example(COPY, copies),
     "shrink_buffers": Example(COPY),
     "simplify_types": Example(COPY),
@@ -220,7 +206,7 @@ def steps(example: Example) -> list[str]:
             taken.append(found.by)
         return found
 
-    case = loads_case(example.text)
+    case = model.loads_case(example.text)
     assert example.interesting(case)
     reduce_by(case, first)
     return taken

@@ -6,25 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.case.model import (
-    Case,
-    MatrixPerElement,
-    MatrixShape,
-    TensorLayout,
-    TensorLayoutSetDimension,
-    TensorLayoutSlice,
-    decode,
-    dumps_case,
-    initial_bits,
-    loads_case,
-    types_of,
-)
+from cts.case import model
 from cts.findings.reduction.candidates import smaller_numbers
 from cts.findings.reduction.reducer import reduce
 from tests.minimize.pass_rules import check_rules
 
 A = "{component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}"
-CASE = loads_case(f"""\
+CASE = model.loads_case(f"""\
 schema: 1
 name: x
 dispatch: {{workgroups: [3, 2, 1], subgroups: 2}}
@@ -53,7 +41,7 @@ program:
 """)
 
 
-def has(case: Case, *kinds: type) -> bool:
+def has(case: model.Case, *kinds: type) -> bool:
     return all(any(isinstance(i, kind) for i in case.program) for kind in kinds)
 
 
@@ -76,49 +64,51 @@ def test_smaller_numbers_descend_in_few_steps(number: int) -> None:
 
 
 def test_ranks_go_one_by_one() -> None:
-    smallest = reduce(CASE, lambda case: has(case, TensorLayout, TensorLayoutSetDimension) and "src" in case.buffers)
-    layout = next(i for i in smallest.program if isinstance(i, TensorLayout))
+    smallest = reduce(
+        CASE, lambda case: has(case, model.TensorLayout, model.TensorLayoutSetDimension) and "src" in case.buffers
+    )
+    layout = next(i for i in smallest.program if isinstance(i, model.TensorLayout))
     assert layout.dim == 1
-    assert "clamp" not in dumps_case(smallest)
+    assert "clamp" not in model.dumps_case(smallest)
 
 
 def test_slices_are_merged() -> None:
-    def offset(case: Case) -> bool:
+    def offset(case: model.Case) -> bool:
         """The slices of dimension 1 come to 3."""
         total = 0
         for i in case.program:
-            if isinstance(i, TensorLayoutSlice) and len(i.offset) == 3 and isinstance(i.offset[1], int):
+            if isinstance(i, model.TensorLayoutSlice) and len(i.offset) == 3 and isinstance(i.offset[1], int):
                 total += i.offset[1]
         return total == 3 and "src" in case.buffers
 
     smallest = reduce(CASE, offset)
-    (one,) = [i for i in smallest.program if isinstance(i, TensorLayoutSlice)]
+    (one,) = [i for i in smallest.program if isinstance(i, model.TensorLayoutSlice)]
     assert one.offset == (0, 3, 0)
 
 
 def test_a_body_becomes_what_is_needed_of_it() -> None:
-    def compares(case: Case) -> bool:
-        return any("row < col" in f.body for f in case.functions.values()) and has(case, MatrixPerElement)
+    def compares(case: model.Case) -> bool:
+        return any("row < col" in f.body for f in case.functions.values()) and has(case, model.MatrixPerElement)
 
     (function,) = reduce(CASE, compares).functions.values()
-    assert "extras" not in dumps_case(reduce(CASE, compares))
+    assert "extras" not in model.dumps_case(reduce(CASE, compares))
     assert function.body == "value if row < col else value"
 
 
 def test_the_dispatch_becomes_one_subgroup() -> None:
     smallest = reduce(CASE, lambda case: "dst" in case.buffers)
-    assert "dispatch" not in dumps_case(smallest)
+    assert "dispatch" not in model.dumps_case(smallest)
 
 
 def test_read_data_count_and_written_data_are_plain() -> None:
     smallest = reduce(CASE, lambda case: {"src", "dst"} <= set(case.buffers))
-    assert dumps_case(smallest).count("{iota: {}}") == 1
-    assert "{fill: 0}" in dumps_case(smallest)
-    assert "int8" not in dumps_case(smallest)
+    assert model.dumps_case(smallest).count("{iota: {}}") == 1
+    assert "{fill: 0}" in model.dumps_case(smallest)
+    assert "int8" not in model.dumps_case(smallest)
 
 
 V = "{component: float16, scope: Subgroup, rows: 4, cols: 4, use: A}"
-VALUES = loads_case(f"""\
+VALUES = model.loads_case(f"""\
 schema: 1
 name: x
 buffers:
@@ -131,31 +121,31 @@ program:
 
 
 def test_where_counting_does_not_do_few_numbers_are_left() -> None:
-    def two_negatives(case: Case) -> bool:
+    def two_negatives(case: model.Case) -> bool:
         return "src" in case.buffers and int((decode_all(case) < 0).sum()) >= 2
 
     data = reduce(VALUES, two_negatives).buffers["src"].data
     assert data.fill == -1 or sorted(n for n in data.values or () if n) == [-1, -1]
 
 
-def decode_all(case: Case) -> npt.NDArray[np.float64]:
+def decode_all(case: model.Case) -> npt.NDArray[np.float64]:
     """The numbers of `src`."""
     buffer = case.buffers["src"]
-    return decode(buffer.type, initial_bits(buffer)).astype(np.float64)
+    return model.decode(buffer.type, model.initial_bits(buffer)).astype(np.float64)
 
 
 def test_rows_and_columns_go_on_their_own() -> None:
     """A failure of matrices with more than 5 rows needs no columns."""
 
-    def tall(case: Case) -> bool:
-        shapes = [t for t in types_of(case).values() if isinstance(t, MatrixShape)]
-        return has(case, MatrixPerElement) and all(t.rows > 5 for t in shapes)
+    def tall(case: model.Case) -> bool:
+        shapes = [t for t in model.types_of(case).values() if isinstance(t, model.MatrixShape)]
+        return has(case, model.MatrixPerElement) and all(t.rows > 5 for t in shapes)
 
     smallest = reduce(CASE, tall)
-    assert {(t.rows, t.cols) for t in types_of(smallest).values() if isinstance(t, MatrixShape)} == {(6, 1)}
+    assert {(t.rows, t.cols) for t in model.types_of(smallest).values() if isinstance(t, model.MatrixShape)} == {(6, 1)}
 
 
-SPECIAL = loads_case("""\
+SPECIAL = model.loads_case("""\
 schema: 1
 name: x
 float_controls: FastMathNone
@@ -171,13 +161,15 @@ program:
 
 @pytest.mark.parametrize("pattern", [0x7E01, 0x8000, 0xFC00])
 def test_a_special_number_is_left_alone(pattern: int) -> None:
-    smallest = reduce(SPECIAL, lambda case: "src" in case.buffers and pattern in initial_bits(case.buffers["src"]))
+    smallest = reduce(
+        SPECIAL, lambda case: "src" in case.buffers and pattern in model.initial_bits(case.buffers["src"])
+    )
     assert smallest.buffers["src"].data.fill == f"0x{pattern:04x}"
 
 
 def test_two_special_numbers_are_left_among_few() -> None:
     smallest = reduce(
-        SPECIAL, lambda case: "src" in case.buffers and {0x7E01, 0xFC00} <= {*initial_bits(case.buffers["src"])}
+        SPECIAL, lambda case: "src" in case.buffers and {0x7E01, 0xFC00} <= {*model.initial_bits(case.buffers["src"])}
     )
     data = smallest.buffers["src"].data
     assert {*(data.cycle or data.values or ())} == {"0x7e01", "0xfc00"}

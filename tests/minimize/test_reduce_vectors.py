@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from cts.case.model import (
-    AtomicScope,
-    Case,
-    VectorAtomicAdd,
-    VectorConstruct,
-    VectorMatrixMul,
-    VectorReduceSumAccumulate,
-    VectorStore,
-    loads_case,
-)
+from cts.case import model
 from cts.findings.reduction.reducer import reduce
 from tests.minimize.pass_rules import check_rules
 
-CASE = loads_case("""\
+CASE = model.loads_case("""\
 schema: 1
 name: x
 dispatch: {workgroups: [2, 1, 1], invocations: 33}
@@ -72,14 +63,14 @@ def test_every_candidate_is_well_formed_and_smaller() -> None:
 
 
 def test_a_product_is_what_is_left() -> None:
-    def multiplies_and_stores(case: Case) -> bool:
-        return {VectorMatrixMul, VectorStore} <= {type(i) for i in case.program}
+    def multiplies_and_stores(case: model.Case) -> bool:
+        return {model.VectorMatrixMul, model.VectorStore} <= {type(i) for i in case.program}
 
     smallest = reduce(CASE, multiplies_and_stores)
     assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorMatrixMul", "VectorStore"]
     assert (smallest.dispatch.invocations, smallest.dispatch.workgroups) == (1, (1, 1, 1))
     assert {o.rows for o in smallest.opaque.values()} == {o.cols for o in smallest.opaque.values()} == {1}
-    product = next(i for i in smallest.program if isinstance(i, VectorMatrixMul))
+    product = next(i for i in smallest.program if isinstance(i, model.VectorMatrixMul))
     assert (product.bias, product.bias_offset, product.k, product.m) == (None, 0, 1, 1)
     assert smallest.conversions == ()
     assert set(smallest.opaque) == {"w"}
@@ -93,17 +84,17 @@ def test_conversions_go_one_by_one() -> None:
 
 
 def test_parts_are_dropped() -> None:
-    smallest = reduce(CASE, lambda case: any(isinstance(i, VectorConstruct) for i in case.program))
-    made = next(i for i in smallest.program if isinstance(i, VectorConstruct))
+    smallest = reduce(CASE, lambda case: any(isinstance(i, model.VectorConstruct) for i in case.program))
+    made = next(i for i in smallest.program if isinstance(i, model.VectorConstruct))
     assert len(made.parts) == 1
 
 
 def test_a_sum_is_what_is_left() -> None:
-    smallest = reduce(CASE, lambda case: any(isinstance(i, VectorReduceSumAccumulate) for i in case.program))
+    smallest = reduce(CASE, lambda case: any(isinstance(i, model.VectorReduceSumAccumulate) for i in case.program))
     assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorReduceSumAccumulate"]
 
 
-ATOMIC = loads_case("""
+ATOMIC = model.loads_case("""
 schema: 1
 name: x
 dispatch: {workgroups: [2, 1, 1], invocations: 5}
@@ -124,7 +115,7 @@ def test_every_candidate_of_atomic_additions_is_well_formed_and_smaller() -> Non
 
 
 def test_an_atomic_addition_is_what_is_left() -> None:
-    smallest = reduce(ATOMIC, lambda case: any(isinstance(i, VectorAtomicAdd) for i in case.program))
+    smallest = reduce(ATOMIC, lambda case: any(isinstance(i, model.VectorAtomicAdd) for i in case.program))
     assert [type(i).__name__ for i in smallest.program] == ["VectorConstant", "VectorAtomicAdd"]
-    (addition,) = (i for i in smallest.program if isinstance(i, VectorAtomicAdd))
-    assert (addition.offset, addition.scope) == (0, AtomicScope.QueueFamily)
+    (addition,) = (i for i in smallest.program if isinstance(i, model.VectorAtomicAdd))
+    assert (addition.offset, addition.scope) == (0, model.AtomicScope.QueueFamily)

@@ -13,32 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from cts.case.model import (
-    Accumulation,
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    Carry,
-    ComponentType,
-    Constant,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Feature,
-    If,
-    Instruction,
-    Interpretation,
-    Load,
-    Loop,
-    PointerInstruction,
-    Product,
-    Setter,
-    Store,
-    Switch,
-    VectorInstruction,
-    loads_case,
-    references,
-)
+from cts.case import model
 from cts.case.model.component import ComponentDescriptor, FloatFormat
 from cts.case.model.dynamic_operands import component_of
 from cts.case.model.fields import held
@@ -46,17 +21,17 @@ from cts.case.model.vectors import VectorInstructionBase
 from cts.spirv.grammar import grammar
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS: tuple[Any, ...] = get_args(AnyInstruction)
+KINDS: tuple[Any, ...] = get_args(model.AnyInstruction)
 FACTS = set(
     re.findall(r"^\| ([A-Z]{2}-\d+b?) \|", (ROOT / "docs" / "facts.md").read_text(encoding="utf-8"), re.MULTILINE)
 )
 #: What the base declares and each struct may say for itself, and what follows from it.
-DECLARED = sorted(name for name in Instruction.__annotations__ if not name.startswith("_"))
+DECLARED = sorted(name for name in model.Instruction.__annotations__ if not name.startswith("_"))
 DERIVED = ("spirv", "features", "exercised", "explained_by", "capabilities", "rounds")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_instruction_is_described_completely(kind: type[Instruction]) -> None:
+def test_an_instruction_is_described_completely(kind: type[model.Instruction]) -> None:
     assert kind.opcode.startswith("Op") or "spirv" in vars(kind)
     assert kind.__doc__
     assert kind.facts
@@ -67,12 +42,12 @@ def test_an_instruction_is_described_completely(kind: type[Instruction]) -> None
     own = set(kind.__struct_fields__)
     assert set(kind.component_values) <= own
     assert set(kind.stands_for or ()) <= own
-    assert kind.refers == Instruction.refers or set(kind.refers) <= own
-    assert all(isinstance(feature, Feature) for feature in kind.needs)
+    assert kind.refers == model.Instruction.refers or set(kind.refers) <= own
+    assert all(isinstance(feature, model.Feature) for feature in kind.needs)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_forms_are_of_fields_that_hold_operands(kind: type[Instruction]) -> None:
+def test_forms_are_of_fields_that_hold_operands(kind: type[model.Instruction]) -> None:
     own = set(kind.__struct_fields__)
     words = re.findall(r"\w+", kind.form or "")
     assert len(words) == len(set(words)) and set(words) <= own
@@ -82,49 +57,49 @@ def test_forms_are_of_fields_that_hold_operands(kind: type[Instruction]) -> None
     assert "id" not in words and all(held(kind, field) for field in {*words, *called} - {"id"})
     assert kind.form is None or not kind.glsl or set(called) - {"id"} == set(words)
     assert {kind.typed_as, kind.passes} - {""} <= set(kind.refers) & own
-    if issubclass(kind, Setter):
-        fields_of_setters = {f for other in KINDS if issubclass(other, Setter) for f in other.__struct_fields__}
+    if issubclass(kind, model.Setter):
+        fields_of_setters = {f for other in KINDS if issubclass(other, model.Setter) for f in other.__struct_fields__}
         assert set(kind.resets) <= fields_of_setters - {"id", "of"}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_instruction_is_of_the_kind_that_its_fields_say(kind: type[Instruction]) -> None:
+def test_an_instruction_is_of_the_kind_that_its_fields_say(kind: type[model.Instruction]) -> None:
     own = set(kind.__struct_fields__)
-    memory = "buffer" in own and not issubclass(kind, get_args(PointerInstruction))
-    assert memory <= issubclass(kind, Load | Store | Accumulation)
-    assert issubclass(kind, Setter) == ("of" in own)
-    assert not issubclass(kind, Load) or {"id", "buffer"} <= own
-    assert not issubclass(kind, Store | Accumulation | BlockStart | BlockEnd) or "id" not in own
-    if issubclass(kind, Constant):
+    memory = "buffer" in own and not issubclass(kind, get_args(model.PointerInstruction))
+    assert memory <= issubclass(kind, model.Load | model.Store | model.Accumulation)
+    assert issubclass(kind, model.Setter) == ("of" in own)
+    assert not issubclass(kind, model.Load) or {"id", "buffer"} <= own
+    assert not issubclass(kind, model.Store | model.Accumulation | model.BlockStart | model.BlockEnd) or "id" not in own
+    if issubclass(kind, model.Constant):
         assert {"id", "type"} <= own
         assert not own & {"buffer", "a", "matrix", "vector"}
-    assert issubclass(kind, get_args(VectorInstruction)) == (Feature.COOPERATIVE_VECTOR in kind.needs)
+    assert issubclass(kind, get_args(model.VectorInstruction)) == (model.Feature.COOPERATIVE_VECTOR in kind.needs)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_instruction_has_a_typing_rule(kind: type[Instruction]) -> None:
+def test_an_instruction_has_a_typing_rule(kind: type[model.Instruction]) -> None:
     """One that derives the type of its result, or one that does everything."""
-    shared = {Instruction.check, VectorInstructionBase.check}
-    assert (kind.typed is not Instruction.typed) != (kind.check not in shared)
+    shared = {model.Instruction.check, VectorInstructionBase.check}
+    assert (kind.typed is not model.Instruction.typed) != (kind.check not in shared)
 
 
 def test_products_refer_to_what_they_add() -> None:
     for kind in KINDS:
-        if issubclass(kind, Product):
+        if issubclass(kind, model.Product):
             made = kind(**{f: f for f in kind.__struct_fields__})
-            assert set(made.addends) <= set(references(made))
+            assert set(made.addends) <= set(model.references(made))
 
 
 def test_a_block_is_ended_by_its_own_end() -> None:
-    loop = Loop(count=1, carry=(Carry(id="inside", init="before"),))
-    assert loop.ending == EndLoop(next=("inside",))
-    assert If(condition=1).ending == EndIf()
-    assert Switch(selector=1).ending == EndSwitch()
+    loop = model.Loop(count=1, carry=(model.Carry(id="inside", init="before"),))
+    assert loop.ending == model.EndLoop(next=("inside",))
+    assert model.If(condition=1).ending == model.EndIf()
+    assert model.Switch(selector=1).ending == model.EndSwitch()
 
 
 def test_a_store_knows_what_it_stores() -> None:
     for kind in KINDS:
-        if issubclass(kind, Store):
+        if issubclass(kind, model.Store):
             names = {field: field for field in kind.__struct_fields__}
             assert kind(**names).stored in kind.refers
 
@@ -168,8 +143,8 @@ def test_what_a_float_format_says_is_read(name: str) -> None:
     assert [path for path, read, of in READS if read == name and re.fullmatch(pattern, of)]
 
 
-@pytest.mark.parametrize("component", [t for t in ComponentType if t.is_float], ids=lambda t: t.value)
-def test_formats_are_those_of_numpy_and_ml_dtypes(component: ComponentType) -> None:
+@pytest.mark.parametrize("component", [t for t in model.ComponentType if t.is_float], ids=lambda t: t.value)
+def test_formats_are_those_of_numpy_and_ml_dtypes(component: model.ComponentType) -> None:
     info = (ml_dtypes.finfo if component.storage_only else np.finfo)(component.dtype)
     known = component.format
     assert known.fraction_bits == info.nmant
@@ -188,14 +163,14 @@ def test_formats_are_those_of_numpy_and_ml_dtypes(component: ComponentType) -> N
 
 def test_what_is_beyond_is_one_step_past_the_greatest() -> None:
     """AM-29: were there one number more, it would be this."""
-    assert ComponentType.float8_e4m3fn.format.beyond == 480.0
-    assert ComponentType.float8_e5m2.format.beyond == 65536.0
-    assert ComponentType.float16.format.beyond == 65536.0
+    assert model.ComponentType.float8_e4m3fn.format.beyond == 480.0
+    assert model.ComponentType.float8_e5m2.format.beyond == 65536.0
+    assert model.ComponentType.float16.format.beyond == 65536.0
 
 
 def test_classes_of_component_types() -> None:
     def those(name: str) -> str:
-        return " ".join(t.value for t in ComponentType if getattr(t, name))
+        return " ".join(t.value for t in model.ComponentType if getattr(t, name))
 
     assert those("is_float8") == "float8_e4m3fn float8_e5m2"
     assert those("storage_only") == "bfloat16 float8_e4m3fn float8_e5m2"
@@ -204,26 +179,26 @@ def test_classes_of_component_types() -> None:
 
 
 def test_numbers_are_those_of_the_grammar() -> None:
-    for reading in Interpretation:
+    for reading in model.Interpretation:
         assert grammar().value("ComponentType", reading.spirv) == reading.number
-    for component in ComponentType:
-        assert component.descriptor.spirv or component is ComponentType.bfloat16
+    for component in model.ComponentType:
+        assert component.descriptor.spirv or component is model.ComponentType.bfloat16
         capabilities = (*component.descriptor.declares, *component.descriptor.computes, *component.descriptor.matrices)
         assert all(grammar().value("Capability", name) for name in capabilities)
         if component.descriptor.encoding:
             grammar().value("FPEncoding", component.descriptor.encoding)
         assert not component.descriptor.fact or component.descriptor.fact in FACTS
-    numbers = [t.descriptor.number for t in ComponentType] + [i.number for i in Interpretation if i.packed]
+    numbers = [t.descriptor.number for t in model.ComponentType] + [i.number for i in model.Interpretation if i.packed]
     assert len(set(numbers)) == len(numbers)
 
 
 def test_a_field_without_component_values_has_no_component() -> None:
-    case = loads_case(
+    case = model.loads_case(
         "schema: 1\nname: x\ncovers: [KM-013]\n"
         "buffers:\n  a: {type: float16, shape: [16, 16], data: {fill: 1}}\n"
         "program:\n  - {op: MatrixConstant, id: m, value: 1,\n"
         "     type: {component: float16, scope: Subgroup, rows: 16, cols: 16, use: A}}\n"
     )
-    assert component_of(case, 0, "value") is ComponentType.float16
+    assert component_of(case, 0, "value") is model.ComponentType.float16
     with pytest.raises(AssertionError, match="MatrixConstant has no component value 'stride'"):
         component_of(case, 0, "stride")

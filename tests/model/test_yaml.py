@@ -9,17 +9,7 @@ import pytest
 
 from cts.base.errors import BadInput
 from cts.base.plain_yaml import line_of, parse
-from cts.case.model import (
-    Case,
-    Combine,
-    ComponentType,
-    MatrixLoadTensor,
-    Scalar,
-    dumps_case,
-    dynamic_words,
-    load_case,
-    loads_case,
-)
+from cts.case import model
 
 GOOD = """\
 schema: 1
@@ -41,7 +31,7 @@ program:
 
 
 def test_canonical_text_survives_a_round_trip() -> None:
-    assert dumps_case(loads_case(GOOD)) == GOOD
+    assert model.dumps_case(model.loads_case(GOOD)) == GOOD
 
 
 def test_block_style_reads_as_the_same_case() -> None:
@@ -50,21 +40,21 @@ def test_block_style_reads_as_the_same_case() -> None:
         "  - op: TensorLayout\n    id: t\n    dim: 2\n    clamp: ClampToEdge\n",
     )
     assert block != GOOD
-    assert loads_case(block) == loads_case(GOOD)
+    assert model.loads_case(block) == model.loads_case(GOOD)
 
 
 def test_operands_keep_constness_and_factors() -> None:
-    case = loads_case(GOOD)
-    assert case.program[2].offset == (Scalar(dynamic=-3), Scalar(spec=12))  # type: ignore[union-attr]
-    assert case.program[5].offset == Scalar(literal=0, wg_x=256)  # type: ignore[union-attr]
-    assert isinstance(case.program[4], MatrixLoadTensor)
-    assert dynamic_words(case).tolist() == [0xFFFFFFFD]
+    case = model.loads_case(GOOD)
+    assert case.program[2].offset == (model.Scalar(dynamic=-3), model.Scalar(spec=12))  # type: ignore[union-attr]
+    assert case.program[5].offset == model.Scalar(literal=0, wg_x=256)  # type: ignore[union-attr]
+    assert isinstance(case.program[4], model.MatrixLoadTensor)
+    assert model.dynamic_words(case).tolist() == [0xFFFFFFFD]
 
 
 def test_identity_is_content_not_words() -> None:
-    case = loads_case(GOOD)
-    renamed = loads_case(GOOD.replace("tensor_addressing.example", "other").replace("TA-031", "TA-030"))
-    changed = loads_case(GOOD.replace("dynamic: -3", "dynamic: -4"))
+    case = model.loads_case(GOOD)
+    renamed = model.loads_case(GOOD.replace("tensor_addressing.example", "other").replace("TA-031", "TA-030"))
+    changed = model.loads_case(GOOD.replace("dynamic: -3", "dynamic: -4"))
     assert case.content_hash == renamed.content_hash == "3b220435977550b5"
     assert changed.content_hash != case.content_hash
 
@@ -110,7 +100,7 @@ def test_bad_cases_are_refused_with_place_and_remedy(name: str) -> None:
     text, code, where, says = BAD[name]
     assert text != GOOD
     with pytest.raises(BadInput) as caught:
-        loads_case(text, "f.yaml")
+        model.loads_case(text, "f.yaml")
     error = caught.value
     assert error.code == code
     assert re.search(where, error.where), error.where
@@ -121,15 +111,15 @@ def test_bad_cases_are_refused_with_place_and_remedy(name: str) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="case-unreadable"):
-        load_case(tmp_path / "none.yaml")
+        model.load_case(tmp_path / "none.yaml")
     latin = tmp_path / "latin.yaml"
     latin.write_bytes(b"name: \xff\n")
     with pytest.raises(BadInput, match="case-not-utf8"):
-        load_case(latin)
+        model.load_case(latin)
     large = tmp_path / "large.yaml"
     large.write_bytes(b"#" * (4 << 20) + b"\n")
     with pytest.raises(BadInput, match="case-too-large"):
-        load_case(large)
+        model.load_case(large)
 
 
 DEEP = {
@@ -164,8 +154,8 @@ def test_aliases_cannot_make_much_of_little() -> None:
 
 
 def test_case_is_immutable_and_hashable_by_content() -> None:
-    case = loads_case(GOOD)
-    assert isinstance(case, Case)
+    case = model.loads_case(GOOD)
+    assert isinstance(case, model.Case)
     with pytest.raises(AttributeError):
         case.name = "x"  # type: ignore[misc]
 
@@ -181,11 +171,13 @@ BODIES = {
 
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_of_several_lines_survive_a_round_trip(name: str) -> None:
-    case = loads_case(GOOD)
-    function = Combine(ComponentType.float32, BODIES[name])
-    case = msgspec.structs.replace(case, functions={"f": function, "g": Combine(ComponentType.int8, "x | y")})
-    text = dumps_case(case)
-    assert loads_case(text) == case
+    case = model.loads_case(GOOD)
+    function = model.Combine(model.ComponentType.float32, BODIES[name])
+    case = msgspec.structs.replace(
+        case, functions={"f": function, "g": model.Combine(model.ComponentType.int8, "x | y")}
+    )
+    text = model.dumps_case(case)
+    assert model.loads_case(text) == case
     if name == "several lines":
         body = "    body: |-\n      a = x + y\n      b = a * a\n      b\n"
         assert f"functions:\n  f:\n    kind: Combine\n    type: float32\n{body}  g: {{kind: Combine" in text

@@ -10,19 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    Case,
-    LayoutInstruction,
-    Load,
-    Pointer,
-    Scalar,
-    SpecNumber,
-    Store,
-    ViewInstruction,
-    case_dynamic_operands,
-    component_of,
-    dynamic_words,
-)
+from cts.case import model
 from cts.case.model.sweep import Sweep
 from cts.case.oracle.expectation import Allowed, Intervals, Swept
 from cts.reference import Reference
@@ -34,9 +22,9 @@ _OPERANDS = (
 )
 
 
-def delivered_at_run_time(case: Case) -> Case:
+def delivered_at_run_time(case: model.Case) -> model.Case:
     """The case whose literal operands of addresses are read at run time."""
-    kinds = LayoutInstruction | ViewInstruction | Load | Store | Pointer
+    kinds = model.LayoutInstruction | model.ViewInstruction | model.Load | model.Store | model.Pointer
     program = [_dynamic(i) if isinstance(i, kinds) else i for i in case.program]
     return msgspec.structs.replace(case, program=tuple(program))
 
@@ -46,24 +34,24 @@ def _dynamic(instruction: Any) -> Any:
     for name in _OPERANDS:
         value = getattr(instruction, name, None)
         if type(value) is int:
-            changed[name] = Scalar(dynamic=value)
+            changed[name] = model.Scalar(dynamic=value)
         elif isinstance(value, tuple):
-            changed[name] = tuple(Scalar(dynamic=v) if type(v) is int else v for v in value)
+            changed[name] = tuple(model.Scalar(dynamic=v) if type(v) is int else v for v in value)
     return msgspec.structs.replace(instruction, **changed)
 
 
-def perturbed(case: Case, count: int, seed: int) -> npt.NDArray[np.uint32]:
+def perturbed(case: model.Case, count: int, seed: int) -> npt.NDArray[np.uint32]:
     """Parameter sets: the case's own words, and those with up to three others, (count, words)."""
     rng = np.random.default_rng(seed)
-    words = np.repeat(dynamic_words(case)[None].astype(np.int64), count, axis=0)
+    words = np.repeat(model.dynamic_words(case)[None].astype(np.int64), count, axis=0)
     for row in words[1:]:
         for column in rng.integers(0, max(1, words.shape[1]), rng.integers(0, 4)) if words.shape[1] else ():
             others = (row[column] + 1, row[column] - 1, row[column] + 16, 0, 1, rng.integers(0, 40), 1 << 31, -1)
             row[column] = others[rng.integers(len(others))]
     # A component value is a bit pattern of its type.
     widths = [
-        8 * component_of(case, i, path).size if isinstance(operand, SpecNumber) else 32
-        for i, path, operand in case_dynamic_operands(case)
+        8 * model.component_of(case, i, path).size if isinstance(operand, model.SpecNumber) else 32
+        for i, path, operand in model.case_dynamic_operands(case)
     ]
     return (words & np.array([(1 << width) - 1 for width in widths], np.int64)).astype(np.uint32)
 

@@ -8,20 +8,7 @@ import numpy as np
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    GUARD_BYTES,
-    Case,
-    MatrixMulAdd,
-    MatrixShape,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    VectorShape,
-    constant_of,
-    decode,
-    dynamic_words,
-    initial_memory,
-    types_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Expectation
 from cts.judging.compare import compare
 from cts.reference import ORACLE, execute
@@ -35,21 +22,23 @@ CORPUS = list(corpus_cases().values())
 MOST_WORK = 4500
 
 
-def work(case: Case) -> int:
+def work(case: model.Case) -> int:
     """Elements computed, and products of multiplications, by all instances of a program without loops."""
-    types = types_of(case)
-    shapes = {name: t for name, t in types.items() if isinstance(t, MatrixShape)}
+    types = model.types_of(case)
+    shapes = {name: t for name, t in types.items() if isinstance(t, model.MatrixShape)}
     total = sum(s.rows * s.cols for s in shapes.values()) // 4
-    total += sum(t.length for t in types.values() if isinstance(t, VectorShape))
+    total += sum(t.length for t in types.values() if isinstance(t, model.VectorShape))
     for i in case.program:
-        if isinstance(i, VectorMatrixMul):
-            m, k = constant_of(i.m), constant_of(i.k)
+        if isinstance(i, model.VectorMatrixMul):
+            m, k = model.constant_of(i.m), model.constant_of(i.k)
             assert isinstance(m, int) and isinstance(k, int)
             total += m * k
-        if isinstance(i, VectorOuterProductAccumulate):
+        if isinstance(i, model.VectorOuterProductAccumulate):
             total += case.opaque[i.matrix].rows * case.opaque[i.matrix].cols
     total += sum(
-        shapes[i.a].cols * shapes[i.c].rows * shapes[i.c].cols for i in case.program if isinstance(i, MatrixMulAdd)
+        shapes[i.a].cols * shapes[i.c].rows * shapes[i.c].cols
+        for i in case.program
+        if isinstance(i, model.MatrixMulAdd)
     )
     return total * math.prod(case.dispatch.workgroups) * (case.dispatch.invocations or case.dispatch.subgroups)
 
@@ -57,30 +46,30 @@ def work(case: Case) -> int:
 SMALL = [case for case in CORPUS if work(case) <= MOST_WORK]
 
 
-def allowed_scalar(case: Case, seed: int = 0) -> tuple[Expectation, Run]:
+def allowed_scalar(case: model.Case, seed: int = 0) -> tuple[Expectation, Run]:
     """The expectation, which allows what one legal, random execution leaves; and that execution."""
     assert ORACLE.violations(case) == []
     executed, found = execute_scalar(case, seed), ORACLE.expect(case)
-    memory = initial_memory(case)
+    memory = model.initial_memory(case)
     for name, contents in executed.memory.items():
-        memory[name][GUARD_BYTES:-GUARD_BYTES] = np.frombuffer(contents, np.uint8)
+        memory[name][model.GUARD_BYTES : -model.GUARD_BYTES] = np.frombuffer(contents, np.uint8)
     assert compare(case, found, memory) is None
     return found, executed
 
 
-def assert_as_scalar(case: Case) -> None:
+def assert_as_scalar(case: model.Case) -> None:
     """The same of a case that leaves nothing free, and the matrices as well."""
     found, expected = allowed_scalar(case)
     assert all(a.intervals == () and a.identical == () for a in found.buffers.values())
     for name, matrix in expected.matrices.items():
-        shape = types_of(case)[name]
-        assert isinstance(shape, MatrixShape)
+        shape = model.types_of(case)[name]
+        assert isinstance(shape, model.MatrixShape)
         assert found.matrices[name].dtype == shape.component.bits_dtype
         np.testing.assert_array_equal(found.matrices[name], matrix, err_msg=name)
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda c: c.name)
-def test_corpus_case_allows_scalar_execution(case: Case) -> None:
+def test_corpus_case_allows_scalar_execution(case: model.Case) -> None:
     if case.name.startswith("tensor_addressing."):
         assert_as_scalar(case)
     else:
@@ -130,7 +119,7 @@ def test_several_workgroups_and_subgroups(scope: str) -> None:
 def test_batch_equals_one_set_at_a_time() -> None:
     for structure in range(12):
         variants = [random_case(structure, values) for values in range(5)]
-        batch = execute(variants[0], np.stack([dynamic_words(v) for v in variants]))
+        batch = execute(variants[0], np.stack([model.dynamic_words(v) for v in variants]))
         for i, variant in enumerate(variants):
             single = ORACLE.expect(variant)
             assert ORACLE.violations(variant) == []
@@ -157,7 +146,7 @@ op: MatrixStoreTensor, matrix: m, buffer: dst, layout: t2
     np.testing.assert_array_equal(stored[0], matrix[0])
     np.testing.assert_array_equal(stored[1, 3:], matrix[1, :13])
     np.testing.assert_array_equal(stored[2, :, :11], matrix[2, :, 5:])
-    assert (decode(types_of(case)["m"].component, stored[2, :, 11:]) == -5).all()  # type: ignore[union-attr]
+    assert (model.decode(model.types_of(case)["m"].component, stored[2, :, 11:]) == -5).all()  # type: ignore[union-attr]
 
 
 def test_batch_checks_its_shape() -> None:

@@ -7,25 +7,7 @@ import numpy as np
 import pytest
 
 from cts.base.errors import HarnessTrouble
-from cts.case.model import (
-    GUARD_BYTES,
-    Case,
-    ComponentType,
-    MatrixConstant,
-    MatrixType,
-    Robustness,
-    Scope,
-    SpecNumber,
-    StorageClass,
-    TensorLayout,
-    TensorLayoutSetDimension,
-    Use,
-    case_dynamic_operands,
-    dynamic_words,
-    guard_pattern,
-    initial_memory,
-    loads_case,
-)
+from cts.case import model
 from cts.case.model.operand import Constness
 from cts.device.job import Address, LayoutConversion, MatrixRegion, OpaqueMemory
 from cts.spirv.grammar import grammar
@@ -34,7 +16,7 @@ from tests.spirv.cases import every_instruction
 from tests.spirv.modules import Module
 
 
-def numbered(constness: Constness, start: int, **kwargs: Any) -> Case:
+def numbered(constness: Constness, start: int, **kwargs: Any) -> model.Case:
     return every_instruction(constness=constness, values=iter(range(start, start + 999)), **kwargs)
 
 
@@ -54,7 +36,7 @@ dispatch: {{workgroups: [{n}, 1, 1]}}
 buffers: {{b: {{type: uint8, shape: [{n}, 4], data: {{fill: {n}}}}}}}
 program: []
 """
-    assert lower(loads_case(text.format(n=1)), 32) is lower(loads_case(text.format(n=9)), 32)
+    assert lower(model.loads_case(text.format(n=1)), 32) is lower(model.loads_case(text.format(n=9)), 32)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +45,15 @@ program: []
         (numbered("literal", 1), numbered("literal", 2)),
         (numbered("literal", 1), numbered("dynamic", 1)),
         (numbered("spec", 1), numbered("dynamic", 1)),
-        (numbered("literal", 1), numbered("literal", 1, use=Use.A)),
+        (numbered("literal", 1), numbered("literal", 1, use=model.Use.A)),
         (numbered("literal", 1), numbered("literal", 1, components=2)),
-        (numbered("literal", 1), numbered("literal", 1, storage=StorageClass.PhysicalStorageBuffer)),
+        (numbered("literal", 1), numbered("literal", 1, storage=model.StorageClass.PhysicalStorageBuffer)),
         (numbered("dynamic", 1, factors={"sg": 1}), numbered("dynamic", 1, factors={"sg": 2})),
         (numbered("dynamic", 1), numbered("dynamic", 1, spec_types=True)),
     ],
     ids=str,
 )
-def test_cases_that_differ_in_structure_do_not(one: Case, other: Case) -> None:
+def test_cases_that_differ_in_structure_do_not(one: model.Case, other: model.Case) -> None:
     assert not np.array_equal(lower(one, 32).words, lower(other, 32).words)
 
 
@@ -84,8 +66,8 @@ def test_subgroup_sizes_have_their_own_words() -> None:
     ("one", "other"), [(0.0, -0.0), (1, 2), ("0x7e00", "0x7e01")], ids=["zeros", "numbers", "NaNs"]
 )
 def test_literal_components_that_compare_equal_are_told_apart(one: float | str, other: float | str) -> None:
-    matrix = MatrixType(ComponentType.float16, Scope.Subgroup, 16, 16, Use.A)
-    a, b = (lower(Case(1, "x", {}, (MatrixConstant("z", matrix, v),)), 32).words for v in (one, other))
+    matrix = model.MatrixType(model.ComponentType.float16, model.Scope.Subgroup, 16, 16, model.Use.A)
+    a, b = (lower(model.Case(1, "x", {}, (model.MatrixConstant("z", matrix, v),)), 32).words for v in (one, other))
     assert not np.array_equal(a, b)
 
 
@@ -96,18 +78,18 @@ def test_words_cannot_be_changed_by_a_driver() -> None:
 
 def test_dynamic_operands_are_the_words_of_the_parameter_buffer() -> None:
     case = numbered("dynamic", -4)
-    job = module_job(case, initial_memory(case), 32)
+    job = module_job(case, model.initial_memory(case), 32)
     parameters = job.buffers[PARAMETERS]
-    window = parameters.data[GUARD_BYTES:-GUARD_BYTES].view(np.uint32)
-    assert window.tolist() == dynamic_words(case).tolist()
+    window = parameters.data[model.GUARD_BYTES : -model.GUARD_BYTES].view(np.uint32)
+    assert window.tolist() == model.dynamic_words(case).tolist()
     assert window[:6].tolist() == [2**32 - 4, 2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1]
     assert job.bindings == {(0, 0): "src", (0, 1): "dst", (0, 2): PARAMETERS}
     assert parameters.start % 256 == 0
-    assert np.array_equal(parameters.data[: parameters.start], guard_pattern())
+    assert np.array_equal(parameters.data[: parameters.start], model.guard_pattern())
 
 
-@pytest.mark.parametrize("kind", [None, *Robustness])
-def test_where_robustness_counts_from_a_buffer_ends_with_its_range(kind: Robustness | None) -> None:
+@pytest.mark.parametrize("kind", [None, *model.Robustness])
+def test_where_robustness_counts_from_a_buffer_ends_with_its_range(kind: model.Robustness | None) -> None:
     """VK-060. What goes through addresses is not checked: there the window goes on over the guard."""
     text = """
 schema: 1
@@ -117,17 +99,17 @@ buffers:
   p: {type: uint8, shape: [64], data: {fill: 1}, storage: PhysicalStorageBuffer}
 program: []
 """
-    case = msgspec.structs.replace(loads_case(text), robustness=kind)
-    job = module_job(case, initial_memory(case), 32)
-    assert (job.robust, job.robust2) == (kind is not None, kind is Robustness.ROBUST_BUFFER_ACCESS_2)
-    assert job.buffers["b"].size == (64 + GUARD_BYTES if kind is None else 64)
-    assert job.buffers["p"].size == 64 + GUARD_BYTES
+    case = msgspec.structs.replace(model.loads_case(text), robustness=kind)
+    job = module_job(case, model.initial_memory(case), 32)
+    assert (job.robust, job.robust2) == (kind is not None, kind is model.Robustness.ROBUST_BUFFER_ACCESS_2)
+    assert job.buffers["b"].size == (64 + model.GUARD_BYTES if kind is None else 64)
+    assert job.buffers["p"].size == 64 + model.GUARD_BYTES
 
 
 def test_each_dynamic_operand_is_read_from_its_own_word() -> None:
     """Words are numbered in the order of `case_dynamic_operands`, wherever the operand goes in the instruction."""
     case = every_instruction(constness="dynamic")
-    places = [(index, path) for index, path, _ in case_dynamic_operands(case)]
+    places = [(index, path) for index, path, _ in model.case_dynamic_operands(case)]
     m = Module(lower(case, 32).words)
     (layout_slice,) = m.all("OpTensorLayoutSliceNV")
     words = [
@@ -143,7 +125,7 @@ def test_each_dynamic_operand_is_read_from_its_own_word() -> None:
 
 def test_no_parameter_buffer_without_dynamic_operands() -> None:
     case = numbered("spec", 1)
-    job = module_job(case, initial_memory(case), 32)
+    job = module_job(case, model.initial_memory(case), 32)
     assert PARAMETERS not in job.buffers
     assert job.bindings == {(0, 0): "src", (0, 1): "dst"}
 
@@ -151,7 +133,7 @@ def test_no_parameter_buffer_without_dynamic_operands() -> None:
 def test_spec_constants_deliver_every_value_under_its_own_id() -> None:
     """Numbered 1, 2, 3, ... in field order, the slice's operands too; the type operands come where they stand."""
     case = every_instruction(constness="spec")
-    job = module_job(case, initial_memory(case), 32)
+    job = module_job(case, model.initial_memory(case), 32)
     m = Module(job.words)
     assert set(job.spec_constants) == set(m.spec_ids.values())
     value = {f"spec {i}": int.from_bytes(b, "little") for i, b in job.spec_constants.items()}
@@ -167,8 +149,8 @@ def test_spec_constants_deliver_every_value_under_its_own_id() -> None:
 
 
 def test_spec_constants_of_types_deliver_what_they_default_to() -> None:
-    case = every_instruction(spec_types=True, scope=Scope.Workgroup, use=Use.B)
-    job = module_job(case, initial_memory(case), 32)
+    case = every_instruction(spec_types=True, scope=model.Scope.Workgroup, use=model.Use.B)
+    job = module_job(case, model.initial_memory(case), 32)
     m = Module(job.words)
     value = {f"spec {i}": int.from_bytes(b, "little") for i, b in job.spec_constants.items()}
     layout, view, matrix = (
@@ -185,7 +167,7 @@ def test_spec_constants_of_types_deliver_what_they_default_to() -> None:
 def test_a_false_type_operand_is_a_false_spec_constant() -> None:
     view = "{op: TensorView, id: v, dim: 1, has_dimensions: {spec: false}, permutation: [0]}"
     text = f"{{schema: 1, name: x, buffers: {{}}, program: [{view}]}}"
-    case = loads_case(text)
+    case = model.loads_case(text)
     job = module_job(case, {}, 32)
     assert len(Module(job.words).all("OpSpecConstantFalse")) == 1
     assert job.spec_constants == {0: bytes(4)}
@@ -194,26 +176,28 @@ def test_a_false_type_operand_is_a_false_spec_constant() -> None:
 @pytest.mark.parametrize(
     ("component", "value", "data"),
     [
-        (ComponentType.int8, -3, b"\xfd"),
-        (ComponentType.float16, 1.5, b"\x00\x3e"),
-        (ComponentType.float8_e4m3fn, "0x7f", b"\x7f"),
-        (ComponentType.float32, -0.0, b"\0\0\0\x80"),
+        (model.ComponentType.int8, -3, b"\xfd"),
+        (model.ComponentType.float16, 1.5, b"\x00\x3e"),
+        (model.ComponentType.float8_e4m3fn, "0x7f", b"\x7f"),
+        (model.ComponentType.float32, -0.0, b"\0\0\0\x80"),
     ],
 )
-def test_spec_components_are_as_wide_as_their_type(component: ComponentType, value: float | str, data: bytes) -> None:
-    matrix = MatrixType(component, Scope.Subgroup, 16, 16, Use.A)
-    case = Case(1, "x", {}, (MatrixConstant("z", matrix, SpecNumber(spec=value)),))
+def test_spec_components_are_as_wide_as_their_type(
+    component: model.ComponentType, value: float | str, data: bytes
+) -> None:
+    matrix = model.MatrixType(component, model.Scope.Subgroup, 16, 16, model.Use.A)
+    case = model.Case(1, "x", {}, (model.MatrixConstant("z", matrix, model.SpecNumber(spec=value)),))
     assert module_job(case, {}, 32).spec_constants == {0: data}
 
 
 def test_memory_keeps_its_guards_and_the_module_sees_what_follows_the_contents() -> None:
-    case = numbered("dynamic", 1, storage=StorageClass.PhysicalStorageBuffer)
-    memory = initial_memory(case)
+    case = numbered("dynamic", 1, storage=model.StorageClass.PhysicalStorageBuffer)
+    memory = model.initial_memory(case)
     job = bind(lower(case, 16), case, memory)
     assert job.buffers["src"].data is memory["src"]
     assert (job.buffers["src"].start, job.buffers["src"].size) == (
-        GUARD_BYTES,
-        case.buffers["src"].size + GUARD_BYTES,
+        model.GUARD_BYTES,
+        case.buffers["src"].size + model.GUARD_BYTES,
     )
     assert job.push_constants == bytes(16)
     assert job.push_addresses == (Address(0, "src"), Address(8, "dst"))
@@ -232,22 +216,22 @@ buffers:
   r: {type: uint32, shape: [4], data: {fill: 0}}
 program: []
 """
-    case = loads_case(text)
-    job = module_job(case, initial_memory(case), 32)
+    case = model.loads_case(text)
+    job = module_job(case, model.initial_memory(case), 32)
     assert job.bindings == {(0, 0): "s", (0, 1): "r"}
     assert job.push_addresses == (Address(0, "p"), Address(8, "q"))
 
 
 def test_an_invalid_module_is_our_trouble_and_says_why() -> None:
-    program = (TensorLayout("t", 2), TensorLayoutSetDimension("t1", "t", (1,)))
+    program = (model.TensorLayout("t", 2), model.TensorLayoutSetDimension("t1", "t", (1,)))
     with pytest.raises(HarnessTrouble, match="OpTensorLayoutSetDimensionNV"):
-        lower(Case(1, "x", {}, program), 32)
+        lower(model.Case(1, "x", {}, program), 32)
 
 
-@pytest.mark.parametrize("component", ComponentType)
-def test_physical_buffers_need_no_matrix_of_their_type(component: ComponentType) -> None:
-    buffer = every_instruction(component, StorageClass.PhysicalStorageBuffer).buffers["src"]
-    assert lower(Case(1, "x", {"b": buffer}, ()), 32).addresses == ("b",)
+@pytest.mark.parametrize("component", model.ComponentType)
+def test_physical_buffers_need_no_matrix_of_their_type(component: model.ComponentType) -> None:
+    buffer = every_instruction(component, model.StorageClass.PhysicalStorageBuffer).buffers["src"]
+    assert lower(model.Case(1, "x", {"b": buffer}, ()), 32).addresses == ("b",)
 
 
 def test_memory_without_guards_is_refused() -> None:
@@ -271,12 +255,12 @@ program:
 
 
 def test_scalars_are_delivered_in_their_own_types() -> None:
-    case = loads_case(SCALARS.format("{spec: 1.5}", "{spec: -3}", "{spec: -0.0}"))
+    case = model.loads_case(SCALARS.format("{spec: 1.5}", "{spec: -3}", "{spec: -0.0}"))
     job = module_job(case, {}, 32)
     assert sorted(job.spec_constants.values()) == [b"\0\0\0\x80", b"\x00\x3e", b"\xfd"]
-    case = loads_case(SCALARS.format("{dynamic: 1.5}", "{dynamic: -3}", "{dynamic: -0.0}"))
+    case = model.loads_case(SCALARS.format("{dynamic: 1.5}", "{dynamic: -3}", "{dynamic: -0.0}"))
     job = module_job(case, {}, 32)
-    words = job.buffers[PARAMETERS].data[GUARD_BYTES:-GUARD_BYTES].view(np.uint32)
+    words = job.buffers[PARAMETERS].data[model.GUARD_BYTES : -model.GUARD_BYTES].view(np.uint32)
     assert words.tolist() == [0x3E00, 0xFD, 0x80000000]
     m = Module(job.words)
     operands = m.operands(m.one("OpCooperativeMatrixPerElementOpNV"))
@@ -289,11 +273,11 @@ def test_scalars_are_delivered_in_their_own_types() -> None:
 def test_scalars_do_not_decide_the_words_unless_they_are_literals() -> None:
     for kind in ("spec", "dynamic"):
         one, other = (
-            loads_case(SCALARS.format(*(f"{{{kind}: {v}}}" for v in values))) for values in ((1, 2, 3), (4, 5, 6))
+            model.loads_case(SCALARS.format(*(f"{{{kind}: {v}}}" for v in values))) for values in ((1, 2, 3), (4, 5, 6))
         )
         assert lower(one, 32) is lower(other, 32)
     words = [
-        lower(loads_case(SCALARS.format(*values)), 32).words.tobytes()
+        lower(model.loads_case(SCALARS.format(*values)), 32).words.tobytes()
         for values in (
             (1, 2, 3),
             (2, 2, 3),
@@ -308,7 +292,7 @@ def test_scalars_do_not_decide_the_words_unless_they_are_literals() -> None:
 
 
 def test_spec_constants_of_a_reduction_are_its_own() -> None:
-    case = loads_case("""
+    case = model.loads_case("""
 schema: 1
 name: x
 buffers: {}
@@ -323,7 +307,7 @@ program:
 
 def test_scopes_of_reductions_may_be_several_spec_constants() -> None:
     """Types declared alike are one, so that the result has the scope of the load, the operand that of the null."""
-    case = loads_case("""
+    case = model.loads_case("""
 schema: 1
 name: x
 buffers: {b: {type: float32, shape: [64], data: {iota: {}}}}
@@ -337,7 +321,7 @@ program:
   - {op: MatrixNull, id: z, type: {component: float32, scope: {spec: Subgroup}, rows: 8, cols: 4, use: Accumulator}}
   - {op: MatrixReduce, id: r, matrix: z, mode: [Row], combine: f, cols: 8}
 """)
-    job = module_job(case, initial_memory(case), 32)
+    job = module_job(case, model.initial_memory(case), 32)
     words = [int.from_bytes(v, "little") for v in job.spec_constants.values()]
     assert words == [grammar().value("Scope", "Subgroup")] * 2
 
@@ -365,14 +349,14 @@ program:
 """  # noqa: E501
 
 
-def opaque_case(storage: StorageClass = StorageClass.StorageBuffer, value: str = "1") -> Case:
-    return loads_case(OPAQUE.format(storage=storage.value, value=value))
+def opaque_case(storage: model.StorageClass = model.StorageClass.StorageBuffer, value: str = "1") -> model.Case:
+    return model.loads_case(OPAQUE.format(storage=storage.value, value=value))
 
 
 def test_opaque_matrices_and_conversions_of_a_job() -> None:
     """Components and layouts by their numbers (CV-002)."""
     case = opaque_case()
-    found = module_job(case, initial_memory(case), 32)
+    found = module_job(case, model.initial_memory(case), 32)
     assert found.subgroup_size is None
     assert found.opaque == {
         "unused": OpaqueMemory(7, 2, 3, 4),
@@ -389,22 +373,22 @@ def test_opaque_matrices_and_conversions_of_a_job() -> None:
 def test_what_only_conversions_touch_is_not_in_the_module() -> None:
     """So what is stored there takes no capability of the module: neither fp8 buffers nor fp8 matrices."""
     case = opaque_case()
-    found = module_job(case, initial_memory(case), 32)
+    found = module_job(case, model.initial_memory(case), 32)
     assert found.bindings == {(0, 0): "y", (0, 1): "w", (0, 2): "g", (0, 3): PARAMETERS}
     assert found.buffers.keys() == {"src", "y", PARAMETERS}
     assert "Float8EXT" not in Module(found.words).capabilities()
 
 
 def test_opaque_matrices_are_reached_by_address() -> None:
-    case = opaque_case(StorageClass.PhysicalStorageBuffer)
-    found = module_job(case, initial_memory(case), 32)
+    case = opaque_case(model.StorageClass.PhysicalStorageBuffer)
+    found = module_job(case, model.initial_memory(case), 32)
     assert found.bindings == {(0, 0): "y", (0, 1): "g", (0, 2): PARAMETERS}
     assert found.push_addresses == (Address(0, "w"),)
 
 
 def test_spec_constants_of_multiplications() -> None:
     case = opaque_case(value="{spec: 3}")
-    found = module_job(case, initial_memory(case), 32)
+    found = module_job(case, model.initial_memory(case), 32)
     numbers = [int.from_bytes(b, "little") for b in found.spec_constants.values()]
     assert numbers == [8, int(np.float16(3).view(np.uint16)), 1000491003, 8, 2, 0]
 

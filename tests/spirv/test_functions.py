@@ -6,22 +6,7 @@ import numpy as np
 import pytest
 
 from cts.base.errors import HarnessTrouble
-from cts.case.model import (
-    AnyFunction,
-    Case,
-    Component,
-    ComponentType,
-    Decode,
-    FloatControls,
-    MatrixComponents,
-    MatrixLoadTensor,
-    MatrixNull,
-    StorageClass,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetDimension,
-    block_offsets,
-)
+from cts.case import model
 from cts.spirv import system_spirv_val, tools
 from cts.spirv.grammar import extended_instructions
 from cts.spirv.lower import lower, validation
@@ -30,11 +15,11 @@ from tests.case_builder import built_case
 from tests.spirv.matrices import buffer, decoding, every_field, matrix
 from tests.spirv.modules import Module
 
-FLOAT16, FLOAT32 = ComponentType.float16, ComponentType.float32
-STORAGE_BUFFER = StorageClass.StorageBuffer
+FLOAT16, FLOAT32 = model.ComponentType.float16, model.ComponentType.float32
+STORAGE_BUFFER = model.StorageClass.StorageBuffer
 
 
-def decoded(lanes: Any = None, coords: str = "uint32", component: ComponentType = FLOAT16) -> Module:
+def decoded(lanes: Any = None, coords: str = "uint32", component: model.ComponentType = FLOAT16) -> Module:
     return Module(lower(decoding(component, STORAGE_BUFFER, coords, lanes), 32).words)
 
 
@@ -59,7 +44,7 @@ def test_the_block_is_laid_out_as_the_case_says() -> None:
     struct = m.by_id[m.by_id[m.all("OpFunctionParameter")[0].values[0]].values[1]]  # type: ignore[index]
     members = {d.values[1]: d.values[3] for d in m.all("OpMemberDecorate") if d.values[0] == struct.result}
     fields = every_field()
-    offsets, _ = block_offsets(fields)
+    offsets, _ = model.block_offsets(fields)
     assert members == {n: offsets[f.name] for n, f in enumerate(fields)}
     for field, member in zip(fields, struct.values, strict=True):
         stride = {("ArrayStride", field.type.size)} if field.count else set()
@@ -70,15 +55,15 @@ def test_the_block_is_laid_out_as_the_case_says() -> None:
 
 def test_the_types_of_blocks_are_shared_with_nothing() -> None:
     """An array by value of the same length and component has no stride."""
-    block = (every_field()[0], *(f for f in every_field() if f.type is ComponentType.uint32 and f.count))
+    block = (every_field()[0], *(f for f in every_field() if f.type is model.ComponentType.uint32 and f.count))
     body = "float16(lookup(block.uint324[0], uint32(1), uint32(2), uint32(3), uint32(4)) + blockCoord[3])"
-    decode = Decode(FLOAT16, 4, block, body)
+    decode = model.Decode(FLOAT16, 4, block, body)
     program = (
-        MatrixNull("z", matrix(FLOAT16)),
-        TensorLayout("t", 4),
-        TensorLayoutSetBlockSize("u", "t", (1, 1, 1, 32)),
-        TensorLayoutSetDimension("v", "u", (1, 1, 16, 32)),
-        MatrixLoadTensor("m", "z", "src", "v", decode="f"),
+        model.MatrixNull("z", matrix(FLOAT16)),
+        model.TensorLayout("t", 4),
+        model.TensorLayoutSetBlockSize("u", "t", (1, 1, 1, 32)),
+        model.TensorLayoutSetDimension("v", "u", (1, 1, 16, 32)),
+        model.MatrixLoadTensor("m", "z", "src", "v", decode="f"),
     )
     m = Module(lower(built_case(*program, functions={"f": decode}, src=buffer(FLOAT32)), 32).words)
     of_four = [d.result or 0 for d in m.all("OpTypeArray") if m.describe(d.values[1]) == 4]
@@ -129,10 +114,10 @@ def test_a_newer_validator_is_asked_where_there_is_one(tmp_path: Any, monkeypatc
 def test_what_a_newer_validator_says_counts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     refusing = Validator(str(fake_validator(tmp_path, "2026.4", "error: no")), (2026, 4))
     monkeypatch.setattr(validation, "newer_validator", lambda: refusing)
-    text = decoding(ComponentType.int8, StorageClass.PhysicalStorageBuffer, "int32", 2)
+    text = decoding(model.ComponentType.int8, model.StorageClass.PhysicalStorageBuffer, "int32", 2)
     with pytest.raises(HarnessTrouble, match="error: no"):
         lower(text, 17)
-    assert Module(lower(decoding(ComponentType.int8, STORAGE_BUFFER, "int32"), 17).words).all("OpFunction"), (
+    assert Module(lower(decoding(model.ComponentType.int8, STORAGE_BUFFER, "int32"), 17).words).all("OpFunction"), (
         "the one of the package validates what it knows"
     )
 
@@ -159,13 +144,13 @@ def test_vector_functions_are_validated_as_functions(monkeypatch: pytest.MonkeyP
     assert len(given.one("OpCompositeConstruct").values) == 1 + 4
 
 
-def component(type_: ComponentType, body: str) -> Module:
-    functions: dict[str, AnyFunction] = {"f": Component(type_, body)}
-    program = (MatrixNull("z", matrix(type_)), MatrixComponents("m", "z", "f"))
+def component(type_: model.ComponentType, body: str) -> Module:
+    functions: dict[str, model.AnyFunction] = {"f": model.Component(type_, body)}
+    program = (model.MatrixNull("z", matrix(type_)), model.MatrixComponents("m", "z", "f"))
     return Module(lower(built_case(*program, functions=functions), 32).words)
 
 
-def computed(type_: ComponentType, body: str) -> list[str]:
+def computed(type_: model.ComponentType, body: str) -> list[str]:
     """The instructions of a component function, extended ones by their names in GLSL.std.450."""
     m = component(type_, body)
     start = next(n for n, d in enumerate(m.instructions) if d.name == "OpFunction" and m.name(d) == "f")
@@ -215,11 +200,11 @@ def computed(type_: ComponentType, body: str) -> list[str]:
     ],
 )
 def test_operations_by_their_types(type_: str, body: str, expected: list[str]) -> None:
-    assert computed(ComponentType(type_), body) == [*expected, "OpReturnValue"]
+    assert computed(model.ComponentType(type_), body) == [*expected, "OpReturnValue"]
 
 
 def test_a_table_is_a_constant_array_behind_a_variable() -> None:
-    m = component(ComponentType.int8, "lookup(uint32(value), -1, 5, 7)")
+    m = component(model.ComponentType.int8, "lookup(uint32(value), -1, 5, 7)")
     initial = next(d for d in m.all("OpVariable") if len(d.values) == 3)
     assert m.operands(m.by_id[initial.values[2]]) == [-1, 5, 7]  # type: ignore[index]
 
@@ -244,12 +229,15 @@ def test_the_loop_of_a_matrix_over_its_components() -> None:
 
 
 def test_structures_are_told_apart_by_functions_and_strictness() -> None:
-    def structured(body: str, controls: FloatControls) -> Case:
-        functions: dict[str, AnyFunction] = {"f": Component(FLOAT32, body)}
-        program = (MatrixNull("z", matrix(FLOAT32)), MatrixComponents("m", "z", "f"))
+    def structured(body: str, controls: model.FloatControls) -> model.Case:
+        functions: dict[str, model.AnyFunction] = {"f": model.Component(FLOAT32, body)}
+        program = (model.MatrixNull("z", matrix(FLOAT32)), model.MatrixComponents("m", "z", "f"))
         return built_case(*program, functions=functions, float_controls=controls)
 
-    one = structured("value + 1", FloatControls.Undecorated)
-    others = [structured("value + 2", FloatControls.Undecorated), structured("value + 1", FloatControls.NoContraction)]
+    one = structured("value + 1", model.FloatControls.Undecorated)
+    others = [
+        structured("value + 2", model.FloatControls.Undecorated),
+        structured("value + 1", model.FloatControls.NoContraction),
+    ]
     for other in others:
         assert not np.array_equal(lower(one, 32).words, lower(other, 32).words)

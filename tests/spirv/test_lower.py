@@ -6,21 +6,7 @@ import numpy as np
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    AnyInstruction,
-    Case,
-    ComponentType,
-    Instruction,
-    MatrixConstant,
-    MatrixLoad,
-    MatrixType,
-    Scope,
-    StorageClass,
-    TensorLayout,
-    Use,
-    load_case,
-    loads_case,
-)
+from cts.case import model
 from cts.case.model.operand import ClampMode, Constness
 from cts.spirv import tools
 from cts.spirv.lower import PARAMETERS, lower
@@ -33,33 +19,35 @@ from tests.spirv.modules import Module
 CASES = sorted((Path(__file__).parents[2] / "cases").rglob("*.yaml"))
 
 
-def module(case: Case, subgroup_size: int = 32) -> Module:
+def module(case: model.Case, subgroup_size: int = 32) -> Module:
     return Module(lower(case, subgroup_size).words)
 
 
 def test_every_instruction_has_a_form_or_code() -> None:
     """One of them, not both: code for an instruction with a form would be a second form."""
-    by_form = lower_instruction.dispatch(Instruction)
+    by_form = lower_instruction.dispatch(model.Instruction)
     wrong = [
-        t.__name__ for t in get_args(AnyInstruction) if (lower_instruction.dispatch(t) is by_form) == (t.form is None)
+        t.__name__
+        for t in get_args(model.AnyInstruction)
+        if (lower_instruction.dispatch(t) is by_form) == (t.form is None)
     ]
     assert wrong == []
 
 
 def test_an_instruction_without_lowering_is_named() -> None:
-    class Strange(Instruction, frozen=True):
+    class Strange(model.Instruction, frozen=True):
         pass
 
     with pytest.raises(NotImplementedError, match="no lowering of Strange: see docs"):
         lower_instruction(Strange(), Lowering(structure_of(every_instruction()), 32))
 
 
-@pytest.mark.parametrize("component", ComponentType)
-@pytest.mark.parametrize("storage", StorageClass)
-def test_every_instruction_validates(component: ComponentType, storage: StorageClass) -> None:
+@pytest.mark.parametrize("component", model.ComponentType)
+@pytest.mark.parametrize("storage", model.StorageClass)
+def test_every_instruction_validates(component: model.ComponentType, storage: model.StorageClass) -> None:
     """`lower` validates: nothing raised is what is tested, over constness, scope, use and kind of type operand."""
     literal: Constness = "literal"
-    for constness, scope, use in product((literal, "spec", "dynamic"), Scope, Use):
+    for constness, scope, use in product((literal, "spec", "dynamic"), model.Scope, model.Use):
         case = every_instruction(component, storage, constness, scope, use, spec_types=False)
         assert tools.validate(lower(case, 32).words) == ""
     for constness, components in product((literal, "spec", "dynamic"), (2, 4)):
@@ -72,7 +60,7 @@ def test_every_instruction_validates(component: ComponentType, storage: StorageC
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
 def test_the_corpus_validates(path: Path) -> None:
-    assert len(lower(load_case(path), 32).words) > 5
+    assert len(lower(model.load_case(path), 32).words) > 5
 
 
 def test_operands_in_the_order_of_the_grammar() -> None:
@@ -102,7 +90,7 @@ def test_operands_in_the_order_of_the_grammar() -> None:
 
 
 def test_types_in_the_order_of_the_grammar() -> None:
-    m = module(every_instruction(scope=Scope.Workgroup, use=Use.B))
+    m = module(every_instruction(scope=model.Scope.Workgroup, use=model.Use.B))
     assert m.operands(m.one("OpTypeTensorLayoutNV")) == [2, 3]
     assert m.operands(m.one("OpTypeTensorViewNV")) == [2, "OpConstantTrue", 1, 0]
     matrix = m.one("OpTypeCooperativeMatrixKHR")
@@ -110,16 +98,16 @@ def test_types_in_the_order_of_the_grammar() -> None:
     assert [m.describe(v) for v in matrix.values[1:]] == [2, 16, 8, 1]
 
 
-@pytest.mark.parametrize(("use", "number"), [(Use.A, 0), (Use.B, 1), (Use.Accumulator, 2)])
-@pytest.mark.parametrize(("scope", "scope_number"), [(Scope.Workgroup, 2), (Scope.Subgroup, 3)])
-def test_scopes_and_uses(use: Use, number: int, scope: Scope, scope_number: int) -> None:
+@pytest.mark.parametrize(("use", "number"), [(model.Use.A, 0), (model.Use.B, 1), (model.Use.Accumulator, 2)])
+@pytest.mark.parametrize(("scope", "scope_number"), [(model.Scope.Workgroup, 2), (model.Scope.Subgroup, 3)])
+def test_scopes_and_uses(use: model.Use, number: int, scope: model.Scope, scope_number: int) -> None:
     m = module(every_instruction(scope=scope, use=use))
     assert [m.describe(v) for v in m.one("OpTypeCooperativeMatrixKHR").values[1:]] == [scope_number, 16, 8, number]
 
 
 @pytest.mark.parametrize(("mode", "number"), list(zip(ClampMode, range(5), strict=True)))
 def test_clamp_modes(mode: ClampMode, number: int) -> None:
-    m = module(Case(1, "x", {}, (TensorLayout("t", 3, mode),)))
+    m = module(model.Case(1, "x", {}, (model.TensorLayout("t", 3, mode),)))
     assert m.operands(m.one("OpTypeTensorLayoutNV")) == [3, number]
 
 
@@ -155,7 +143,7 @@ program:
     ],
 )
 def test_operands_that_vary_by_workgroup_and_subgroup(operand: str, computed: str) -> None:
-    m = module(loads_case(SPEC_AND_VARIED.format(operand=operand)))
+    m = module(model.loads_case(SPEC_AND_VARIED.format(operand=operand)))
     assert m.operands(m.one("OpTensorLayoutSetDimensionNV")) == ["%t", computed]
     assert ("GroupNonUniform" in m.capabilities()) == ("sg" in operand)
 
@@ -166,17 +154,17 @@ def test_builtins_are_read_only_where_an_operand_varies() -> None:
 
 
 COMPONENT_CAPABILITIES = {
-    ComponentType.float16: {"Float16", "StorageBuffer16BitAccess"},
-    ComponentType.float32: set(),
-    ComponentType.bfloat16: {"BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "StorageBuffer16BitAccess"},
-    ComponentType.float8_e4m3fn: {"Float8EXT", "Float8CooperativeMatrixEXT", "StorageBuffer8BitAccess"},
-    ComponentType.float8_e5m2: {"Float8EXT", "Float8CooperativeMatrixEXT", "StorageBuffer8BitAccess"},
-    ComponentType.int8: {"Int8", "StorageBuffer8BitAccess"},
-    ComponentType.uint8: {"Int8", "StorageBuffer8BitAccess"},
-    ComponentType.int16: {"Int16", "StorageBuffer16BitAccess"},
-    ComponentType.uint16: {"Int16", "StorageBuffer16BitAccess"},
-    ComponentType.int32: set(),
-    ComponentType.uint32: set(),
+    model.ComponentType.float16: {"Float16", "StorageBuffer16BitAccess"},
+    model.ComponentType.float32: set(),
+    model.ComponentType.bfloat16: {"BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "StorageBuffer16BitAccess"},
+    model.ComponentType.float8_e4m3fn: {"Float8EXT", "Float8CooperativeMatrixEXT", "StorageBuffer8BitAccess"},
+    model.ComponentType.float8_e5m2: {"Float8EXT", "Float8CooperativeMatrixEXT", "StorageBuffer8BitAccess"},
+    model.ComponentType.int8: {"Int8", "StorageBuffer8BitAccess"},
+    model.ComponentType.uint8: {"Int8", "StorageBuffer8BitAccess"},
+    model.ComponentType.int16: {"Int16", "StorageBuffer16BitAccess"},
+    model.ComponentType.uint16: {"Int16", "StorageBuffer16BitAccess"},
+    model.ComponentType.int32: set(),
+    model.ComponentType.uint32: set(),
 }
 TENSOR_CAPABILITIES = {
     "TensorAddressingNV",
@@ -185,30 +173,32 @@ TENSOR_CAPABILITIES = {
 }
 EXTENSIONS = {"SPV_KHR_cooperative_matrix", "SPV_NV_cooperative_matrix2", "SPV_NV_tensor_addressing"}
 COMPONENT_EXTENSIONS = {
-    ComponentType.bfloat16: {"SPV_KHR_bfloat16"},
-    ComponentType.float8_e4m3fn: {"SPV_EXT_float8"},
-    ComponentType.float8_e5m2: {"SPV_EXT_float8"},
+    model.ComponentType.bfloat16: {"SPV_KHR_bfloat16"},
+    model.ComponentType.float8_e4m3fn: {"SPV_EXT_float8"},
+    model.ComponentType.float8_e5m2: {"SPV_EXT_float8"},
 }
 
 
-@pytest.mark.parametrize("component", ComponentType)
-@pytest.mark.parametrize("storage", StorageClass)
+@pytest.mark.parametrize("component", model.ComponentType)
+@pytest.mark.parametrize("storage", model.StorageClass)
 @pytest.mark.parametrize("constness", get_args(Constness))
-def test_capabilities_and_extensions(component: ComponentType, storage: StorageClass, constness: Constness) -> None:
+def test_capabilities_and_extensions(
+    component: model.ComponentType, storage: model.StorageClass, constness: Constness
+) -> None:
     """A value read at run time needs no capability that the matrix type does not need."""
     m = module(every_instruction(component, storage, constness))
-    physical = {"PhysicalStorageBufferAddresses"} if storage is StorageClass.PhysicalStorageBuffer else set()
+    physical = {"PhysicalStorageBufferAddresses"} if storage is model.StorageClass.PhysicalStorageBuffer else set()
     base = {"Shader", "VulkanMemoryModel", "CooperativeMatrixKHR"} | TENSOR_CAPABILITIES
     assert m.capabilities() == base | COMPONENT_CAPABILITIES[component] | physical
     assert m.extensions() == EXTENSIONS | COMPONENT_EXTENSIONS.get(component, set())
 
 
 def test_capabilities_of_programs_without_tensors_or_matrices() -> None:
-    matrix = MatrixType(ComponentType.float32, Scope.Subgroup, 16, 16, Use.A)
-    m = module(Case(1, "x", {}, (MatrixConstant("z", matrix, 0),)))
+    matrix = model.MatrixType(model.ComponentType.float32, model.Scope.Subgroup, 16, 16, model.Use.A)
+    m = module(model.Case(1, "x", {}, (model.MatrixConstant("z", matrix, 0),)))
     assert m.capabilities() == {"Shader", "VulkanMemoryModel", "CooperativeMatrixKHR"}
     assert m.extensions() == {"SPV_KHR_cooperative_matrix"}
-    m = module(Case(1, "x", {}, (TensorLayout("t", 1),)))
+    m = module(model.Case(1, "x", {}, (model.TensorLayout("t", 1),)))
     assert m.capabilities() == {"Shader", "VulkanMemoryModel", "TensorAddressingNV"}
     assert m.extensions() == {"SPV_NV_tensor_addressing"}
 
@@ -222,7 +212,7 @@ program:
   - {op: MatrixLoad, id: m, type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: A},
      buffer: b, stride: 64}
 """
-    m = module(loads_case(text))
+    m = module(model.loads_case(text))
     assert m.capabilities() == {"Shader", "VulkanMemoryModel", "CooperativeMatrixKHR", "StorageBuffer8BitAccess"}
 
 
@@ -233,8 +223,8 @@ UNCHECKED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("component", ComponentType)
-def test_no_capability_is_superfluous(component: ComponentType) -> None:
+@pytest.mark.parametrize("component", model.ComponentType)
+def test_no_capability_is_superfluous(component: model.ComponentType) -> None:
     words = lower(every_instruction(component, factors={"sg": 1}), 32).words
     declared = Module(words).all("OpCapability")
     needed = [d for d in declared if d.values[0] not in UNCHECKED]
@@ -247,14 +237,14 @@ def test_no_capability_is_superfluous(component: ComponentType) -> None:
 @pytest.mark.parametrize(("subgroups", "size"), [(1, 32), (2, 32), (4, 64), (3, 8)])
 def test_local_size_is_subgroups_times_subgroup_size(subgroups: int, size: int) -> None:
     text = f"{{schema: 1, name: x, dispatch: {{subgroups: {subgroups}}}, buffers: {{}}, program: []}}"
-    m = module(loads_case(text), size)
+    m = module(model.loads_case(text), size)
     assert m.one("OpExecutionMode").values[1:] == ("LocalSize", subgroups * size, 1, 1)
     assert m.one("OpEntryPoint").values[0] == "GLCompute"
     assert m.one("OpEntryPoint").values[2] == "main"
 
 
 def test_storage_buffers_are_blocks_of_one_runtime_array() -> None:
-    m = module(every_instruction(ComponentType.int16, constness="dynamic", components=4))
+    m = module(every_instruction(model.ComponentType.int16, constness="dynamic", components=4))
     variables = {m.names[v.result or 0]: v for v in m.all("OpVariable")}
     for binding, (name, stride) in enumerate({"src": 8, "dst": 8, PARAMETERS: 4}.items()):
         variable = variables[name]
@@ -268,7 +258,7 @@ def test_storage_buffers_are_blocks_of_one_runtime_array() -> None:
 
 
 def test_physical_buffers_are_addressed_through_push_constants_and_aligned() -> None:
-    m = module(every_instruction(ComponentType.float16, StorageClass.PhysicalStorageBuffer, components=2))
+    m = module(every_instruction(model.ComponentType.float16, model.StorageClass.PhysicalStorageBuffer, components=2))
     assert m.one("OpMemoryModel").values == ("PhysicalStorageBuffer64", "Vulkan")
     for name, operands in m.body():
         if name.endswith("KHR"):
@@ -287,20 +277,20 @@ def test_a_case_of_storage_buffers_uses_logical_addressing() -> None:
 
 
 def test_matrix_constants_by_constness() -> None:
-    literal = module(every_instruction(ComponentType.int8))
+    literal = module(every_instruction(model.ComponentType.int8))
     assert literal.operands(literal.one("OpConstantComposite")) == [3]
-    spec = module(every_instruction(ComponentType.int8, constness="spec"))
+    spec = module(every_instruction(model.ComponentType.int8, constness="spec"))
     (constituent,) = spec.operands(spec.one("OpSpecConstantComposite"))
     assert str(constituent).startswith("spec ")
     word = "OpAccessChain(%$parameters, 0, 19)"
     for component, expected in {
-        ComponentType.uint32: word,
-        ComponentType.int32: f"OpBitcast({word})",
-        ComponentType.float32: f"OpBitcast({word})",
-        ComponentType.int8: f"OpSConvert({word})",
-        ComponentType.uint16: f"OpUConvert({word})",
-        ComponentType.bfloat16: f"OpCompositeExtract(OpBitcast({word}), 0)",
-        ComponentType.float8_e5m2: f"OpCompositeExtract(OpBitcast({word}), 0)",
+        model.ComponentType.uint32: word,
+        model.ComponentType.int32: f"OpBitcast({word})",
+        model.ComponentType.float32: f"OpBitcast({word})",
+        model.ComponentType.int8: f"OpSConvert({word})",
+        model.ComponentType.uint16: f"OpUConvert({word})",
+        model.ComponentType.bfloat16: f"OpCompositeExtract(OpBitcast({word}), 0)",
+        model.ComponentType.float8_e5m2: f"OpCompositeExtract(OpBitcast({word}), 0)",
     }.items():
         dynamic = module(every_instruction(component, constness="dynamic"))
         assert dynamic.operands(dynamic.one("OpCompositeConstruct")) == [expected]
@@ -309,19 +299,19 @@ def test_matrix_constants_by_constness() -> None:
 @pytest.mark.parametrize(
     ("component", "value", "literal"),
     [
-        (ComponentType.int8, -1, -1),
-        (ComponentType.int8, "0x80", -128),
-        (ComponentType.uint8, 255, 255),
-        (ComponentType.int32, -(2**31), -(2**31)),
-        (ComponentType.float16, -2.5, 0xC100),
-        (ComponentType.float32, -0.0, 0x80000000),
-        (ComponentType.bfloat16, 1, 0x3F80),
-        (ComponentType.float8_e4m3fn, "0x7f", 0x7F),
+        (model.ComponentType.int8, -1, -1),
+        (model.ComponentType.int8, "0x80", -128),
+        (model.ComponentType.uint8, 255, 255),
+        (model.ComponentType.int32, -(2**31), -(2**31)),
+        (model.ComponentType.float16, -2.5, 0xC100),
+        (model.ComponentType.float32, -0.0, 0x80000000),
+        (model.ComponentType.bfloat16, 1, 0x3F80),
+        (model.ComponentType.float8_e4m3fn, "0x7f", 0x7F),
     ],
 )
-def test_literal_components(component: ComponentType, value: float | str, literal: int) -> None:
-    matrix = MatrixType(component, Scope.Subgroup, 16, 16, Use.Accumulator)
-    m = module(Case(1, "x", {}, (MatrixConstant("z", matrix, value),)))
+def test_literal_components(component: model.ComponentType, value: float | str, literal: int) -> None:
+    matrix = model.MatrixType(component, model.Scope.Subgroup, 16, 16, model.Use.Accumulator)
+    m = module(model.Case(1, "x", {}, (model.MatrixConstant("z", matrix, value),)))
     assert m.operands(m.one("OpConstantComposite")) == [literal]
 
 
@@ -333,17 +323,17 @@ def test_ids_and_buffers_keep_their_names() -> None:
 
 def test_matrices_declared_alike_have_one_type_and_layouts_too() -> None:
     matrix = every_instruction(spec_types=True).program[10]
-    assert isinstance(matrix, MatrixConstant)
+    assert isinstance(matrix, model.MatrixConstant)
     m = module(every_instruction(spec_types=True))
     assert len(m.all("OpTypeCooperativeMatrixKHR")) == 1
-    other = MatrixType(ComponentType.float16, Scope.Subgroup, 16, 8, Use.Accumulator)
+    other = model.MatrixType(model.ComponentType.float16, model.Scope.Subgroup, 16, 8, model.Use.Accumulator)
     case = every_instruction(spec_types=True)
-    load = MatrixLoad("other", other, "src", 8)
-    both = Case(1, "x", case.buffers, (*case.program, load), case.dispatch)
+    load = model.MatrixLoad("other", other, "src", 8)
+    both = model.Case(1, "x", case.buffers, (*case.program, load), case.dispatch)
     assert len(module(both).all("OpTypeCooperativeMatrixKHR")) == 2
 
 
 def test_reserved_buffer_names_are_refused() -> None:
     text = "{schema: 1, name: x, buffers: {$parameters: {type: int8, shape: [1], data: {fill: 0}}}, program: []}"
     with pytest.raises(BadInput, match=r"'\$parameters' is reserved"):
-        loads_case(text)
+        model.loads_case(text)

@@ -7,49 +7,28 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    Arithmetic,
-    Case,
-    ClampMode,
-    Conversion,
-    Interpretation,
-    MatrixLayout,
-    MatrixShape,
-    MulAddOperand,
-    Order,
-    ReduceMode,
-    Store,
-    TensorViewSetClip,
-    VectorConversion,
-    VectorInstruction,
-    VectorOperation,
-    constant_of,
-    interpretation_of,
-    layout_of,
-    types_of,
-)
+from cts.case import model
 
 #: What is different, the facts that forbid it, and the instruction that differs.
-Alternatives: TypeAlias = Iterator[tuple[str, tuple[str, ...], AnyInstruction]]
+Alternatives: TypeAlias = Iterator[tuple[str, tuple[str, ...], model.AnyInstruction]]
 
 
-def alternatives(case: Case, i: Any) -> Alternatives:
+def alternatives(case: model.Case, i: Any) -> Alternatives:
     """The instructions that differ from an instruction of the case in one field that the specification decides."""
     for field, rule in _RULES:
         if field in i.__struct_fields__:
             yield from rule(case, i)
 
 
-def _clamps(case: Case, i: Any) -> Alternatives:
-    for mode in ClampMode:
-        if mode is not constant_of(i.clamp):
-            facts = ("TA-039", "TA-035") if mode is ClampMode.Constant else ("TA-035",)
+def _clamps(case: model.Case, i: Any) -> Alternatives:
+    for mode in model.ClampMode:
+        if mode is not model.constant_of(i.clamp):
+            facts = ("TA-039", "TA-035") if mode is model.ClampMode.Constant else ("TA-035",)
             yield f"clamped as {mode.value}", facts, structs.replace(i, clamp=mode)
 
 
-def _permutations(case: Case, i: Any) -> Alternatives:
-    permutation = tuple(int(str(constant_of(p))) for p in i.permutation)
+def _permutations(case: model.Case, i: Any) -> Alternatives:
+    permutation = tuple(int(str(model.constant_of(p))) for p in i.permutation)
     inverse = tuple(permutation.index(n) for n in range(len(permutation)))
     ordered = tuple(range(len(permutation)))
     for text, other in (("was inverted", inverse), ("did not permute", ordered)):
@@ -57,77 +36,83 @@ def _permutations(case: Case, i: Any) -> Alternatives:
             yield f"{text}: permutation {list(other)}", ("TA-033", "TA-011"), structs.replace(i, permutation=other)
 
 
-def _views(case: Case, i: Any) -> Alternatives:
+def _views(case: model.Case, i: Any) -> Alternatives:
     if i.view is not None:
-        facts = ("TA-032", "TA-033") if any(isinstance(x, TensorViewSetClip) for x in case.program) else ("TA-033",)
+        facts = (
+            ("TA-032", "TA-033") if any(isinstance(x, model.TensorViewSetClip) for x in case.program) else ("TA-033",)
+        )
         yield "had no view", facts, structs.replace(i, view=None)
 
 
-def _vector_functions(case: Case, i: Any) -> Alternatives:
+def _vector_functions(case: model.Case, i: Any) -> Alternatives:
     if i.decode_vector is not None:
         yield "did not use its vector decode function", ("DV-012",), structs.replace(i, decode_vector=None)
 
 
-def _orders(case: Case, i: Any) -> Alternatives:
-    other = Order.ColumnMajor if i.order is Order.RowMajor else Order.RowMajor
+def _orders(case: model.Case, i: Any) -> Alternatives:
+    other = model.Order.ColumnMajor if i.order is model.Order.RowMajor else model.Order.RowMajor
     yield f"was {other.value}", ("KM-013",), structs.replace(i, order=other)
-    shape = types_of(case).get(i.stored if isinstance(i, Store) else i.id)
-    if isinstance(shape, MatrixShape):
+    shape = model.types_of(case).get(i.stored if isinstance(i, model.Store) else i.id)
+    if isinstance(shape, model.MatrixShape):
         for extent in {shape.rows, shape.cols} - {i.stride}:
             yield f"had stride {extent}", ("KM-013",), structs.replace(i, stride=extent)
 
 
-def _transpositions(case: Case, i: Any) -> Alternatives:
-    replaced = structs.replace(i, transpose=not constant_of(i.transpose))
+def _transpositions(case: model.Case, i: Any) -> Alternatives:
+    replaced = structs.replace(i, transpose=not model.constant_of(i.transpose))
     yield "transposed the matrix, or did not", ("CV-018",), replaced
 
 
-def _layouts(case: Case, i: Any) -> Alternatives:
-    if isinstance(i.layout, str) or layout_of(i.layout).optimal:
+def _layouts(case: model.Case, i: Any) -> Alternatives:
+    if isinstance(i.layout, str) or model.layout_of(i.layout).optimal:
         return
-    other = MatrixLayout.ColumnMajor if layout_of(i.layout) is MatrixLayout.RowMajor else MatrixLayout.RowMajor
+    other = (
+        model.MatrixLayout.ColumnMajor
+        if model.layout_of(i.layout) is model.MatrixLayout.RowMajor
+        else model.MatrixLayout.RowMajor
+    )
     yield f"had a {other.value} matrix", ("CV-018", "CV-002"), structs.replace(i, layout=other)
 
 
-def _biases(case: Case, i: Any) -> Alternatives:
+def _biases(case: model.Case, i: Any) -> Alternatives:
     if i.bias is not None:
         nothing = structs.replace(i, bias=None, bias_offset=0, bias_interpretation=None)
         yield "had no bias", ("CV-015", "CV-018"), nothing
 
 
-def _masks(case: Case, i: Any) -> Alternatives:
+def _masks(case: model.Case, i: Any) -> Alternatives:
     """One bit of the operand mask changed, or none set."""
-    for bit in MulAddOperand:
+    for bit in model.MulAddOperand:
         given = set(i.operands) ^ {bit}
-        signs = ("CV-017",) if isinstance(i, VectorInstruction) else ("NU-001",)
-        facts = ("NU-002",) if bit is MulAddOperand.SaturatingAccumulation else signs
+        signs = ("CV-017",) if isinstance(i, model.VectorInstruction) else ("NU-001",)
+        facts = ("NU-002",) if bit is model.MulAddOperand.SaturatingAccumulation else signs
         text = f"{'had' if bit in given else 'did not have'} {bit.value}"
-        yield text, facts, structs.replace(i, operands=tuple(o for o in MulAddOperand if o in given))
-    pairs = (MulAddOperand.MatrixASigned, MulAddOperand.MatrixBSigned)
+        yield text, facts, structs.replace(i, operands=tuple(o for o in model.MulAddOperand if o in given))
+    pairs = (model.MulAddOperand.MatrixASigned, model.MulAddOperand.MatrixBSigned)
     if (pairs[0] in i.operands) != (pairs[1] in i.operands):
         swapped = set(i.operands) ^ set(pairs)
-        given_operands = tuple(o for o in MulAddOperand if o in swapped)
+        given_operands = tuple(o for o in model.MulAddOperand if o in swapped)
         yield "confused the signs of A and B", ("NU-001",), structs.replace(i, operands=given_operands)
 
 
-def _interpretations(case: Case, i: Any) -> Alternatives:
+def _interpretations(case: model.Case, i: Any) -> Alternatives:
     """Operands read with the other sign."""
     for field, rule in (("input_interpretation", "CV-030"), ("matrix_interpretation", "CV-035"),
                         ("bias_interpretation", "CV-015")):  # fmt: skip
         value = getattr(i, field)
-        name = "" if value is None else interpretation_of(value).value
+        name = "" if value is None else model.interpretation_of(value).value
         other = name.removeprefix("u") if name.startswith("uint") else f"u{name}"
-        if "int" in name and other in Interpretation.__members__:
-            yield f"read {field} as {other}", (rule,), structs.replace(i, **{field: Interpretation(other)})
+        if "int" in name and other in model.Interpretation.__members__:
+            yield f"read {field} as {other}", (rule,), structs.replace(i, **{field: model.Interpretation(other)})
 
 
-def _operations(case: Case, i: Any) -> Alternatives:
+def _operations(case: model.Case, i: Any) -> Alternatives:
     match i.operation:
-        case Arithmetic():
+        case model.Arithmetic():
             yield from _arithmetic(i)
-        case VectorOperation():
+        case model.VectorOperation():
             yield from _vector_arithmetic(i)
-        case Conversion() | VectorConversion():
+        case model.Conversion() | model.VectorConversion():
             yield from _conversions(i)
 
 
@@ -153,8 +138,8 @@ def _arithmetic(i: Any) -> Alternatives:
     if i.b is not None and i.a != i.b:
         yield "had its operands the other way round", rule, structs.replace(i, a=i.b, b=i.a)
     other = _SIBLINGS.get(i.operation.value)
-    if other in Arithmetic.__members__:
-        yield f"was {other}", rule, structs.replace(i, operation=Arithmetic(other))
+    if other in model.Arithmetic.__members__:
+        yield f"was {other}", rule, structs.replace(i, operation=model.Arithmetic(other))
 
 
 def _conversions(i: Any) -> Alternatives:
@@ -173,23 +158,23 @@ def _vector_arithmetic(i: Any) -> Alternatives:
             changed = structs.replace(i, a=order[0], b=order[1], c=order[2])
             yield f"had its operands in the order {', '.join(filter(None, order))}", rule, changed
     other = _SIBLINGS.get(i.operation.value)
-    if other in VectorOperation.__members__:
-        yield f"was {other}", rule, structs.replace(i, operation=VectorOperation(other))
+    if other in model.VectorOperation.__members__:
+        yield f"was {other}", rule, structs.replace(i, operation=model.VectorOperation(other))
 
 
-def _saturations(case: Case, i: Any) -> Alternatives:
+def _saturations(case: model.Case, i: Any) -> Alternatives:
     text = "saturated" if not i.saturate else "did not saturate"
     yield text, ("NU-033",), structs.replace(i, saturate=not i.saturate)
 
 
-def _modes(case: Case, i: Any) -> Alternatives:
-    for mode in ((ReduceMode.Row,), (ReduceMode.Column,), (ReduceMode.Row, ReduceMode.Column)):
-        if set(mode) != set(i.mode) and ReduceMode.Square not in i.mode:
+def _modes(case: model.Case, i: Any) -> Alternatives:
+    for mode in ((model.ReduceMode.Row,), (model.ReduceMode.Column,), (model.ReduceMode.Row, model.ReduceMode.Column)):
+        if set(mode) != set(i.mode) and model.ReduceMode.Square not in i.mode:
             text = " and ".join(m.value for m in mode)
             yield f"combined each {text}", ("CM-022",), structs.replace(i, mode=mode)
 
 
-def _extra_matrices(case: Case, i: Any) -> Alternatives:
+def _extra_matrices(case: model.Case, i: Any) -> Alternatives:
     if len(i.matrices) > 1:
         yield "had its extra matrices in reverse", ("CM-030",), structs.replace(i, matrices=i.matrices[::-1])
     if i.matrices:
@@ -197,20 +182,20 @@ def _extra_matrices(case: Case, i: Any) -> Alternatives:
         yield "had its matrix for every extra one", ("CM-030",), structs.replace(i, matrices=given)
 
 
-def _extra_scalars(case: Case, i: Any) -> Alternatives:
+def _extra_scalars(case: model.Case, i: Any) -> Alternatives:
     if len(set(map(str, i.scalars))) > 1:
         yield "had its extra scalars in reverse", ("CM-030",), structs.replace(i, scalars=i.scalars[::-1])
         first = (i.scalars[0],) * len(i.scalars)
         yield "had its first scalar for every extra one", ("CM-030",), structs.replace(i, scalars=first)
 
 
-def _parts(case: Case, i: Any) -> Alternatives:
+def _parts(case: model.Case, i: Any) -> Alternatives:
     if len(i.parts) > 1:
         yield "had its parts in reverse", ("CV-011",), structs.replace(i, parts=i.parts[::-1])
 
 
 #: In the order in which they are tried.
-_RULES: tuple[tuple[str, Callable[[Case, Any], Alternatives]], ...] = (
+_RULES: tuple[tuple[str, Callable[[model.Case, Any], Alternatives]], ...] = (
     ("clamp", _clamps),
     ("permutation", _permutations),
     ("view", _views),

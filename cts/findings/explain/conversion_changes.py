@@ -6,31 +6,24 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    Component,
-    ComponentType,
-    Conversion,
-    MatrixComponents,
-    MatrixConvert,
-)
+from cts.case import model
 from cts.findings.explain.change import Change
 from cts.findings.explain.simplifier import Simplifier, copy_of
 
-_TO_INTEGERS = (Conversion.ConvertFToS, Conversion.ConvertFToU)
-_TO_FLOATS = (Conversion.ConvertSToF, Conversion.ConvertUToF)
+_TO_INTEGERS = (model.Conversion.ConvertFToS, model.Conversion.ConvertFToU)
+_TO_FLOATS = (model.Conversion.ConvertSToF, model.Conversion.ConvertUToF)
 
 
 def of_conversions(s: Simplifier) -> Iterator[Change]:
     """Two conversions as one."""
     i = s.instruction
     made = s.maker(i.matrix)
-    if not isinstance(made, MatrixConvert) or made.use is not None or made.transpose:
+    if not isinstance(made, model.MatrixConvert) or made.use is not None or made.transpose:
         return
     source = s.component(made.matrix)
     both = f"{s.at(i.matrix)} and {s.here}"
-    if made.operation is Conversion.FConvert or i.operation is Conversion.FConvert:
-        operation = made.operation if made.operation is not Conversion.FConvert else i.operation
+    if made.operation is model.Conversion.FConvert or i.operation is model.Conversion.FConvert:
+        operation = made.operation if made.operation is not model.Conversion.FConvert else i.operation
         what = f"{both} were one conversion of {made.matrix!r}, without the rounding to {made.component.value}"
         one = structs.replace(i, matrix=made.matrix, operation=operation)
         unchanged = source is i.component and i.use is None and not i.transpose
@@ -43,27 +36,27 @@ def of_conversions(s: Simplifier) -> Iterator[Change]:
 _TRUNCATED = "t = {float}({integer}(value))\nt if t != 0 else value * 0"
 
 
-def _truncated(s: Simplifier, made: MatrixConvert) -> Iterator[Change]:
+def _truncated(s: Simplifier, made: model.MatrixConvert) -> Iterator[Change]:
     """Integers between floats as one truncation, which gives back the sign of zero."""
     i = s.instruction
     before = s.maker(made.matrix)
     sources = [made.matrix]
-    if isinstance(before, MatrixConvert) and before.operation is Conversion.FConvert and before.use is None:
+    if isinstance(before, model.MatrixConvert) and before.operation is model.Conversion.FConvert and before.use is None:
         sources.append(before.matrix)
     for source in sources:
         component = s.component(source)
-        if component not in (ComponentType.float16, ComponentType.float32):
+        if component not in (model.ComponentType.float16, model.ComponentType.float32):
             continue
         body = _TRUNCATED.format(float=component.value, integer=made.component.value)
         name = "truncated"
         while name in s.case.functions:
             name += "_"
-        functions = {**s.case.functions, name: Component(component, body)}
+        functions = {**s.case.functions, name: model.Component(component, body)}
         what = f"{s.at(made.id)} and {s.here} were one truncation of {source!r}, which keeps the sign of zero"
         if component is i.component and i.use is None and not i.transpose:
-            steps: list[AnyInstruction] = [MatrixComponents(i.id, source, name)]
+            steps: list[model.AnyInstruction] = [model.MatrixComponents(i.id, source, name)]
         else:
             between = s.fresh(f"{i.id}_truncated")
-            convert = structs.replace(i, matrix=between, operation=Conversion.FConvert)
-            steps = [MatrixComponents(between, source, name), convert]
+            convert = structs.replace(i, matrix=between, operation=model.Conversion.FConvert)
+            steps = [model.MatrixComponents(between, source, name), convert]
         yield s.instead(what, ("NU-020", "NU-016"), *steps, functions=functions)

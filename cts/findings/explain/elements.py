@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    Case,
-    ComponentType,
-    Load,
-    MatrixShape,
-    Product,
-    VectorShape,
-    initial_bits,
-    references,
-    types_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import AccessMap, Expectation, Freedom, Oracle, Reach, Trace
 from cts.findings.explain.model import Element, Suspect
 from cts.findings.explain.results import Result, compared
@@ -40,13 +30,13 @@ _NAMES = {
 MOST = 3
 
 
-def correct_result(case: Case, expectation: Expectation, index: int) -> Result | None:
+def correct_result(case: model.Case, expectation: Expectation, index: int) -> Result | None:
     """The result or stored matrix of an instruction, with no wrong element: for errors that show elsewhere."""
     instruction: Any = case.program[index]
     fields = ("matrix", "vector") if isinstance(instruction, STORES) else ("id",)
     name = next((n for n in (getattr(instruction, f, None) for f in fields) if n in expectation.matrices), None)
-    shape = types_of(case).get(name) if name is not None else None
-    if name is None or not isinstance(shape, (MatrixShape, VectorShape)):
+    shape = model.types_of(case).get(name) if name is not None else None
+    if name is None or not isinstance(shape, (model.MatrixShape, model.VectorShape)):
         return None
     values = expectation.matrices[name]
     return compared(index, name, shape.component, values, values)
@@ -104,7 +94,7 @@ def requested_elements(result: Result, wanted: Sequence[tuple[int, int]]) -> lis
 
 
 def describe_elements(
-    case: Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[ElementIndex]
+    case: model.Case, oracle: Oracle, expectation: Expectation, located: Located, places: Sequence[ElementIndex]
 ) -> Iterator[Element]:
     """Everything about elements of the located result."""
     result = located.result
@@ -133,7 +123,13 @@ def describe_elements(
 
 
 def trace_of(
-    case: Case, oracle: Oracle, result: Result, reached: AccessMap | None, place: ElementIndex, *, depth: int | None
+    case: model.Case,
+    oracle: Oracle,
+    result: Result,
+    reached: AccessMap | None,
+    place: ElementIndex,
+    *,
+    depth: int | None,
 ) -> Trace:
     """The steps behind an element: of a result, or of a byte that a store writes."""
     instance, row, col = place
@@ -142,7 +138,7 @@ def trace_of(
             return Trace(None, None, None, None, ())
         depth = 0 if depth == 1 else depth
         return oracle.trace(case, reached.buffer, int(reached.byte[place]), detail=True, depth=depth)
-    if result.name not in types_of(case):
+    if result.name not in model.types_of(case):
         return Trace(None, None, None, None, ())
     iterations = result.iterations or None
     return oracle.trace_element(case, result.name, instance, row, col, iterations=iterations, depth=depth)
@@ -164,7 +160,7 @@ def expected_text(result: Result, place: ElementIndex) -> str:
 
 
 def read_instead(
-    case: Case, expectation: Expectation, result: Result, reached: AccessMap | None, place: ElementIndex
+    case: model.Case, expectation: Expectation, result: Result, reached: AccessMap | None, place: ElementIndex
 ) -> str:
     """The element with the actual value, if exactly one element that the instruction reads has it.
 
@@ -172,13 +168,13 @@ def read_instead(
     """
     actual = int(result.actual[place])
     instruction: Any = case.program[result.index]
-    plain = isinstance(instruction, Load) and getattr(instruction, "decode", None) is None
+    plain = isinstance(instruction, model.Load) and getattr(instruction, "decode", None) is None
     if plain and reached is not None:
         element = _in_buffer(case, reached.buffer, result.component, actual)
         if element:
             return element
-    names = dict.fromkeys((*references(instruction), result.name))
-    for name in instruction.addends if isinstance(instruction, Product) else names:
+    names = dict.fromkeys((*model.references(instruction), result.name))
+    for name in instruction.addends if isinstance(instruction, model.Product) else names:
         if name in expectation.matrices and (name != result.name or isinstance(instruction, STORES)):
             element = _in_result(case, expectation, name, result.component, actual, place[0])
             if element:
@@ -186,9 +182,9 @@ def read_instead(
     return ""
 
 
-def _in_buffer(case: Case, name: str, component: ComponentType, actual: int) -> str:
+def _in_buffer(case: model.Case, name: str, component: model.ComponentType, actual: int) -> str:
     buffer = case.buffers[name]
-    contents = initial_bits(buffer).view(np.uint8)
+    contents = model.initial_bits(buffer).view(np.uint8)
     if contents.size % component.size:
         return ""
     values = contents.view(component.bits_dtype)
@@ -204,10 +200,10 @@ def _in_buffer(case: Case, name: str, component: ComponentType, actual: int) -> 
 
 
 def _in_result(
-    case: Case, expectation: Expectation, name: str, component: ComponentType, actual: int, instance: int
+    case: model.Case, expectation: Expectation, name: str, component: model.ComponentType, actual: int, instance: int
 ) -> str:
-    shape = types_of(case).get(name)
-    if not isinstance(shape, (MatrixShape, VectorShape)) or shape.component is not component:
+    shape = model.types_of(case).get(name)
+    if not isinstance(shape, (model.MatrixShape, model.VectorShape)) or shape.component is not component:
         return ""
     every = expectation.matrices[name]
     values = every[min(instance, len(every) - 1)]

@@ -16,33 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from cts.case.model import (
-    GUARD_BYTES,
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    Buffer,
-    Case,
-    ComponentType,
-    Data,
-    Dispatch,
-    Loop,
-    MatrixShape,
-    MatrixStore,
-    Scalar,
-    ScalarType,
-    Scope,
-    VectorConstruct,
-    VectorShape,
-    VectorStore,
-    VectorType,
-    base_of,
-    encode,
-    factors_of,
-    modulus_of,
-    references,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.case.model.operand import Factors, Operand
 from cts.case.oracle.expectation import Expectation, Spread
@@ -72,7 +46,7 @@ class Point:
     index: int
     name: str
     after: int
-    shape: MatrixShape | VectorShape | ScalarType
+    shape: model.MatrixShape | model.VectorShape | model.ScalarType
     loops: tuple[tuple[int, int], ...]
     block: int | None
     kept: bool = False
@@ -110,7 +84,7 @@ class Slots:
 class Instrumented:
     """The case with stores, and the slots that they write."""
 
-    case: Case
+    case: model.Case
     slots: tuple[Slots, ...]
 
     def results(self, expectation: Expectation, memory: Mapping[str, npt.NDArray[np.uint8]]) -> list[Result]:
@@ -120,7 +94,7 @@ class Instrumented:
         for slots in self.slots:
             point, component = slots.point, slots.point.shape.component
             allowed = expectation.buffers[slots.buffer]
-            actual = memory[slots.buffer][GUARD_BYTES:-GUARD_BYTES]
+            actual = memory[slots.buffer][model.GUARD_BYTES : -model.GUARD_BYTES]
             wide = _spread_of(allowed.exact, allowed.intervals, component)
             for iteration in range(slots.iterations):
                 iterations = _iterations(iteration, point.loops)
@@ -138,7 +112,7 @@ class Instrumented:
         """The elements of a buffer of slots that hold values which are not allowed."""
         buffer = self.case.buffers[name]
         wrong = np.zeros(buffer.elements, bool)
-        contents = memory[name][GUARD_BYTES:-GUARD_BYTES]
+        contents = memory[name][model.GUARD_BYTES : -model.GUARD_BYTES]
         for group in contents_differing(name, buffer, expectation.buffers[name], contents):
             wrong[group.offsets // buffer.type.size] = True
         return wrong
@@ -148,18 +122,18 @@ class Instrumented:
         (slots,) = self.slots
         memory = expectation.buffers[slots.buffer].exact.copy()
         memory.view(actual.dtype)[slots.places(0) // actual.dtype.itemsize] = actual
-        guard = np.zeros(GUARD_BYTES, np.uint8)
+        guard = np.zeros(model.GUARD_BYTES, np.uint8)
         return self.results(expectation, {slots.buffer: np.concatenate((guard, memory, guard))})[0]
 
 
 def _otherwise_taken(result: Result) -> bool:
     """Whether an instance stored a result that it should not have reached, or did not store one that it should have."""
-    before = encode(result.component, [BEFORE])[0]
+    before = model.encode(result.component, [BEFORE])[0]
     stored = [(a != before).any(axis=(1, 2)) for a in (result.expected, result.actual)]
     return bool((stored[0] != stored[1]).any())
 
 
-def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component: ComponentType) -> Spread | None:
+def _spread_of(exact: npt.NDArray[np.uint8], intervals: Sequence[Any], component: model.ComponentType) -> Spread | None:
     """The allowed values of every element of a buffer, if any has more than one."""
     if not intervals:
         return None
@@ -186,9 +160,9 @@ def _moment(point: Point, iterations: tuple[int, ...]) -> tuple[int, ...]:
     return (*around, point.after)
 
 
-def points(case: Case) -> tuple[list[Point], list[str]]:
+def points(case: model.Case) -> tuple[list[Point], list[str]]:
     """Every result that can be stored, in the order of the program; and in words which cannot, and why."""
-    types = types_of(case)
+    types = model.types_of(case)
     loops: list[tuple[int, int]] = []
     opened: list[int] = []
     storable: list[Point] = []
@@ -198,7 +172,7 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
     def add(index: int, names: Sequence[str], after: int, *, kept: bool = False) -> None:
         for name in names:
             shape = types.get(name)
-            if not isinstance(shape, (MatrixShape, VectorShape, ScalarType)):
+            if not isinstance(shape, (model.MatrixShape, model.VectorShape, model.ScalarType)):
                 continue
             defined.setdefault(name, index)
             if len(loops) > 2 or any(count > MOST_ITERATIONS for _, count in loops):
@@ -210,16 +184,16 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
 
     for index, (instruction, names) in enumerate(zip(case.program, defined_ids(case.program), strict=True)):
         match instruction:
-            case BlockStart():
+            case model.BlockStart():
                 opened.append(index)
-                if isinstance(instruction, Loop):
+                if isinstance(instruction, model.Loop):
                     loops.append((index, _most_iterations(case, instruction.count, loops)))
-            case BlockEnd():
+            case model.BlockEnd():
                 ended = opened.pop()
                 if loops and loops[-1][0] == ended:
                     loops.pop()
             case _:
-                for name in dict.fromkeys(references(instruction)):
+                for name in dict.fromkeys(model.references(instruction)):
                     in_next_iteration = bool(loops) and defined.get(name, index) <= loops[-1][0]
                     if name in defined and (in_next_iteration or _again(case, name, index)):
                         add(defined[name], [name], index, kept=True)
@@ -227,33 +201,33 @@ def points(case: Case) -> tuple[list[Point], list[str]]:
     return storable, left
 
 
-def _again(case: Case, name: str, index: int) -> bool:
+def _again(case: model.Case, name: str, index: int) -> bool:
     """Whether a result is used behind an instruction as well."""
-    return any(name in references(i) for i in case.program[index + 1 :])
+    return any(name in model.references(i) for i in case.program[index + 1 :])
 
 
-def _most_iterations(case: Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
+def _most_iterations(case: model.Case, count: Operand, loops: Sequence[tuple[int, int]]) -> int:
     """No loop of the case takes more iterations than this in any instance; at least 1."""
-    f, dispatch = factors_of(count), case.dispatch
+    f, dispatch = model.factors_of(count), case.dispatch
     x, y, z = dispatch.workgroups
     inner, outer = ([0, *(n for _, n in loops)][-1], [0, 0, *(n for _, n in loops)][-2])
     extents = ((f.wg_x, x), (f.wg_y, y), (f.wg_z, z), (f.sg, dispatch.subgroups), *_of_invocations(f, dispatch))
     terms = (*extents, (f.loop, max(1, inner)), (f.loop_outer, max(1, outer)))
-    most = base_of(count) + sum(max(0, factor * (extent - 1)) for factor, extent in terms)
-    modulus = modulus_of(count)
+    most = model.base_of(count) + sum(max(0, factor * (extent - 1)) for factor, extent in terms)
+    modulus = model.modulus_of(count)
     return max(1, most if modulus is None else modulus - 1 if most >= modulus else most)
 
 
-def _of_invocations(f: Factors, dispatch: Dispatch) -> Iterator[tuple[int, int]]:
+def _of_invocations(f: Factors, dispatch: model.Dispatch) -> Iterator[tuple[int, int]]:
     """The factors of an operand for the invocation's index and coordinates, and the number of values of each."""
     if dispatch.invocations is not None:
         # The subgroup size does not matter if invocations are counted.
         yield from zip(f.of_invocation, (dispatch.invocations, *dispatch.local_size(1)), strict=True)
 
 
-def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
+def instrumented(case: model.Case, chosen: Sequence[Point]) -> Instrumented:
     """The case with a store for each of the points. Raises ValueError if the slots would take too much memory."""
-    ends: dict[ComponentType, int] = {}
+    ends: dict[model.ComponentType, int] = {}
     slots = []
     for point in chosen:
         slot = _slots(case, point, ends.get(point.shape.component, 0))
@@ -261,32 +235,32 @@ def instrumented(case: Case, chosen: Sequence[Point]) -> Instrumented:
         slots.append(slot)
     if sum(ends.values()) > MOST_BYTES:
         raise ValueError(f"intermediate results take {sum(ends.values())} bytes, more than {MOST_BYTES}")
-    stores: dict[int, list[AnyInstruction]] = {}
+    stores: dict[int, list[model.AnyInstruction]] = {}
     for slot in slots:
         stores.setdefault(slot.point.after, []).extend(_stores(case, slot))
-    program: list[AnyInstruction] = []
+    program: list[model.AnyInstruction] = []
     for index, instruction in enumerate(case.program):
         program += [instruction, *stores.get(index, ())]
     added = {
-        _buffer_name(case, component): Buffer(component, (end // component.size,), Data(fill=BEFORE))
+        _buffer_name(case, component): model.Buffer(component, (end // component.size,), model.Data(fill=BEFORE))
         for component, end in ends.items()
     }
     changed = structs.replace(case, buffers={**case.buffers, **added}, program=tuple(program))
     return Instrumented(changed, tuple(slots))
 
 
-def _buffer_name(case: Case, component: ComponentType) -> str:
+def _buffer_name(case: model.Case, component: model.ComponentType) -> str:
     name = f"debug_{component.value}"
     while name in case.buffers or name in case.opaque:
         name += "_"
     return name
 
 
-def _slots(case: Case, point: Point, start: int) -> Slots:
+def _slots(case: model.Case, point: Point, start: int) -> Slots:
     shape = point.shape
-    rows, cols = (shape.rows, shape.cols) if isinstance(shape, MatrixShape) else (1, getattr(shape, "length", 1))
+    rows, cols = (shape.rows, shape.cols) if isinstance(shape, model.MatrixShape) else (1, getattr(shape, "length", 1))
     row = cols * shape.component.size
-    alignment = min(row, ALIGNMENT) if isinstance(shape, MatrixShape) else ALIGNMENT
+    alignment = min(row, ALIGNMENT) if isinstance(shape, model.MatrixShape) else ALIGNMENT
     start = -(-start // alignment) * alignment
     # Between rows is a gap, so that a store which writes too much is not taken for a wrong result.
     pitch = (-(-row // alignment) + 1) * alignment
@@ -295,28 +269,28 @@ def _slots(case: Case, point: Point, start: int) -> Slots:
     return Slots(point, _buffer_name(case, shape.component), start, rows, cols, pitch, instances)
 
 
-def _by_subgroup(shape: MatrixShape | VectorShape | ScalarType) -> bool:
-    return isinstance(shape, MatrixShape) and shape.scope is Scope.Subgroup
+def _by_subgroup(shape: model.MatrixShape | model.VectorShape | model.ScalarType) -> bool:
+    return isinstance(shape, model.MatrixShape) and shape.scope is model.Scope.Subgroup
 
 
-def _stores(case: Case, slots: Slots) -> list[AnyInstruction]:
+def _stores(case: model.Case, slots: Slots) -> list[model.AnyInstruction]:
     """The store of a point; of a scalar, as a vector of one component."""
     point = slots.point
-    if isinstance(point.shape, MatrixShape):
+    if isinstance(point.shape, model.MatrixShape):
         size = point.shape.component.size
-        return [MatrixStore(point.name, slots.buffer, slots.pitch // size, offset=_offset(case, slots, size))]
-    store = VectorStore(vector=point.name, buffer=slots.buffer, offset=_offset(case, slots, 1))
-    if isinstance(point.shape, VectorShape):
+        return [model.MatrixStore(point.name, slots.buffer, slots.pitch // size, offset=_offset(case, slots, size))]
+    store = model.VectorStore(vector=point.name, buffer=slots.buffer, offset=_offset(case, slots, 1))
+    if isinstance(point.shape, model.VectorShape):
         return [store]
     name = f"debug_{point.name}_{point.after}"
-    vector = VectorConstruct(id=name, type=VectorType(point.shape.component, 1), parts=(point.name,))
+    vector = model.VectorConstruct(id=name, type=model.VectorType(point.shape.component, 1), parts=(point.name,))
     return [vector, structs.replace(store, vector=name)]
 
 
-def _offset(case: Case, slots: Slots, unit: int) -> Operand:
+def _offset(case: model.Case, slots: Slots, unit: int) -> Operand:
     """The offset of the slot of an instance and iteration, in units of so many bytes."""
     x, y, _ = case.dispatch.workgroups
-    vector = not isinstance(slots.point.shape, MatrixShape)
+    vector = not isinstance(slots.point.shape, model.MatrixShape)
     each = case.dispatch.invocations or (case.dispatch.subgroups if _by_subgroup(slots.point.shape) else 1)
     slot = slots.rows * slots.pitch // unit
     iteration = slots.bytes_per_iteration // unit
@@ -329,10 +303,10 @@ def _offset(case: Case, slots: Slots, unit: int) -> Operand:
         factors["loop_outer"] = iteration * counts[1]
     start = slots.start // unit
     used = {name: factor for name, factor in factors.items() if factor and _varies(case, name, counts)}
-    return Scalar(literal=start, **used) if used else start
+    return model.Scalar(literal=start, **used) if used else start
 
 
-def _varies(case: Case, name: str, counts: Sequence[int]) -> bool:
+def _varies(case: model.Case, name: str, counts: Sequence[int]) -> bool:
     """Whether a factor counts more than one value."""
     x, y, z = case.dispatch.workgroups
     extents = {"wg_x": x, "wg_y": y, "wg_z": z, "sg": case.dispatch.subgroups, "inv": case.dispatch.invocations or 1}

@@ -7,22 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cts.case.model import (
-    Case,
-    ComponentType,
-    ConversionSide,
-    MatrixLayout,
-    MatrixMulAdd,
-    MulAddOperand,
-    SpecInt,
-    VectorMatrixMul,
-    beside,
-    constant_of,
-    initial_bits,
-    interpretation_of,
-    layout_of,
-    written,
-)
+from cts.case import model
 from cts.findings.explain.model_values import NARROW, TILES, Model, Numbers, Values, numbers, through
 from cts.findings.explain.results import Result
 
@@ -42,30 +27,37 @@ class _Product(NamedTuple):
     c: Numbers
 
 
-def of_matrices(i: MatrixMulAdd, values: Values, expected: Numbers, result: Result) -> Iterator[Model]:
+def of_matrices(i: model.MatrixMulAdd, values: Values, expected: Numbers, result: Result) -> Iterator[Model]:
     """Models of a product of matrices."""
     factors = _factors(i, values)
     yield from _products(factors, expected, result, _COMPUTED)
     if factors is not None and not result.component.is_float:
-        yield from _of_integers(factors, result.component, signed=MulAddOperand.MatrixResultSigned in i.operands)
+        yield from _of_integers(factors, result.component, signed=model.MulAddOperand.MatrixResultSigned in i.operands)
 
 
-def of_vector(case: Case, i: VectorMatrixMul, values: Values, expected: Numbers, result: Result) -> Iterator[Model]:
+def of_vector(
+    case: model.Case, i: model.VectorMatrixMul, values: Values, expected: Numbers, result: Result
+) -> Iterator[Model]:
     """Models of a product of a matrix in memory and a vector, each result a row."""
     yield from _products(_in_memory(case, i, values), expected, result, _OF_VECTORS)
 
 
-def _factors(i: MatrixMulAdd, values: Values) -> _Product | None:
-    signs = {name: MulAddOperand[f"Matrix{name.upper()}Signed"] in i.operands for name in "abc"}
+def _factors(i: model.MatrixMulAdd, values: Values) -> _Product | None:
+    signs = {name: model.MulAddOperand[f"Matrix{name.upper()}Signed"] in i.operands for name in "abc"}
     a, b, c = (values.numbers(getattr(i, name), signed=signed) for name, signed in signs.items())
     return None if a is None or b is None or c is None else _Product(a, b, c)
 
 
-def _in_memory(case: Case, i: VectorMatrixMul, values: Values) -> _Product | None:
+def _in_memory(case: model.Case, i: model.VectorMatrixMul, values: Values) -> _Product | None:
     """The input as A, the matrix, transposed, as B, and the bias as C; None if they are not plain numbers."""
     vector, result = values.numbers(i.input), values.component(i.id)
-    read = interpretation_of(i.input_interpretation)
-    if vector is None or read.packed or read.component is not values.component(i.input) or constant_of(i.transpose):
+    read = model.interpretation_of(i.input_interpretation)
+    if (
+        vector is None
+        or read.packed
+        or read.component is not values.component(i.input)
+        or model.constant_of(i.transpose)
+    ):
         return None
     matrix, bias = _matrix(case, i), _bias(case, i)
     if matrix is None or bias is None or vector.shape[2] != matrix.shape[1] or result is None:
@@ -73,47 +65,47 @@ def _in_memory(case: Case, i: VectorMatrixMul, values: Values) -> _Product | Non
     return _Product(vector, matrix.T[None], (bias if result.is_float else bias.astype(np.int64))[None])
 
 
-def _matrix(case: Case, i: VectorMatrixMul) -> Numbers | None:
+def _matrix(case: model.Case, i: model.VectorMatrixMul) -> Numbers | None:
     """(M, K), of a buffer, or of the one conversion that made an opaque matrix."""
     made = [c for c in case.conversions if c.destination.of == i.matrix]
     if i.matrix in case.opaque:
-        if len(beside(case.opaque, i.matrix)) > 1:
+        if len(model.beside(case.opaque, i.matrix)) > 1:
             return None
         return _rows_of(case, made[0].source, made[0].rows, made[0].cols) if len(made) == 1 else None
     if not isinstance(i.matrix_offset, int) or not isinstance(i.stride, int):
         return None
-    component = interpretation_of(i.matrix_interpretation).component
-    side = ConversionSide(i.matrix, component, layout_of(i.layout), i.stride, i.matrix_offset)
+    component = model.interpretation_of(i.matrix_interpretation).component
+    side = model.ConversionSide(i.matrix, component, model.layout_of(i.layout), i.stride, i.matrix_offset)
     return _rows_of(case, side, _plain(i.m), _plain(i.k))
 
 
-def _bias(case: Case, i: VectorMatrixMul) -> Numbers | None:
+def _bias(case: model.Case, i: model.VectorMatrixMul) -> Numbers | None:
     """The bias, (1, M); zeros for a product without bias."""
     if i.bias is None or i.bias_interpretation is None:
         return np.zeros((1, _plain(i.m)))
     if not isinstance(i.bias_offset, int):
         return None
-    component = interpretation_of(i.bias_interpretation).component
-    side = ConversionSide(i.bias, component, MatrixLayout.RowMajor, 0, i.bias_offset)
+    component = model.interpretation_of(i.bias_interpretation).component
+    side = model.ConversionSide(i.bias, component, model.MatrixLayout.RowMajor, 0, i.bias_offset)
     return _rows_of(case, side, 1, _plain(i.m))
 
 
-def _plain(number: int | SpecInt) -> int:
-    return number.spec if isinstance(number, SpecInt) else number
+def _plain(number: int | model.SpecInt) -> int:
+    return number.spec if isinstance(number, model.SpecInt) else number
 
 
-def _rows_of(case: Case, side: ConversionSide, rows: int, cols: int) -> Numbers | None:
+def _rows_of(case: model.Case, side: model.ConversionSide, rows: int, cols: int) -> Numbers | None:
     """A row- or column-major matrix that nothing writes to."""
     buffer, component = case.buffers.get(side.of), side.component
-    if buffer is None or component is None or side.of in written(case):
+    if buffer is None or component is None or side.of in model.written(case):
         return None
-    if side.layout not in (MatrixLayout.RowMajor, MatrixLayout.ColumnMajor):
+    if side.layout not in (model.MatrixLayout.RowMajor, model.MatrixLayout.ColumnMajor):
         return None
     row, col = np.mgrid[:rows, :cols]
-    if side.layout is MatrixLayout.ColumnMajor:
+    if side.layout is model.MatrixLayout.ColumnMajor:
         row, col = col, row
     places = side.offset + row * side.stride + col * component.size
-    data = initial_bits(buffer).view(np.uint8)
+    data = model.initial_bits(buffer).view(np.uint8)
     if places.max() + component.size > data.size:
         return None
     each = data[places[..., None] + np.arange(component.size)]
@@ -160,7 +152,7 @@ def _products(
                 yield Model(f"rounded sums to {name} at each step", facts, sums)
 
 
-def _of_integers(factors: _Product, component: ComponentType, *, signed: bool) -> Iterator[Model]:
+def _of_integers(factors: _Product, component: model.ComponentType, *, signed: bool) -> Iterator[Model]:
     a, b, c = factors
     exact = a @ b + c
     bits = component.size * 8

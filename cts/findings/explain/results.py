@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    BlockStart,
-    Case,
-    ComponentType,
-    MatrixShape,
-    VectorShape,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.case.oracle.expectation import Expectation, Intervals, Spread
 from cts.judging.compare import Bits, permitted
@@ -36,7 +29,7 @@ class Result:
 
     index: int
     name: str
-    component: ComponentType
+    component: model.ComponentType
     expected: Bits
     actual: Bits
     wrong: Mask
@@ -46,27 +39,27 @@ class Result:
     block: int | None = None
 
 
-def definitions(case: Case) -> Iterator[tuple[int, str]]:
+def definitions(case: model.Case) -> Iterator[tuple[int, str]]:
     """Every matrix and vector of a program with the instruction that gives it its last value, in their order."""
-    types = types_of(case)
+    types = model.types_of(case)
     for index, (instruction, names) in enumerate(zip(case.program, defined_ids(case.program), strict=True)):
-        if isinstance(instruction, BlockStart):
+        if isinstance(instruction, model.BlockStart):
             continue
         for name in names:
-            if isinstance(types.get(name), (MatrixShape, VectorShape)):
+            if isinstance(types.get(name), (model.MatrixShape, model.VectorShape)):
                 yield index, name
 
 
-def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
+def shown(case: model.Case, expectation: Expectation, matrices: Mapping[str, npt.NDArray[Any]]) -> list[Result]:
     """The results that a driver shows, in the order of the program: in loops, the results of the last iteration."""
-    types = types_of(case)
+    types = model.types_of(case)
     results = []
     for index, name in definitions(case):
         wanted, actual = expectation.matrices.get(name), matrices.get(name)
         if wanted is None or actual is None or actual.shape != wanted.shape:
             continue
         shape = types[name]
-        assert isinstance(shape, (MatrixShape, VectorShape))
+        assert isinstance(shape, (model.MatrixShape, model.VectorShape))
         spread = expectation.spreads.get(name)
         results.append(compared(index, name, shape.component, wanted, actual, spread))
     return results
@@ -75,7 +68,7 @@ def shown(case: Case, expectation: Expectation, matrices: Mapping[str, npt.NDArr
 def compared(
     index: int,
     name: str,
-    component: ComponentType,
+    component: model.ComponentType,
     wanted: Bits,
     actual: Bits,
     spread: Spread | None = None,
@@ -90,7 +83,7 @@ def compared(
     return Result(index, name, component, wanted, actual, wrong, iterations, spread)
 
 
-def allowed(component: ComponentType, wanted: Bits, spread: Spread | None, actual: Bits) -> Mask:
+def allowed(component: model.ComponentType, wanted: Bits, spread: Spread | None, actual: Bits) -> Mask:
     """Which elements of a matrix or vector hold bits that the oracle allows, as the judge compares them."""
     intervals = None
     if spread is not None:

@@ -7,21 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    BlockStart,
-    Case,
-    ComponentType,
-    CopyPath,
-    MatrixConstant,
-    MatrixCopy,
-    MatrixNull,
-    MatrixShape,
-    MatrixType,
-    encode,
-    number_of,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.findings.explain.change import Change
 
@@ -29,9 +15,9 @@ from cts.findings.explain.change import Change
 class Simplifier:
     """The program up to an instruction, whose last value every name has."""
 
-    def __init__(self, case: Case, index: int) -> None:
+    def __init__(self, case: model.Case, index: int) -> None:
         self.case, self.index = case, index
-        self.types = types_of(case)
+        self.types = model.types_of(case)
         self.instruction: Any = case.program[index]
         ids = defined_ids(case.program)[:index]
         count = Counter(name for names in ids for name in names)
@@ -40,15 +26,15 @@ class Simplifier:
     def maker(self, name: str) -> Any:
         """The instruction that makes a matrix; None if several do, as in loops."""
         made = None if name not in self.makers else self.case.program[self.makers[name]]
-        return None if isinstance(made, BlockStart) else made
+        return None if isinstance(made, model.BlockStart) else made
 
-    def component(self, name: str) -> ComponentType | None:
+    def component(self, name: str) -> model.ComponentType | None:
         shape = self.types.get(name)
-        return shape.component if isinstance(shape, MatrixShape) else None
+        return shape.component if isinstance(shape, model.MatrixShape) else None
 
-    def declared(self, name: str) -> MatrixType:
+    def declared(self, name: str) -> model.MatrixType:
         shape = self.types[name]
-        assert isinstance(shape, MatrixShape)
+        assert isinstance(shape, model.MatrixShape)
         return shape.declared
 
     def fresh(self, name: str) -> str:
@@ -64,7 +50,7 @@ class Simplifier:
     def here(self) -> str:
         return f"program[{self.index}] {kind_of(self.instruction)}"
 
-    def instead(self, what: str, facts: tuple[str, ...], *instructions: AnyInstruction, **fields: Any) -> Change:
+    def instead(self, what: str, facts: tuple[str, ...], *instructions: model.AnyInstruction, **fields: Any) -> Change:
         """The case with other instructions instead of this one."""
         program = (*self.case.program[: self.index], *instructions, *self.case.program[self.index + 1 :])
         return Change(what, facts, structs.replace(self.case, program=program, **fields), simplified=True)
@@ -72,15 +58,15 @@ class Simplifier:
     def constant(self, name: str) -> float | None:
         """The number that every element of a constant is; None for other matrices and for NaN."""
         made = self.maker(name)
-        if isinstance(made, MatrixNull):
+        if isinstance(made, model.MatrixNull):
             return 0.0
-        return self.number(self.component(name), made.value) if isinstance(made, MatrixConstant) else None
+        return self.number(self.component(name), made.value) if isinstance(made, model.MatrixConstant) else None
 
-    def number(self, component: ComponentType | None, value: Any) -> float | None:
+    def number(self, component: model.ComponentType | None, value: Any) -> float | None:
         """The number of a component value; None of a type without arithmetic."""
-        if component not in (ComponentType.float16, ComponentType.float32):
+        if component not in (model.ComponentType.float16, model.ComponentType.float32):
             return None
-        return float(encode(component, [number_of(value)]).view(component.dtype)[0])
+        return float(model.encode(component, [model.number_of(value)]).view(component.dtype)[0])
 
 
 def kind_of(instruction: Any) -> str:
@@ -89,6 +75,6 @@ def kind_of(instruction: Any) -> str:
     return type(instruction).__name__ if operation is None else str(operation.value)
 
 
-def copy_of(name: str, source: str) -> MatrixCopy:
+def copy_of(name: str, source: str) -> model.MatrixCopy:
     """A matrix under another name."""
-    return MatrixCopy(name, source, CopyPath.CopyObject)
+    return model.MatrixCopy(name, source, model.CopyPath.CopyObject)

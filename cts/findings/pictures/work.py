@@ -9,17 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    Accumulation,
-    Case,
-    ComponentType,
-    Load,
-    MatrixShape,
-    Store,
-    VectorShape,
-    references,
-    types_of,
-)
+from cts.case import model
 from cts.case.oracle.expectation import AccessMap, Expectation, Oracle, Reach
 from cts.case.oracle.trace import TraceStep
 from cts.findings.explain.elements import expected_text
@@ -45,7 +35,7 @@ LONGEST_TITLE = 12
 class PictureInputs:
     """One instruction, and what is known of it."""
 
-    case: Case
+    case: model.Case
     oracle: Oracle
     expectation: Expectation
     index: int | None
@@ -67,20 +57,20 @@ class PictureInputs:
     @cached_property
     def result(self) -> str | None:
         """The matrix or vector that the instruction gives, or stores."""
-        if self.index is None or isinstance(self.instruction, Accumulation):
+        if self.index is None or isinstance(self.instruction, model.Accumulation):
             return None
         instruction = self.instruction
-        name = instruction.stored if isinstance(instruction, Store) else getattr(instruction, "id", None)
+        name = instruction.stored if isinstance(instruction, model.Store) else getattr(instruction, "id", None)
         if self.driver:
             name = name or self.observed.result
-        elif not isinstance(instruction, (Load, Store)) and not list(references(instruction)):
+        elif not isinstance(instruction, (model.Load, model.Store)) and not list(model.references(instruction)):
             return None  # a constant comes from nowhere
-        shape = types_of(self.case).get(name) if name in self.expectation.matrices else None
-        return name if isinstance(shape, (MatrixShape, VectorShape)) else None
+        shape = model.types_of(self.case).get(name) if name in self.expectation.matrices else None
+        return name if isinstance(shape, (model.MatrixShape, model.VectorShape)) else None
 
-    def component(self, name: str) -> ComponentType:
-        shape = types_of(self.case)[name]
-        assert isinstance(shape, (MatrixShape, VectorShape))
+    def component(self, name: str) -> model.ComponentType:
+        shape = model.types_of(self.case)[name]
+        assert isinstance(shape, (model.MatrixShape, model.VectorShape))
         return shape.component
 
     def bits(self, name: str) -> Any:
@@ -113,7 +103,7 @@ class PictureInputs:
 
     def steps(self, row: int, col: int) -> tuple[TraceStep, ...]:
         """The instruction's own steps behind an element of its result."""
-        if self.result not in types_of(self.case) or isinstance(self.instruction, Store):
+        if self.result not in model.types_of(self.case) or isinstance(self.instruction, model.Store):
             return ()
         return self.oracle.trace_element(self.case, self.result, self.instance, row, col, depth=1).steps
 
@@ -161,7 +151,7 @@ def matrix_grid(
     text: Any = None,
     title_of: Any = None,
     data: Mapping[str, Any] | None = None,
-    component: ComponentType | None = None,
+    component: model.ComponentType | None = None,
 ) -> Grid:
     """A matrix with its rows and columns named; `data` are arrays of texts, "" for none."""
     rows, cols = bits.shape
@@ -245,7 +235,7 @@ def how(texture: Any) -> str:
     return MEANINGS[TEXTURE_NAMES[Texture(int(texture))]]
 
 
-def distinct(component: ComponentType, expected: Any, actual: Any, wrong: Mask) -> Any:
+def distinct(component: model.ComponentType, expected: Any, actual: Any, wrong: Mask) -> Any:
     """Short values, wrong ones in hexadecimal where their text is that of the expected one."""
     text, wanted = short(component, actual), short(component, expected)
     alike = wrong & (text == wanted)

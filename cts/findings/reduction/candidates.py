@@ -8,26 +8,13 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    Buffer,
-    Case,
-    Dispatch,
-    MatrixReduce,
-    MatrixType,
-    WorkgroupShape,
-    buffers_of,
-    memory_of,
-    outputs_of,
-    references,
-    with_helpers,
-)
+from cts.case import model
 from cts.findings.reduction.cost import size
 
-Program: TypeAlias = tuple[AnyInstruction, ...]
+Program: TypeAlias = tuple[model.AnyInstruction, ...]
 
 
-def if_smaller(smaller: Case, case: Case) -> Iterator[Case]:
+def if_smaller(smaller: model.Case, case: model.Case) -> Iterator[model.Case]:
     """`smaller`, if it is well-formed and its size is less than that of `case`."""
     try:
         if smaller.program and size(smaller) < size(case):
@@ -36,22 +23,24 @@ def if_smaller(smaller: Case, case: Case) -> Iterator[Case]:
         return
 
 
-def remove_unused(case: Case, program: Program) -> Case:
+def remove_unused(case: model.Case, program: Program) -> model.Case:
     """The case with `program`, without results, buffers, opaque matrices and functions that nothing uses."""
-    kept: list[AnyInstruction] = []
+    kept: list[model.AnyInstruction] = []
     used = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for instruction in reversed(program):
         name = getattr(instruction, "id", None)
         function = case.functions.get(getattr(instruction, "function", ""))
-        stores = function is not None and bool(outputs_of(function))
+        stores = function is not None and bool(model.outputs_of(function))
         if name is None or name in used or stores:
             kept.append(instruction)
-            used.update(references(instruction))
+            used.update(model.references(instruction))
             for field in ("buffer", "matrix", "bias", "combine", "function", "decode", "decode_vector"):
                 used.update(filter(None, (getattr(instruction, field, None),)))
-    holding = {memory_of(case.opaque, name) for name in used if name in case.opaque}
-    called = with_helpers(used, case.functions)
-    used.update(b.buffer for name, function in case.functions.items() if name in used for b in buffers_of(function))
+    holding = {model.memory_of(case.opaque, name) for name in used if name in case.opaque}
+    called = model.with_helpers(used, case.functions)
+    used.update(
+        b.buffer for name, function in case.functions.items() if name in used for b in model.buffers_of(function)
+    )
     return structs.replace(
         case,
         program=tuple(reversed(kept)),
@@ -61,40 +50,40 @@ def remove_unused(case: Case, program: Program) -> Case:
     )
 
 
-def with_instruction(case: Case, i: int, instruction: AnyInstruction) -> Case:
+def with_instruction(case: model.Case, i: int, instruction: model.AnyInstruction) -> model.Case:
     """The case with another instruction at `i`, without parts that are then unused."""
     return remove_unused(case, (*case.program[:i], instruction, *case.program[i + 1 :]))
 
 
-def with_buffer(case: Case, name: str, buffer: Buffer) -> Case:
+def with_buffer(case: model.Case, name: str, buffer: model.Buffer) -> model.Case:
     """The case with another buffer of this name."""
     return structs.replace(case, buffers={**case.buffers, name: buffer})
 
 
-def with_matrix_types(case: Case, change: Callable[[MatrixType], MatrixType]) -> Case:
+def with_matrix_types(case: model.Case, change: Callable[[model.MatrixType], model.MatrixType]) -> model.Case:
     """The case with every matrix type that it writes down changed."""
     program = []
     for i in case.program:
         declared = getattr(i, "type", None)
-        program.append(structs.replace(i, type=change(declared)) if isinstance(declared, MatrixType) else i)
+        program.append(structs.replace(i, type=change(declared)) if isinstance(declared, model.MatrixType) else i)
     return structs.replace(case, program=tuple(program))
 
 
-def with_extents(case: Case, change: Callable[[Any], Any]) -> Case:
+def with_extents(case: model.Case, change: Callable[[Any], Any]) -> model.Case:
     """The case with every matrix type changed, and the extents (`rows`, `cols`) of the results of reductions alike."""
-    program = tuple(change(i) if isinstance(i, MatrixReduce) else i for i in case.program)
+    program = tuple(change(i) if isinstance(i, model.MatrixReduce) else i for i in case.program)
     return with_matrix_types(structs.replace(case, program=program), change)
 
 
-def with_members(dispatch: Dispatch, **members: int) -> Dispatch:
+def with_members(dispatch: model.Dispatch, **members: int) -> model.Dispatch:
     """The dispatch with another number of `subgroups` or `invocations`, and its shape as far as it divides that."""
     smaller = structs.replace(dispatch, **members)
     count = smaller.invocations or smaller.subgroups
     y = math.gcd(smaller.shape.y, count)
-    return structs.replace(smaller, shape=WorkgroupShape(y, math.gcd(smaller.shape.z, count // y)))
+    return structs.replace(smaller, shape=model.WorkgroupShape(y, math.gcd(smaller.shape.z, count // y)))
 
 
-def cropped(buffer: Buffer, shape: tuple[int, ...]) -> Buffer:
+def cropped(buffer: model.Buffer, shape: tuple[int, ...]) -> model.Buffer:
     """The buffer with another shape; of values that are listed, the first."""
     data = buffer.data
     if data.values is not None:

@@ -6,18 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.case.model import (
-    Buffer,
-    Case,
-    ComponentType,
-    ConversionSide,
-    Data,
-    Dispatch,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    decode,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Oracle
 from cts.device.queries.statement import Broken
 from cts.device.trials import COLUMN_MAJOR, GUARD, SUCCESS, Block, Convert, Copy, Form, Trial, Tried
@@ -27,10 +16,10 @@ from cts.modules.layout_conversions.abilities import COMPONENTS
 from cts.modules.layout_conversions.sizes import extent
 
 _LAYOUTS = (
-    MatrixLayout.RowMajor,
-    MatrixLayout.ColumnMajor,
-    MatrixLayout.InferencingOptimal,
-    MatrixLayout.TrainingOptimal,
+    model.MatrixLayout.RowMajor,
+    model.MatrixLayout.ColumnMajor,
+    model.MatrixLayout.InferencingOptimal,
+    model.MatrixLayout.TrainingOptimal,
 )
 
 
@@ -48,20 +37,20 @@ def differing(oracle: Oracle, trial: Trial, tried: Tried) -> Iterator[Broken]:
             yield _broken(trial, form, group)
 
 
-def case_of(trial: Trial) -> Case:
+def case_of(trial: Trial) -> model.Case:
     """A case that does the conversions of a trial, those apart that are given too little memory."""
     opaque = _opaque(trial)
     buffers = {f"b{n}": _buffer(block) for n, block in enumerate(trial.blocks) if n not in opaque}
     conversions = tuple(
-        MatrixConversion(_side(trial, c.source), _side(trial, c.destination), form.rows, form.cols, host=True)
+        model.MatrixConversion(_side(trial, c.source), _side(trial, c.destination), form.rows, form.cols, host=True)
         for c in _copies(trial)
         for form in (trial.blocks[c.destination].form,)
     )
     matrices = {}
     for n in opaque:
         form = trial.blocks[n].form
-        matrices[f"b{n}"] = OpaqueMatrix(COMPONENTS[form.component], form.rows, form.cols, _LAYOUTS[form.layout])
-    return Case(1, "trial", buffers, (), Dispatch(invocations=1), opaque=matrices, conversions=conversions)
+        matrices[f"b{n}"] = model.OpaqueMatrix(COMPONENTS[form.component], form.rows, form.cols, _LAYOUTS[form.layout])
+    return model.Case(1, "trial", buffers, (), model.Dispatch(invocations=1), opaque=matrices, conversions=conversions)
 
 
 def _copies(trial: Trial) -> Iterator[Copy]:
@@ -88,19 +77,19 @@ def _successful(trial: Trial, tried: Tried) -> bool:
     return all(result == SUCCESS for result in results)
 
 
-def _buffer(block: Block) -> Buffer:
+def _buffer(block: Block) -> model.Buffer:
     """A matrix in rows or columns: bytes where it has contents, else elements up to its last one."""
     if block.contents is not None:
-        return Buffer(ComponentType.uint8, (len(block.contents),), Data(values=tuple(block.contents)))
+        return model.Buffer(model.ComponentType.uint8, (len(block.contents),), model.Data(values=tuple(block.contents)))
     component = COMPONENTS[block.form.component]
-    return Buffer(component, (extent(block.form) // component.size,), Data(fill=0))
+    return model.Buffer(component, (extent(block.form) // component.size,), model.Data(fill=0))
 
 
-def _side(trial: Trial, number: int) -> ConversionSide:
+def _side(trial: Trial, number: int) -> model.ConversionSide:
     form = trial.blocks[number].form
     if form.optimal:
-        return ConversionSide(f"b{number}")
-    return ConversionSide(f"b{number}", COMPONENTS[form.component], _LAYOUTS[form.layout], form.stride)
+        return model.ConversionSide(f"b{number}")
+    return model.ConversionSide(f"b{number}", COMPONENTS[form.component], _LAYOUTS[form.layout], form.stride)
 
 
 def _broken(trial: Trial, form: Form, group: Differing) -> Broken:
@@ -114,6 +103,6 @@ def _broken(trial: Trial, form: Form, group: Differing) -> Broken:
     return Broken(where, found, low if low == high else f"{low} to {high}")
 
 
-def _number(component: ComponentType, bits: np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]) -> str:
+def _number(component: model.ComponentType, bits: np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]) -> str:
     width = 2 * component.size
-    return f"{decode(component, bits)[0]} (0x{int(bits[0]):0{width}x})"
+    return f"{model.decode(component, bits)[0]} (0x{int(bits[0]):0{width}x})"

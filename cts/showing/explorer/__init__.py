@@ -11,19 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cts.base.errors import BadInput
-from cts.case.model import (
-    Case,
-    Operand,
-    Setter,
-    TensorInstruction,
-    TensorLayout,
-    TensorView,
-    base_of,
-    constant_of,
-    factors_of,
-    modulus_of,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.types import MatrixShape
 from cts.case.oracle.expectation import Oracle
 from cts.features.coverage.facts import text_of
@@ -62,7 +50,7 @@ MOST_EXTENT, MOST_ELEMENTS = 256, 4096
 SCRIPTS = ("addressing.js", "programs.js", "drawing.js", "form.js")
 
 
-def page(oracle: Oracle, case: Case | None = None, instruction: int | None = None) -> str:
+def page(oracle: Oracle, case: model.Case | None = None, instruction: int | None = None) -> str:
     """The page as one HTML file. It begins with the first preset, or a tensor load or store of a case.
 
     Raises BadInput where the case has no such instruction, or its matrix is too large.
@@ -103,9 +91,9 @@ def _embedded(data: Any) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def chosen(case: Case, instruction: int | None) -> int:
+def chosen(case: model.Case, instruction: int | None) -> int:
     """The number of a tensor load or store of a case: this one, or the first. Raises BadInput if the case has none."""
-    possible = [n for n, i in enumerate(case.program) if isinstance(i, TensorInstruction)]
+    possible = [n for n, i in enumerate(case.program) if isinstance(i, model.TensorInstruction)]
     if not possible:
         raise BadInput("no-tensor-access", "the case has no tensor load or store", case.name, "one that has")
     if instruction is None:
@@ -116,7 +104,7 @@ def chosen(case: Case, instruction: int | None) -> int:
     return instruction
 
 
-def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
+def link_of(case: model.Case, oracle: Oracle, instruction: int | None = None) -> str:
     """The text that a link to the page has for a tensor load or store of a valid case: see `programs.js`.
 
     Operands are those of the first instance, and of the first iteration. Raises BadInput where there is no such
@@ -124,9 +112,9 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
     """
     instruction = chosen(case, instruction)
     access = case.program[instruction]
-    assert isinstance(access, TensorInstruction)
+    assert isinstance(access, model.TensorInstruction)
     load = hasattr(access, "object")
-    shape = types_of(case)[access.object if load else access.matrix]  # type: ignore[union-attr]
+    shape = model.types_of(case)[access.object if load else access.matrix]  # type: ignore[union-attr]
     assert isinstance(shape, MatrixShape)
     if max(shape.rows, shape.cols) > MOST_EXTENT or shape.rows * shape.cols > MOST_ELEMENTS:
         what = f"a matrix of {shape.rows}x{shape.cols} is too large to be drawn"
@@ -156,16 +144,16 @@ def link_of(case: Case, oracle: Oracle, instruction: int | None = None) -> str:
     return "/".join(",".join(map(str, part)) for part in parts)
 
 
-def _varies(case: Case, instruction: int) -> bool:
+def _varies(case: model.Case, instruction: int) -> bool:
     """Whether operands of the layout or view of a tensor load or store are others in other instances or iterations."""
     access = case.program[instruction]
-    assert isinstance(access, TensorInstruction)
+    assert isinstance(access, model.TensorInstruction)
     behind = [*_chain(case, access.layout, instruction), *_chain(case, access.view, instruction)]
     operands = [access.offset, *(o for step in behind for part in _operands(step) for o in part)]
-    return any(factors_of(operand).any_set for operand in operands)
+    return any(model.factors_of(operand).any_set for operand in operands)
 
 
-def _chain(case: Case, name: str | None, before: int) -> list[Any]:
+def _chain(case: model.Case, name: str | None, before: int) -> list[Any]:
     """The instructions before `before` that made a layout or view, the first one first."""
     chain: list[Any] = []
     while name is not None:
@@ -175,25 +163,25 @@ def _chain(case: Case, name: str | None, before: int) -> list[Any]:
     return chain
 
 
-def _setters(case: Case, name: str, before: int) -> Iterator[list[Any]]:
+def _setters(case: model.Case, name: str, before: int) -> Iterator[list[Any]]:
     for step in _chain(case, name, before):
-        if isinstance(step, TensorLayout):
-            yield ["Layout", constant_of(step.dim), constant_of(step.clamp).value]  # type: ignore[attr-defined]
-        elif isinstance(step, TensorView):
-            own = "own" if constant_of(step.has_dimensions) else "spans"
-            yield ["View", constant_of(step.dim), own, *(constant_of(p) for p in step.permutation)]
+        if isinstance(step, model.TensorLayout):
+            yield ["Layout", model.constant_of(step.dim), model.constant_of(step.clamp).value]  # type: ignore[attr-defined]
+        elif isinstance(step, model.TensorView):
+            own = "own" if model.constant_of(step.has_dimensions) else "spans"
+            yield ["View", model.constant_of(step.dim), own, *(model.constant_of(p) for p in step.permutation)]
         else:
             op = type(step).__name__.removeprefix("TensorLayout").removeprefix("TensorView")
             yield [op, *(_first(o) for part in _operands(step) for o in part)]
 
 
-def _operands(step: Any) -> list[Sequence[Operand]]:
+def _operands(step: Any) -> list[Sequence[model.Operand]]:
     """The operands of a setter, as `programs.js` has them."""
-    given = step.given.values() if isinstance(step, Setter) else ()
+    given = step.given.values() if isinstance(step, model.Setter) else ()
     return [operands if isinstance(operands, tuple) else (operands,) for operands in given]
 
 
-def _first(operand: Operand) -> int:
+def _first(operand: model.Operand) -> int:
     """An operand in the first instance and iteration."""
-    base, modulus = base_of(operand), modulus_of(operand)
+    base, modulus = model.base_of(operand), model.modulus_of(operand)
     return base if modulus is None else (base & 0xFFFFFFFF) % modulus

@@ -11,16 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.plain_yaml import flow
-from cts.case.model import (
-    GUARD_BYTES,
-    Buffer,
-    Case,
-    ComponentType,
-    ConversionSide,
-    MatrixConversion,
-    OpaqueMatrix,
-    initial_memory,
-)
+from cts.case import model
 from cts.case.oracle.expectation import Allowed, Expectation
 from cts.device.job import ModuleJob
 from cts.showing.export.cannot import CannotExpress
@@ -30,10 +21,12 @@ from cts.spirv.lower import PARAMETERS, Lowered, bind, lower
 FILE, MODULE = "dispatch.yaml", "module.spv"
 
 #: Types whose elements NumPy has a name for; those of others are files of their bits.
-_NUMPY = {t for t in ComponentType if "bfloat" not in t.value and "float8" not in t.value}
+_NUMPY = {t for t in model.ComponentType if "bfloat" not in t.value and "float8" not in t.value}
 
 
-def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module: str = MODULE) -> dict[str, bytes]:
+def dispatch(
+    case: model.Case, subgroup_size: int, expectation: Expectation, *, module: str = MODULE
+) -> dict[str, bytes]:
     """The files of a case's dispatch by name: FILE, the suite's own module, and arrays as .npy.
 
     `module` is what the file names as the module; that of the case's GLSL runs as well there. A buffer of
@@ -45,7 +38,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
             f"the contents of {late!r} begin late; those of buffers of a dispatch file do not", case.name
         )
     lowered = lower(case, subgroup_size)
-    job = bind(lowered, case, initial_memory(case))
+    job = bind(lowered, case, model.initial_memory(case))
     names = _names([*job.buffers, *case.opaque])
     files = {module: lowered.words.astype("<u4").tobytes()}
     lines = [f"module: {flow(module)}", f"dispatch: {flow(list(job.workgroups))}"]
@@ -62,7 +55,7 @@ def dispatch(case: Case, subgroup_size: int, expectation: Expectation, *, module
         lines.append(f"push_constants: {flow({'addresses': addresses})}")
     lines.append("buffers:")
     for name, memory in job.buffers.items():
-        contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
+        contents = memory.data[model.GUARD_BYTES : len(memory.data) - model.GUARD_BYTES]
         files[f"{names[name]}.npy"] = _npy(case.buffers.get(name), contents)
         lines.append(f"  {flow(names[name])}: {flow(_source(case.buffers.get(name), f'{names[name]}.npy'))}")
     lines += [f"  {flow(names[name])}: {flow(_matrix(matrix, names))}" for name, matrix in case.opaque.items()]
@@ -107,14 +100,14 @@ def _spec_constants(job: ModuleJob, lowered: Lowered) -> dict[int, bool | int | 
 _BOOLEANS = ("has_dimensions", "transpose")
 
 
-def _source(buffer: Buffer | None, file: str) -> dict[str, str]:
+def _source(buffer: model.Buffer | None, file: str) -> dict[str, str]:
     """A file, and of what type its elements are where NumPy has no name for it."""
     if buffer is None or buffer.type in _NUMPY:
         return {"file": file}
     return {"file": file, "type": buffer.type.value}
 
 
-def _npy(buffer: Buffer | None, contents: npt.NDArray[np.uint8]) -> bytes:
+def _npy(buffer: model.Buffer | None, contents: npt.NDArray[np.uint8]) -> bytes:
     """A buffer's elements in its shape, words for the parameters; of types that NumPy lacks the bits."""
     if buffer is None:
         array: npt.NDArray[Any] = contents.view("<u4")
@@ -127,10 +120,10 @@ def _npy(buffer: Buffer | None, contents: npt.NDArray[np.uint8]) -> bytes:
     return out.getvalue()
 
 
-def _expected(case: Case, expectation: Expectation, names: dict[str, str], files: dict[str, bytes]) -> list[str]:
+def _expected(case: model.Case, expectation: Expectation, names: dict[str, str], files: dict[str, bytes]) -> list[str]:
     """The lines for the compared buffers, and comments for the others."""
     lines, ignored = [], []
-    initial = initial_memory(case)
+    initial = model.initial_memory(case)
     for name in names:
         if name == PARAMETERS or name in case.opaque:
             continue
@@ -138,7 +131,7 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
         if allowed.intervals or allowed.identical:
             ignored.append(names[name])
             lines.append(f"# {names[name]} is not compared: {_freedom(case.buffers[name], allowed)}.")
-        elif (allowed.exact != initial[name][GUARD_BYTES:-GUARD_BYTES]).any():
+        elif (allowed.exact != initial[name][model.GUARD_BYTES : -model.GUARD_BYTES]).any():
             file = f"{names[name]}.expected.npy"
             files[file] = _npy(case.buffers[name], allowed.exact)
             source = flow(_source(case.buffers[name], file))
@@ -146,7 +139,7 @@ def _expected(case: Case, expectation: Expectation, names: dict[str, str], files
     return [*lines, *([f"ignore: {flow(ignored)}"] if ignored else [])]
 
 
-def _matrix(matrix: OpaqueMatrix, names: dict[str, str]) -> dict[str, Any]:
+def _matrix(matrix: model.OpaqueMatrix, names: dict[str, str]) -> dict[str, Any]:
     """A matrix in an optimal layout as a buffer of the file."""
     said = {
         "layout": matrix.layout.value,
@@ -159,7 +152,7 @@ def _matrix(matrix: OpaqueMatrix, names: dict[str, str]) -> dict[str, Any]:
     return said if matrix.within is None else said | {"within": names[matrix.within]}
 
 
-def _conversion(conversion: MatrixConversion, names: dict[str, str]) -> dict[str, Any]:
+def _conversion(conversion: model.MatrixConversion, names: dict[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {
         "source": _side(conversion.source, names),
         "destination": _side(conversion.destination, names),
@@ -169,7 +162,7 @@ def _conversion(conversion: MatrixConversion, names: dict[str, str]) -> dict[str
     return said | {name: True for name in ("after", "host") if getattr(conversion, name)}
 
 
-def _side(side: ConversionSide, names: dict[str, str]) -> str | dict[str, Any]:
+def _side(side: model.ConversionSide, names: dict[str, str]) -> str | dict[str, Any]:
     """A side of a conversion; a matrix in an optimal layout by its name alone."""
     if side.component is None or side.layout is None:
         return names[side.of]
@@ -177,7 +170,7 @@ def _side(side: ConversionSide, names: dict[str, str]) -> str | dict[str, Any]:
     return said | {name: value for name in ("offset", "stride") if (value := getattr(side, name))}
 
 
-def _freedom(buffer: Buffer, allowed: Allowed) -> str:
+def _freedom(buffer: model.Buffer, allowed: Allowed) -> str:
     """How much of a buffer may hold more than one value."""
     free = sum(len(i.offsets) for i in allowed.intervals) + sum(len(i.offsets) for i in allowed.identical)
     total = buffer.elements * buffer.components

@@ -6,26 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from cts.case.model import (
-    AnyFunction,
-    BlockField,
-    Combine,
-    Component,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Extra,
-    Helper,
-    MatrixPerElement,
-    PerElement,
-    block_offsets,
-    body_of,
-    outputs_of,
-    pointers_of,
-    returns_of,
-    scalars_of,
-    tables_of,
-)
+from cts.case import model
 from cts.spirv.encode import Id
 from cts.spirv.lower import sets
 from cts.spirv.lower.context import Lowering
@@ -44,15 +25,15 @@ from cts.spirv.lower.values import component_value
 
 
 @lower_instruction.register
-def matrix_per_element(instruction: MatrixPerElement, lowering: Lowering) -> None:
+def matrix_per_element(instruction: model.MatrixPerElement, lowering: Lowering) -> None:
     """CM-030, CM-036: the extra operands in the order of the function's parameters."""
     lowering.declare("CooperativeMatrixPerElementOperations")
     source = lowering.results[instruction.matrix]
     function = lowering.functions[instruction.function]
-    assert isinstance(function, PerElement)
+    assert isinstance(function, model.PerElement)
     values = [
         component_value(lowering, type_, value, "scalars", n)
-        for n, ((_, type_), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True))
+        for n, ((_, type_), value) in enumerate(zip(model.scalars_of(function), instruction.scalars, strict=True))
     ]
     waiting = iter(values)
     others = iter(lowering.results[name] for name in instruction.matrices)
@@ -73,7 +54,7 @@ def matrix_per_element(instruction: MatrixPerElement, lowering: Lowering) -> Non
     lowering.define(instruction.id, instruction.opcode, source.type, source.id, call, *extras)
 
 
-def _composite(lowering: Lowering, extra: Extra) -> Id | None:
+def _composite(lowering: Lowering, extra: model.Extra) -> Id | None:
     """The type of an extra operand that is a vector or a structure (CM-036)."""
     types = [scalar(lowering.module, type_) for _, type_ in extra.scalars]
     if extra.members:
@@ -96,32 +77,32 @@ def callback(lowering: Lowering, name: str, pointees: tuple[str, ...] = ()) -> I
     return lowering.callbacks[key]
 
 
-def _write(lowering: Lowering, name: str, function: AnyFunction, pointees: tuple[str, ...]) -> Id:
-    component = returns_of(function)
+def _write(lowering: Lowering, name: str, function: model.AnyFunction, pointees: tuple[str, ...]) -> Id:
+    component = model.returns_of(function)
     match function:
-        case Combine():
+        case model.Combine():
             parameters = {"x": component, "y": component}
-        case Component():
+        case model.Component():
             parameters = {"value": component}
-        case Helper():
+        case model.Helper():
             parameters = {p.name: p.type for p in function.parameters}
-        case PerElement():
+        case model.PerElement():
             return _write_per_element(lowering, name, function, pointees)
-        case Decode() | DecodeVector():
+        case model.Decode() | model.DecodeVector():
             return _write_decode(lowering, name, function)
     types = [scalar(lowering.module, t) for t in parameters.values()]
     written, ids = _begin(lowering, name, scalar(lowering.module, component), types, list(parameters))
     names = dict(zip(parameters, ids, strict=True))
     evaluation = Evaluation(lowering, names, entry=_entry(lowering, function), function=partial(callback, lowering))
-    return _end(lowering, written, evaluation.run(body_of(function, lowering.helpers)))
+    return _end(lowering, written, evaluation.run(model.body_of(function, lowering.helpers)))
 
 
-def _write_per_element(lowering: Lowering, name: str, function: PerElement, pointees: tuple[str, ...]) -> Id:
+def _write_per_element(lowering: Lowering, name: str, function: model.PerElement, pointees: tuple[str, ...]) -> Id:
     """CM-030, CM-036: row, column and element, then the extra operands; vectors and structures are taken apart."""
     op, component = lowering.module.op, scalar(lowering.module, function.type)
-    coords = scalar(lowering.module, ComponentType(function.coords))
+    coords = scalar(lowering.module, model.ComponentType(function.coords))
     behind = iter(buffer_of(lowering, pointee) for pointee in pointees)
-    pointers = {extra.name: next(behind) for extra in pointers_of(function)}
+    pointers = {extra.name: next(behind) for extra in model.pointers_of(function)}
     types = [coords, coords, component]
     for extra in function.extras:
         if extra.pointer:
@@ -142,7 +123,7 @@ def _write_per_element(lowering: Lowering, name: str, function: PerElement, poin
                 names[part] = op("OpCompositeExtract", scalar(lowering.module, type_), own, n)
     entry, store = _entry(lowering, function, passed), _store(lowering, function)
     evaluation = Evaluation(lowering, names, entry=entry, function=partial(callback, lowering), store=store)
-    return _end(lowering, written, evaluation.run(body_of(function, lowering.helpers)))
+    return _end(lowering, written, evaluation.run(model.body_of(function, lowering.helpers)))
 
 
 def _begin(
@@ -165,16 +146,16 @@ def _end(lowering: Lowering, written: Id, result: Id) -> Id:
     return written
 
 
-def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector) -> Id:
+def _write_decode(lowering: Lowering, name: str, function: model.Decode | model.DecodeVector) -> Id:
     """DV-011: a physical pointer to a block, and two arrays of coordinates by value."""
     op = lowering.module.op
     lowering.module.capability("PhysicalStorageBufferAddresses")
-    coords = ComponentType(function.coords)
+    coords = model.ComponentType(function.coords)
     array = op("OpTypeArray", scalar(lowering.module, coords), lowering.constant(function.dim))
     pointer = op("OpTypePointer", "PhysicalStorageBuffer", _block(lowering, name, function.block))
     component = scalar(lowering.module, function.returns)
     returns = component
-    if isinstance(function, DecodeVector):
+    if isinstance(function, model.DecodeVector):
         if function.lanes > 4:
             lowering.module.capability("LongVectorEXT")
         returns = op("OpTypeVector", component, function.lanes)
@@ -182,9 +163,9 @@ def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector
     written, (block, *ids) = _begin(lowering, name, returns, (pointer, array, array), ("block", *arrays))
     lowering.module.decorate(block, "Aliased")
     coordinates = dict(zip(arrays, ids, strict=True))
-    member, body = _member(lowering, function.block, block), body_of(function, lowering.helpers)
+    member, body = _member(lowering, function.block, block), model.body_of(function, lowering.helpers)
     others = (_entry(lowering, function), partial(callback, lowering))
-    if isinstance(function, Decode):
+    if isinstance(function, model.Decode):
         return _end(lowering, written, Evaluation(lowering, {}, coordinates, member, *others).run(body))
     lanes = []
     for lane in range(function.lanes):
@@ -194,10 +175,10 @@ def _write_decode(lowering: Lowering, name: str, function: Decode | DecodeVector
 
 
 def _entry(
-    lowering: Lowering, function: AnyFunction, pointers: Mapping[str, tuple[Id, BufferStructure]] | None = None
+    lowering: Lowering, function: model.AnyFunction, pointers: Mapping[str, tuple[Id, BufferStructure]] | None = None
 ) -> LoadEntry:
     """Loads from the function's tables (CM-032), and from the buffers behind its pointers (CM-036)."""
-    tables = {table.name: table for table in tables_of(function)}
+    tables = {table.name: table for table in model.tables_of(function)}
 
     def load(name: str, index: Id) -> Id:
         if pointers and name in pointers:
@@ -214,9 +195,9 @@ def _entry(
     return load
 
 
-def _store(lowering: Lowering, function: PerElement) -> StoreEntry:
+def _store(lowering: Lowering, function: model.PerElement) -> StoreEntry:
     """Stores to the function's outputs (CM-035)."""
-    outputs = {output.name: output.buffer for output in outputs_of(function)}
+    outputs = {output.name: output.buffer for output in model.outputs_of(function)}
 
     def store(name: str, index: Id, value: Id) -> None:
         buffer = buffer_of(lowering, outputs[name])
@@ -227,7 +208,7 @@ def _store(lowering: Lowering, function: PerElement) -> StoreEntry:
     return store
 
 
-def _block(lowering: Lowering, name: str, block: tuple[BlockField, ...]) -> Id:
+def _block(lowering: Lowering, name: str, block: tuple[model.BlockField, ...]) -> Id:
     """The struct of a block. Its types are its own: those that carry strides and offsets are shared with none."""
     module = lowering.module
     members = []
@@ -239,14 +220,14 @@ def _block(lowering: Lowering, name: str, block: tuple[BlockField, ...]) -> Id:
         members.append(member)
     struct = module.name(module.op("OpTypeStruct", *members, result=module.id()), f"block of {name}")
     module.decorate(struct, "Block")
-    offsets, _ = block_offsets(block)
+    offsets, _ = model.block_offsets(block)
     for n, field in enumerate(block):
         module.op("OpMemberDecorate", struct, n, "Offset", offsets[field.name])
         module.op("OpMemberName", struct, n, field.name)
     return struct
 
 
-def _member(lowering: Lowering, block: tuple[BlockField, ...], base: Id) -> MemberPointer:
+def _member(lowering: Lowering, block: tuple[model.BlockField, ...], base: Id) -> MemberPointer:
     numbers = {field.name: n for n, field in enumerate(block)}
 
     def pointer(name: str, index: Id | None) -> Id:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.case.model import (
-    MatrixConstant,
-    Operand,
-    SpecNumber,
-    VectorConstant,
-    VectorConstruct,
-    VectorExtract,
-    VectorInsert,
-    constant_of,
-)
+from cts.case import model
 from cts.case.model.operand import ComponentValue
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
@@ -24,13 +15,13 @@ from cts.spirv.lower.values import component_value
 
 
 @lower_instruction.register
-def matrix_constant(instruction: MatrixConstant, lowering: Lowering) -> None:
+def matrix_constant(instruction: model.MatrixConstant, lowering: Lowering) -> None:
     """KM-016: one constituent stands for all elements."""
     _one_value(instruction, lowering, instruction.value, 1)
 
 
 @lower_instruction.register
-def vector_constant(instruction: VectorConstant, lowering: Lowering) -> None:
+def vector_constant(instruction: model.VectorConstant, lowering: Lowering) -> None:
     """CV-011."""
     if instruction.value is not None:
         length = instruction.type.length
@@ -44,7 +35,7 @@ def vector_constant(instruction: VectorConstant, lowering: Lowering) -> None:
 
 
 def _one_value(
-    instruction: MatrixConstant | VectorConstant, lowering: Lowering, value: ComponentValue, times: int
+    instruction: model.MatrixConstant | model.VectorConstant, lowering: Lowering, value: ComponentValue, times: int
 ) -> None:
     """So many constituents of one value; a single one if it is replicated (KM-021)."""
     type_ = declared_type(lowering, instruction.type)
@@ -58,14 +49,14 @@ def _one_value(
 
 def _composite(values: Sequence[ComponentValue]) -> str:
     """The instruction that makes a composite of values of these kinds."""
-    delivered = [v for v in values if isinstance(v, SpecNumber)]
+    delivered = [v for v in values if isinstance(v, model.SpecNumber)]
     if any(v.dynamic is not None for v in delivered):
         return "OpCompositeConstruct"
     return "OpSpecConstantComposite" if delivered else "OpConstantComposite"
 
 
 @lower_instruction.register
-def vector_construct(instruction: VectorConstruct, lowering: Lowering) -> None:
+def vector_construct(instruction: model.VectorConstruct, lowering: Lowering) -> None:
     """CV-011: of scalars and ordinary vectors. Cooperative vectors are no constituents, so they are taken apart."""
     parts = (part for name in instruction.parts for part in _constituents(lowering, name))
     lowering.define(instruction.id, instruction.opcode, declared_type(lowering, instruction.type), *parts)
@@ -77,7 +68,7 @@ def _constituents(lowering: Lowering, name: str) -> tuple[Id, ...]:
     if part.type not in lowering.vector_of_type:
         return (part.id,)
     declared = lowering.vector(name).declared
-    type_, length = scalar(lowering.module, declared.component), constant_of(declared.length)
+    type_, length = scalar(lowering.module, declared.component), model.constant_of(declared.length)
     assert isinstance(length, int)
     components = tuple(op("OpCompositeExtract", type_, part.id, n) for n in range(length))
     if not 2 <= length <= 4:
@@ -86,7 +77,7 @@ def _constituents(lowering: Lowering, name: str) -> tuple[Id, ...]:
 
 
 @lower_instruction.register
-def vector_extract(instruction: VectorExtract, lowering: Lowering) -> None:
+def vector_extract(instruction: model.VectorExtract, lowering: Lowering) -> None:
     """CV-011: by the literal itself where the index is one."""
     vector = lowering.results[instruction.vector].id
     type_ = scalar(lowering.module, lowering.vector(instruction.vector).declared.component)
@@ -97,7 +88,7 @@ def vector_extract(instruction: VectorExtract, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def vector_insert(instruction: VectorInsert, lowering: Lowering) -> None:
+def vector_insert(instruction: model.VectorInsert, lowering: Lowering) -> None:
     """CV-011: by the literal itself where the index is one."""
     vector, value = lowering.results[instruction.vector], lowering.results[instruction.scalar].id
     if isinstance(instruction.index, int):
@@ -107,5 +98,5 @@ def vector_insert(instruction: VectorInsert, lowering: Lowering) -> None:
         lowering.define(instruction.id, instruction.opcode, vector.type, vector.id, value, index)
 
 
-def _index(lowering: Lowering, index: Operand) -> Id:
+def _index(lowering: Lowering, index: model.Operand) -> Id:
     return lowering.operand("index", index)

@@ -6,22 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from cts.case.model import (
-    MAINTENANCE_1,
-    AnyFunction,
-    ComponentType,
-    ControlBarrier,
-    FastMathBits,
-    FloatControls,
-    MatrixType,
-    Operand,
-    Scalar,
-    VectorType,
-    base_of,
-    factors_of,
-    helpers_of,
-    modulus_of,
-)
+from cts.case import model
 from cts.case.model.instructions import dynamic_operands
 from cts.case.model.operand import Factors
 from cts.spirv.encode import Id, Value
@@ -47,7 +32,7 @@ class SpecSlot(NamedTuple):
 
     spec_id: int
     path: Path
-    component: ComponentType | None = None
+    component: model.ComponentType | None = None
 
 
 class Result(NamedTuple):
@@ -60,7 +45,7 @@ class Result(NamedTuple):
 class Matrix(NamedTuple):
     """A cooperative matrix type: how the case declares it, its id, and the ids of its constants."""
 
-    declared: MatrixType
+    declared: model.MatrixType
     id: Id
     scope: Id
     rows: Id
@@ -71,7 +56,7 @@ class Matrix(NamedTuple):
 class Vector(NamedTuple):
     """A cooperative vector type: how the case declares it, its id, and the id of its length."""
 
-    declared: VectorType
+    declared: model.VectorType
     id: Id
     length: Id
 
@@ -85,7 +70,7 @@ class Lowering:
     def __init__(self, structure: Structure, subgroup_size: int, *, decode_vector: bool = True) -> None:
         self.structure = structure
         #: Whether what SPV_EXT_cooperative_matrix_maintenance1 has too is declared as its (MX-001).
-        self.maintenance1 = structure.maintenance1 or any(i.features & MAINTENANCE_1 for i in structure.program)
+        self.maintenance1 = structure.maintenance1 or any(i.features & model.MAINTENANCE_1 for i in structure.program)
         #: Invocations of a workgroup in x, y and z, and together.
         self.local_size = structure.workgroup.local_size(subgroup_size)
         self.invocations = math.prod(self.local_size)
@@ -98,10 +83,10 @@ class Lowering:
         #: Types of layouts and views by how the case declares them, and others that are not shared by content.
         self.types: dict[object, Id] = {}
         #: Types of matrices by how the case declares them, and by id.
-        self.matrices: dict[MatrixType, Matrix] = {}
+        self.matrices: dict[model.MatrixType, Matrix] = {}
         self.matrix_of_type: dict[Id, Matrix] = {}
         #: The same of cooperative vectors.
-        self.vectors: dict[VectorType, Vector] = {}
+        self.vectors: dict[model.VectorType, Vector] = {}
         self.vector_of_type: dict[Id, Vector] = {}
         #: Variables of buffers by name, of PARAMETERS and of ADDRESSES.
         self.variables: dict[str, Id] = {}
@@ -121,9 +106,9 @@ class Lowering:
         self.first_word: Id | None = None
         self.interface: list[Id] = []
         #: Callbacks by name, and their ids once they are written.
-        self.functions: dict[str, AnyFunction] = dict(structure.functions)
+        self.functions: dict[str, model.AnyFunction] = dict(structure.functions)
         self.callbacks: dict[tuple[str, tuple[str, ...]], Id] = {}
-        self.helpers = helpers_of(self.functions)
+        self.helpers = model.helpers_of(self.functions)
         #: The label of the block being written, and the indices of the loops around it, outermost first.
         self.block = Id(0)
         self.loops: list[Id] = []
@@ -132,7 +117,7 @@ class Lowering:
         #: Ids that an OpPhi before them refers to, by the name of the result.
         self.forward: dict[str, Id] = {}
         #: Whether other invocations' accesses are ordered with those of the program.
-        self.synchronised = any(isinstance(i, ControlBarrier) for i in structure.program)
+        self.synchronised = any(isinstance(i, model.ControlBarrier) for i in structure.program)
         #: The index in the program of the instruction being lowered.
         self.instruction_index = 0
         self.parameters = {
@@ -143,8 +128,8 @@ class Lowering:
                 for path, _ in dynamic_operands(instruction)
             )
         }
-        self.uint = scalar(self.module, ComponentType.uint32)
-        self.int = scalar(self.module, ComponentType.int32)
+        self.uint = scalar(self.module, model.ComponentType.uint32)
+        self.int = scalar(self.module, model.ComponentType.int32)
 
     def define(self, name: str, opcode: str, type_: Id, *operands: Value) -> None:
         """Emit an instruction whose result is the case's `name`."""
@@ -164,19 +149,19 @@ class Lowering:
         """The type of a cooperative vector of the program."""
         return self.vector_of_type[self.results[name].type]
 
-    def component(self, name: str) -> ComponentType:
+    def component(self, name: str) -> model.ComponentType:
         """The component type of a matrix or vector of the program."""
         type_ = self.results[name].type
         return (self.vector_of_type.get(type_) or self.matrix_of_type[type_]).declared.component
 
-    def strict(self, result: Id, fast_math: FastMathBits | None = None) -> Id:
+    def strict(self, result: Id, fast_math: model.FastMathBits | None = None) -> Id:
         """The result of an operation on floats, bound to its own rounding where the case asks for it (NU-019)."""
         self.allow(result, fast_math)
-        if self.structure.float_controls is FloatControls.NoContraction:
+        if self.structure.float_controls is model.FloatControls.NoContraction:
             self.module.decorate(result, "NoContraction")
         return result
 
-    def allow(self, result: Id, fast_math: FastMathBits | None) -> None:
+    def allow(self, result: Id, fast_math: model.FastMathBits | None) -> None:
         """Decorate a result with its fast math, if it has any of its own (NU-048)."""
         if fast_math is not None:
             self.module.capability("FloatControls2")
@@ -197,7 +182,7 @@ class Lowering:
         type_: Id,
         default: tuple[int, ...],
         *path: int | str,
-        component: ComponentType | None = None,
+        component: model.ComponentType | None = None,
     ) -> Id:
         """A spec constant with a new SpecId for the operand at `path` of the current instruction."""
         result = self.module.op(opcode, type_, *default)
@@ -206,27 +191,27 @@ class Lowering:
         self.module.decorate(result, "SpecId", slot.spec_id)
         return result
 
-    def operands(self, field: str, values: Iterable[Operand]) -> list[Id]:
+    def operands(self, field: str, values: Iterable[model.Operand]) -> list[Id]:
         """The values of a tuple of operands, each a 32-bit integer."""
         return [self._operand(v, f"{field}[{i}]", field, i) for i, v in enumerate(values)]
 
-    def operand(self, field: str, value: Operand) -> Id:
+    def operand(self, field: str, value: model.Operand) -> Id:
         """The value of a scalar operand, a 32-bit integer."""
         return self._operand(value, field, field)
 
-    def condition(self, field: str, value: Operand) -> Id:
+    def condition(self, field: str, value: model.Operand) -> Id:
         """Whether a scalar operand is not 0."""
         boolean = self.module.op("OpTypeBool")
         return self.module.op("OpINotEqual", boolean, self.operand(field, value), self.constant(0))
 
-    def _operand(self, operand: Operand, place: str, *path: int | str) -> Id:
-        if isinstance(operand, Scalar) and operand.spec is not None:
+    def _operand(self, operand: model.Operand, place: str, *path: int | str) -> Id:
+        if isinstance(operand, model.Scalar) and operand.spec is not None:
             base = self.spec_constant("OpSpecConstant", self.uint, (SPEC_DEFAULT,), *path)
-        elif isinstance(operand, Scalar) and operand.dynamic is not None:
+        elif isinstance(operand, model.Scalar) and operand.dynamic is not None:
             base = self.parameter(place)
         else:
-            base = self.constant(base_of(operand))
-        value, modulus = self._varied(base, factors_of(operand)), modulus_of(operand)
+            base = self.constant(model.base_of(operand))
+        value, modulus = self._varied(base, model.factors_of(operand)), model.modulus_of(operand)
         return value if modulus is None else self.module.op("OpUMod", self.uint, value, self.constant(modulus))
 
     def parameter(self, place: str) -> Id:

@@ -7,29 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cts.case.model import (
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    Branch,
-    BranchStart,
-    Break,
-    Continue,
-    ControlBarrier,
-    Else,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Exit,
-    If,
-    Loop,
-    Return,
-    Scope,
-    Switch,
-    branches_of,
-    exits_of,
-    references,
-)
+from cts.case import model
 from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.context import Lowering, Result
@@ -92,20 +70,20 @@ class OpenSwitch:
 
 
 @lower_instruction.register
-def loop(instruction: Loop, lowering: Lowering) -> None:
+def loop(instruction: model.Loop, lowering: Lowering) -> None:
     """Carried matrices are OpPhi of `init` and of what EndLoop names, whose ids are fixed here."""
     count = lowering.operand("count", instruction.count)
-    end = lowering.structure.program[_closing(lowering, EndLoop)]
-    assert isinstance(end, EndLoop)
+    end = lowering.structure.program[_closing(lowering, model.EndLoop)]
+    assert isinstance(end, model.EndLoop)
     program = lowering.structure.program
-    exits = {type(program[i]) for i in exits_of(program, lowering.instruction_index)}
+    exits = {type(program[i]) for i in model.exits_of(program, lowering.instruction_index)}
     behind = {c.id: lowering.forward.pop(c.id, Id(0)) or lowering.module.id() for c in instruction.carry}
     # Behind a loop that may be left by a Break, what it carries is another OpPhi.
-    carried = {name: lowering.module.id() for name in behind} if Break in exits else behind
+    carried = {name: lowering.module.id() for name in behind} if model.Break in exits else behind
     before = lowering.block
     lowering.opened.append(opened := _begin_loop(lowering))
-    opened.outward = behind if Break in exits else {}
-    if Continue in exits:
+    opened.outward = behind if model.Break in exits else {}
+    if model.Continue in exits:
         opened.following = tuple(lowering.module.id() for _ in instruction.carry)
     for n, (carry, name) in enumerate(zip(instruction.carry, end.next, strict=True)):
         init = lowering.results[carry.init]
@@ -124,7 +102,7 @@ def loop(instruction: Loop, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
+def end_loop(instruction: model.EndLoop, lowering: Lowering) -> None:
     """The next iteration, or what comes after the loop."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenLoop)
@@ -138,12 +116,12 @@ def end_loop(instruction: EndLoop, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def leave(instruction: Exit, lowering: Lowering) -> None:
+def leave(instruction: model.Exit, lowering: Lowering) -> None:
     """A branch to the loop's merge block or continue target; the rest of the iteration is the other."""
     value = lowering.condition("condition", instruction.condition)
     opened = lowering.opened[-1]
     assert isinstance(opened, OpenLoop)
-    is_break = isinstance(instruction, Break)
+    is_break = isinstance(instruction, model.Break)
     (opened.broken if is_break else opened.continued).append(_edge(lowering, instruction.next))
     rest = lowering.module.id()
     lowering.module.op("OpBranchConditional", value, opened.merge if is_break else opened.continues, rest)
@@ -151,7 +129,7 @@ def leave(instruction: Exit, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def end(instruction: Return, lowering: Lowering) -> None:
+def end(instruction: model.Return, lowering: Lowering) -> None:
     """OpReturn in a block of its own, behind which what follows goes on for the others."""
     op, fresh = lowering.module.op, lowering.module.id
     value = lowering.condition("condition", instruction.condition)
@@ -217,12 +195,12 @@ def _end_loop(lowering: Lowering, opened: OpenLoop) -> None:
 
 
 @lower_instruction.register
-def condition(instruction: If, lowering: Lowering) -> None:
+def condition(instruction: model.If, lowering: Lowering) -> None:
     """Without an Else, a false condition branches straight to the merge block."""
     op = lowering.module.op
     value = lowering.condition("condition", instruction.condition)
     lowering.opened.append(opened := OpenIf(lowering))
-    has_second = isinstance(lowering.structure.program[_closing(lowering, Else, EndIf)], Else)
+    has_second = isinstance(lowering.structure.program[_closing(lowering, model.Else, model.EndIf)], model.Else)
     op("OpSelectionMerge", opened.merge, "None")
     first = lowering.module.id()
     op("OpBranchConditional", value, first, opened.otherwise if has_second else opened.merge)
@@ -230,7 +208,7 @@ def condition(instruction: If, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def otherwise(instruction: Else, lowering: Lowering) -> None:
+def otherwise(instruction: model.Else, lowering: Lowering) -> None:
     """The end of the first branch, and the beginning of the second."""
     opened = lowering.opened[-1]
     assert isinstance(opened, OpenIf)
@@ -240,7 +218,7 @@ def otherwise(instruction: Else, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def end_if(instruction: EndIf, lowering: Lowering) -> None:
+def end_if(instruction: model.EndIf, lowering: Lowering) -> None:
     """OpPhi of what the branches give."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenIf)
@@ -254,15 +232,15 @@ def end_if(instruction: EndIf, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def switch(instruction: Switch, lowering: Lowering) -> None:
+def switch(instruction: model.Switch, lowering: Lowering) -> None:
     """Without a Default, the default target is the merge block."""
     selector = lowering.operand("selector", instruction.selector)
     program = lowering.structure.program
-    branches = [program[n] for n in branches_of(program, lowering.instruction_index)[0]]
+    branches = [program[n] for n in model.branches_of(program, lowering.instruction_index)[0]]
     lowering.opened.append(opened := OpenSwitch(lowering, len(branches)))
     default, targets = opened.merge, list[int | Id]()
     for branch, label in zip(branches, opened.begin, strict=True):
-        if isinstance(branch, Branch):
+        if isinstance(branch, model.Branch):
             targets += (x for literal in branch.literals for x in (literal & 0xFFFFFFFF, label))
         else:
             default = label
@@ -271,7 +249,7 @@ def switch(instruction: Switch, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def begin_branch(_instruction: BranchStart, lowering: Lowering) -> None:
+def begin_branch(_instruction: model.BranchStart, lowering: Lowering) -> None:
     """The end of the branch before, if there is one."""
     opened = lowering.opened[-1]
     assert isinstance(opened, OpenSwitch)
@@ -282,7 +260,7 @@ def begin_branch(_instruction: BranchStart, lowering: Lowering) -> None:
 
 
 @lower_instruction.register
-def end_switch(instruction: EndSwitch, lowering: Lowering) -> None:
+def end_switch(instruction: model.EndSwitch, lowering: Lowering) -> None:
     """OpPhi of what the branches give; where none has run, of what was before."""
     opened = lowering.opened.pop()
     assert isinstance(opened, OpenSwitch)
@@ -290,31 +268,31 @@ def end_switch(instruction: EndSwitch, lowering: Lowering) -> None:
         opened.end_branch(lowering)
     lowering.label(opened.merge)
     for merge in instruction.merge:
-        given = [lowering.results[name] for name in references(merge)]
+        given = [lowering.results[name] for name in model.references(merge)]
         # The last value is the Default's; without a Default it comes from the block before the switch.
         blocks = (*opened.ends, opened.before)[: len(given)]
         incoming = (operand for value, block in zip(given, blocks, strict=True) for operand in (value.id, block))
         lowering.define(merge.id, "OpPhi", given[0].type, *incoming)
 
 
-def _closing(lowering: Lowering, *kinds: type[AnyInstruction]) -> int:
+def _closing(lowering: Lowering, *kinds: type[model.AnyInstruction]) -> int:
     """The index of the instruction of one of the kinds that belongs to the current Loop or If."""
     depth = 0
     following = lowering.instruction_index + 1
     for n, instruction in enumerate(lowering.structure.program[following:], following):
         if depth == 0 and isinstance(instruction, kinds):
             return n
-        depth += isinstance(instruction, BlockStart) - isinstance(instruction, BlockEnd)
+        depth += isinstance(instruction, model.BlockStart) - isinstance(instruction, model.BlockEnd)
     raise AssertionError("a Loop or If without an end: the case is not well-formed")
 
 
 @lower_instruction.register
-def control_barrier(instruction: ControlBarrier, lowering: Lowering) -> None:
+def control_barrier(instruction: model.ControlBarrier, lowering: Lowering) -> None:
     """Execution and memory of the scope."""
     barrier(lowering, instruction.scope)
 
 
-def barrier(lowering: Lowering, of: Scope = Scope.Workgroup) -> None:
+def barrier(lowering: Lowering, of: model.Scope = model.Scope.Workgroup) -> None:
     """OpControlBarrier after which accesses of other invocations before it are seen (CM-012, TA-044)."""
     scope = lowering.constant(word_of(of))
     semantics = sum(grammar().value("MemorySemantics", name) for name in _SEMANTICS)

@@ -10,17 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    GUARD_BYTES,
-    Case,
-    Robustness,
-    Scalar,
-    StorageClass,
-    dynamic_words,
-    encode,
-    guard_pattern,
-    number_of,
-)
+from cts.case import model
 from cts.case.model.sweep import Sweep, Words
 from cts.case.stages import Stage
 from cts.device.job import Address, Memory, ModuleJob
@@ -58,7 +48,7 @@ class Lowered:
 
 
 def lower(
-    case: Case,
+    case: model.Case,
     subgroup_size: int,
     sets: Sets | None = None,
     stage: Stage = Stage.COMPUTE,
@@ -87,13 +77,13 @@ def _lower(structure: Structure, subgroup_size: int) -> Lowered:
     bound = [b.name for b in buffers.bound(lowering)]
     if lowering.parameters:
         bound.append(PARAMETERS)
-    physical = buffers.of_storage(lowering, StorageClass.PhysicalStorageBuffer)
+    physical = buffers.of_storage(lowering, model.StorageClass.PhysicalStorageBuffer)
     addresses = tuple(b.name for b in physical)
     slots, sizes = tuple(lowering.spec_slots), tuple(lowering.sizes)
     return Lowered(words, subgroup_size or None, tuple(bound), addresses, slots, sizes)
 
 
-def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes], stage: Stage = Stage.COMPUTE) -> ModuleJob:
+def bind(lowered: Lowered, case: model.Case, memory: dict[str, Bytes], stage: Stage = Stage.COMPUTE) -> ModuleJob:
     """One dispatch of the module with the values of `case`, for the stage that it was lowered for.
 
     `memory` holds every buffer of the case with its guard bytes; the parameter buffer is added.
@@ -101,14 +91,14 @@ def bind(lowered: Lowered, case: Case, memory: dict[str, Bytes], stage: Stage = 
     """
     contents = {}
     for name, buffer in case.buffers.items():
-        expected = buffer.size + 2 * GUARD_BYTES
+        expected = buffer.size + 2 * model.GUARD_BYTES
         if memory[name].nbytes != expected:
             raise ValueError(f"memory of {name!r} has {memory[name].nbytes} bytes; with its guards it has {expected}")
-        checked = case.robustness is not None and buffer.storage is StorageClass.StorageBuffer
+        checked = case.robustness is not None and buffer.storage is model.StorageClass.StorageBuffer
         # Where its range ends is what counts then.
-        end = buffer.size if checked else buffer.size + GUARD_BYTES
-        contents[name] = Memory(memory[name], GUARD_BYTES - buffer.begins_at, buffer.begins_at + end)
-    job = _bound(lowered, case, contents, dynamic_words(case), case.dispatch.workgroups)
+        end = buffer.size if checked else buffer.size + model.GUARD_BYTES
+        contents[name] = Memory(memory[name], model.GUARD_BYTES - buffer.begins_at, buffer.begins_at + end)
+    job = _bound(lowered, case, contents, model.dynamic_words(case), case.dispatch.workgroups)
     return replace(job, staged=staged(case, stage))
 
 
@@ -125,10 +115,10 @@ def sweep_job(sweep: Sweep, memory: dict[str, Bytes], subgroup_size: int) -> Mod
 
 
 def _bound(
-    lowered: Lowered, case: Case, contents: dict[str, Memory], words: Words, workgroups: tuple[int, int, int]
+    lowered: Lowered, case: model.Case, contents: dict[str, Memory], words: Words, workgroups: tuple[int, int, int]
 ) -> ModuleJob:
     if PARAMETERS in lowered.bindings:
-        guard = guard_pattern()
+        guard = model.guard_pattern()
         contents[PARAMETERS] = _guarded(np.concatenate([guard, words.view(np.uint8), guard]))
     return ModuleJob(
         words=lowered.words,
@@ -144,7 +134,7 @@ def _bound(
         conversions=opaque.conversions(case),
         times=case.dispatch.times,
         robust=case.robustness is not None,
-        robust2=case.robustness is Robustness.ROBUST_BUFFER_ACCESS_2,
+        robust2=case.robustness is model.Robustness.ROBUST_BUFFER_ACCESS_2,
     )
 
 
@@ -154,11 +144,11 @@ def _guarded(data: Bytes) -> Memory:
     A device may drop what goes past the range of a descriptor: a stray store would not show. No
     module of ours asks for the length of a buffer; cases with robustness alone ask where it ends.
     """
-    return Memory(data, GUARD_BYTES, len(data) - GUARD_BYTES)
+    return Memory(data, model.GUARD_BYTES, len(data) - model.GUARD_BYTES)
 
 
 def module_job(
-    case: Case,
+    case: model.Case,
     memory: dict[str, Bytes],
     subgroup_size: int,
     stage: Stage = Stage.COMPUTE,
@@ -169,7 +159,7 @@ def module_job(
     return bind(lower(case, subgroup_size, stage=stage, maintenance1=maintenance1), case, memory, stage)
 
 
-def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
+def _spec_bytes(case: model.Case, slot: SpecSlot) -> bytes:
     """The value of a spec constant, little-endian, as wide as its type."""
     index, *path = slot.path
     assert isinstance(index, int)
@@ -177,6 +167,6 @@ def _spec_bytes(case: Case, slot: SpecSlot) -> bytes:
     for step in path:
         operand = operand[step] if isinstance(step, int) else getattr(operand, step)
     if slot.component is not None:
-        return encode(slot.component, [number_of(operand)]).tobytes()
-    word = operand.base & 0xFFFFFFFF if isinstance(operand, Scalar) else word_of(given(operand))
+        return model.encode(slot.component, [model.number_of(operand)]).tobytes()
+    word = operand.base & 0xFFFFFFFF if isinstance(operand, model.Scalar) else word_of(given(operand))
     return word.to_bytes(4, "little")

@@ -9,27 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from cts.case.model import (
-    AnyFunction,
-    AnyInstruction,
-    Buffer,
-    Case,
-    ComponentType,
-    Dispatch,
-    FastMathBits,
-    FloatControls,
-    FloatMode,
-    FloatWidth,
-    Instruction,
-    Scalar,
-    SpecNumber,
-    StorageClass,
-    VectorMatrixMul,
-    VectorOuterProductAccumulate,
-    buffers_of,
-    memory_of,
-    with_helpers,
-)
+from cts.case import model
 from cts.case.stages import Stage, Staged
 
 #: What a spec constant of an operand defaults to; its value arrives by specialization only.
@@ -41,7 +21,7 @@ _FUNCTIONS = ("decode", "decode_vector", "combine", "function")
 #: The fields that may name a buffer or an opaque matrix; some also name results, which never have the name of one.
 _MEMORY = ("buffer", "matrix", "bias")
 
-InstructionT = TypeVar("InstructionT", bound=Instruction)
+InstructionT = TypeVar("InstructionT", bound=model.Instruction)
 
 
 class BufferStructure(Struct, frozen=True):
@@ -51,9 +31,9 @@ class BufferStructure(Struct, frozen=True):
     """
 
     name: str
-    type: ComponentType
+    type: model.ComponentType
     components: int
-    storage: StorageClass
+    storage: model.StorageClass
     part: int = 0
 
     @property
@@ -80,7 +60,7 @@ class Placement(Struct, frozen=True):
     width: int = 1
 
 
-def staged(case: Case, stage: Stage) -> Staged | None:
+def staged(case: model.Case, stage: Stage) -> Staged | None:
     """How a case's invocations are those of a stage; None for compute shaders."""
     if stage is Stage.COMPUTE:
         return None
@@ -88,7 +68,7 @@ def staged(case: Case, stage: Stage) -> Staged | None:
     return Staged.for_stage(stage, math.prod(case.dispatch.workgroups) * case.dispatch.invocations)
 
 
-def _placement(case: Case, stage: Stage) -> Placement | None:
+def _placement(case: model.Case, stage: Stage) -> Placement | None:
     how = staged(case, stage)
     if how is None or stage.has_workgroups:
         return None if how is None else Placement(stage)
@@ -104,19 +84,19 @@ class Structure(Struct, frozen=True):
     """
 
     buffers: tuple[BufferStructure, ...]
-    program: tuple[AnyInstruction, ...]
-    functions: tuple[tuple[str, AnyFunction], ...] = ()
-    float_controls: FloatControls = FloatControls.Undecorated
-    workgroup: Dispatch = Dispatch()
-    float_modes: tuple[tuple[FloatWidth, tuple[FloatMode, ...]], ...] = ()
-    fast_math: tuple[tuple[FloatWidth, FastMathBits], ...] = ()
+    program: tuple[model.AnyInstruction, ...]
+    functions: tuple[tuple[str, model.AnyFunction], ...] = ()
+    float_controls: model.FloatControls = model.FloatControls.Undecorated
+    workgroup: model.Dispatch = model.Dispatch()
+    float_modes: tuple[tuple[model.FloatWidth, tuple[model.FloatMode, ...]], ...] = ()
+    fast_math: tuple[tuple[model.FloatWidth, model.FastMathBits], ...] = ()
     sets: Sets | None = None
     placement: Placement | None = None
     maintenance1: bool = False
 
 
 def structure_of(
-    case: Case, sets: Sets | None = None, stage: Stage = Stage.COMPUTE, *, maintenance1: bool = False
+    case: model.Case, sets: Sets | None = None, stage: Stage = Stage.COMPUTE, *, maintenance1: bool = False
 ) -> Structure:
     """The case, or the template of a sweep, with every value removed that the words must not depend on.
 
@@ -124,7 +104,7 @@ def structure_of(
     which is also their default in the module, so that it can be validated.
     """
     called = {getattr(i, field, None) for i in case.program for field in _FUNCTIONS}
-    named = with_helpers(filter(None, called), case.functions)
+    named = model.with_helpers(filter(None, called), case.functions)
     return Structure(
         tuple(_memory(case)),
         tuple(_without_values(_in_memory(case, i)) for i in case.program),
@@ -139,32 +119,35 @@ def structure_of(
     )
 
 
-def _memory(case: Case) -> Iterator[BufferStructure]:
+def _memory(case: model.Case) -> Iterator[BufferStructure]:
     """Opaque matrices are arrays of their components; those of one byte of uint8: no fp8 capability is needed."""
     named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
-    named |= {known.buffer for function in case.functions.values() for known in buffers_of(function)}
+    named |= {known.buffer for function in case.functions.values() for known in model.buffers_of(function)}
     converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for name, buffer in case.buffers.items():
         if name in named or name not in converted:
             yield _buffer(name, buffer)
-    named = {memory_of(case.opaque, name) if name in case.opaque else name for name in named if name is not None}
+    named = {model.memory_of(case.opaque, name) if name in case.opaque else name for name in named if name is not None}
     for name, matrix in case.opaque.items():
         if name in named:
-            component = ComponentType.uint8 if matrix.component.size == 1 else matrix.component
+            component = model.ComponentType.uint8 if matrix.component.size == 1 else matrix.component
             yield BufferStructure(name, component, 1, matrix.storage)
 
 
-def _buffer(name: str, buffer: Buffer) -> BufferStructure:
-    part = buffer.elements // buffer.shape[0] if buffer.storage is StorageClass.Workgroup else 0
+def _buffer(name: str, buffer: model.Buffer) -> BufferStructure:
+    part = buffer.elements // buffer.shape[0] if buffer.storage is model.StorageClass.Workgroup else 0
     return BufferStructure(name, buffer.type, buffer.components, buffer.storage, part)
 
 
-def _in_memory(case: Case, instruction: AnyInstruction) -> AnyInstruction:
+def _in_memory(case: model.Case, instruction: model.AnyInstruction) -> model.AnyInstruction:
     """The instruction with the opaque matrix whose memory it reaches in the place of one that is within that."""
     matrix = getattr(instruction, "matrix", None)
-    if not isinstance(instruction, VectorMatrixMul | VectorOuterProductAccumulate) or matrix not in case.opaque:
+    if (
+        not isinstance(instruction, model.VectorMatrixMul | model.VectorOuterProductAccumulate)
+        or matrix not in case.opaque
+    ):
         return instruction
-    return msgspec.structs.replace(instruction, matrix=memory_of(case.opaque, instruction.matrix))
+    return msgspec.structs.replace(instruction, matrix=model.memory_of(case.opaque, instruction.matrix))
 
 
 def _without_values(instruction: InstructionT) -> InstructionT:
@@ -172,7 +155,7 @@ def _without_values(instruction: InstructionT) -> InstructionT:
     return msgspec.structs.replace(instruction, **changes) if changes else instruction
 
 
-def _changes(instruction: Instruction) -> Iterator[tuple[str, Any]]:
+def _changes(instruction: model.Instruction) -> Iterator[tuple[str, Any]]:
     for name in instruction.__struct_fields__:
         value = getattr(instruction, name)
         change = _component_placeholder if name in instruction.component_values else _placeholder
@@ -185,7 +168,7 @@ def _changes(instruction: Instruction) -> Iterator[tuple[str, Any]]:
 
 
 def _placeholder(value: Any) -> Any:
-    if isinstance(value, (Scalar, SpecNumber)):
+    if isinstance(value, (model.Scalar, model.SpecNumber)):
         if value.dynamic is not None:
             return msgspec.structs.replace(value, dynamic=0)
         if value.spec is not None:
@@ -195,4 +178,4 @@ def _placeholder(value: Any) -> Any:
 
 def _component_placeholder(value: Any) -> Any:
     """Literals are kept as text, because 0.0 == -0.0 and NaN != NaN would make wrong keys."""
-    return _placeholder(value) if value is None or isinstance(value, SpecNumber) else str(value)
+    return _placeholder(value) if value is None or isinstance(value, model.SpecNumber) else str(value)

@@ -4,49 +4,46 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from cts.case.model import (
-    ClampMode,
-    Interpretation,
-    MatrixLayout,
-    Scope,
-    SpecBool,
-    SpecClampMode,
-    SpecInt,
-    SpecInterpretation,
-    SpecLayout,
-    SpecScope,
-    SpecUse,
-    Use,
-    constant_of,
-)
+from cts.case import model
 from cts.spirv.encode import Id
 from cts.spirv.grammar import grammar
 from cts.spirv.lower.context import Lowering
 
-Constant: TypeAlias = int | bool | ClampMode | Scope | Use | Interpretation | MatrixLayout
+Constant: TypeAlias = int | bool | model.ClampMode | model.Scope | model.Use | model.Interpretation | model.MatrixLayout
 Declared: TypeAlias = (
-    Constant | SpecInt | SpecBool | SpecClampMode | SpecScope | SpecUse | SpecInterpretation | SpecLayout
+    Constant
+    | model.SpecInt
+    | model.SpecBool
+    | model.SpecClampMode
+    | model.SpecScope
+    | model.SpecUse
+    | model.SpecInterpretation
+    | model.SpecLayout
 )
 
 
 def given(declared: object) -> object:
     """The constant, however it is delivered."""
-    return declared.spec if isinstance(declared, (SpecInterpretation, SpecLayout)) else constant_of(declared)
+    return (
+        declared.spec
+        if isinstance(declared, (model.SpecInterpretation, model.SpecLayout))
+        else model.constant_of(declared)
+    )
 
 
 def word_of(value: object) -> int:
     """The 32-bit word of a type's constant; a boolean is 0 or 1."""
     match value:
-        case ClampMode():
+        case model.ClampMode():
             return grammar().value("TensorClampMode", value.value)
-        case Scope():
+        case model.Scope():
             return grammar().value("Scope", value.value)
-        case Use():
-            name = "MatrixAccumulatorKHR" if value is Use.Accumulator else f"Matrix{value.value}KHR"
+        case model.Use():
+            name = "MatrixAccumulatorKHR" if value is model.Use.Accumulator else f"Matrix{value.value}KHR"
             return grammar().value("CooperativeMatrixUse", name)
-        case Interpretation():
+        case model.Interpretation():
             return grammar().value("ComponentType", value.spirv)
-        case MatrixLayout():
+        case model.MatrixLayout():
             return grammar().value("CooperativeVectorMatrixLayout", f"{value.value}NV")
         case int():
             return value & 0xFFFFFFFF

@@ -15,21 +15,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from cts.base.errors import HarnessTrouble
-from cts.case.model import (
-    MAINTENANCE_1,
-    AnyInstruction,
-    DecodeVector,
-    Feature,
-    MatrixComponents,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixType,
-    constant_of,
-)
+from cts.case import model
 from cts.spirv import tools
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.structure import Structure
@@ -44,12 +30,12 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     """
     if not tools.can_validate():
         return
-    vectors = any(Feature.DECODE_VECTOR in i.features for i in structure.program)
+    vectors = any(model.Feature.DECODE_VECTOR in i.features for i in structure.program)
     lowering = Lowering(structure, subgroup_size)
     newer = newer_validator() if vectors or lowering.maintenance1 else None
     unknown = (vectors or lowering.maintenance1) and newer is None
     known = _without_long_vectors(_without_maintenance1(structure, subgroup_size)) if unknown else structure
-    if any(isinstance(i, (MatrixMulAdd, MatrixReduce)) for i in structure.program):
+    if any(isinstance(i, (model.MatrixMulAdd, model.MatrixReduce)) for i in structure.program):
         known = _with_literal_scopes_and_uses(known)
     if unknown or known != structure:
         words = write(Lowering(known, subgroup_size, decode_vector=not unknown))
@@ -65,11 +51,11 @@ def _without_maintenance1(structure: Structure, subgroup_size: int) -> Structure
         return structure
     write(lowering)
 
-    def known(i: AnyInstruction) -> AnyInstruction:
-        if isinstance(i, (MatrixConvert, MatrixConvertUse)) and i.features & MAINTENANCE_1:
-            return MatrixNull(i.id, lowering.matrix(i.id).declared)
-        if isinstance(i, MatrixComponents) and i.coordinates:
-            return MatrixPerElement(i.id, i.matrix, i.function)
+    def known(i: model.AnyInstruction) -> model.AnyInstruction:
+        if isinstance(i, (model.MatrixConvert, model.MatrixConvertUse)) and i.features & model.MAINTENANCE_1:
+            return model.MatrixNull(i.id, lowering.matrix(i.id).declared)
+        if isinstance(i, model.MatrixComponents) and i.coordinates:
+            return model.MatrixPerElement(i.id, i.matrix, i.function)
         return i
 
     return structs.replace(structure, program=tuple(map(known, structure.program)), maintenance1=False)
@@ -78,7 +64,7 @@ def _without_maintenance1(structure: Structure, subgroup_size: int) -> Structure
 def _without_long_vectors(structure: Structure) -> Structure:
     """Decode-vector functions of four lanes at most, to be written as functions that nothing calls."""
     functions = (
-        (name, structs.replace(f, lanes=min(f.lanes, 4)) if isinstance(f, DecodeVector) else f)
+        (name, structs.replace(f, lanes=min(f.lanes, 4)) if isinstance(f, model.DecodeVector) else f)
         for name, f in structure.functions
     )
     return structs.replace(structure, functions=tuple(functions))
@@ -92,9 +78,9 @@ def _with_literal_scopes_and_uses(structure: Structure) -> Structure:
     return structs.replace(structure, program=tuple(map(_literal, structure.program)))
 
 
-def _literal(instruction: AnyInstruction) -> AnyInstruction:
+def _literal(instruction: model.AnyInstruction) -> model.AnyInstruction:
     declared: Any = getattr(instruction, "type", None)
-    if not isinstance(declared, MatrixType):
+    if not isinstance(declared, model.MatrixType):
         return instruction
-    fixed = {"scope": constant_of(declared.scope), "use": constant_of(declared.use)}
+    fixed = {"scope": model.constant_of(declared.scope), "use": model.constant_of(declared.use)}
     return structs.replace(instruction, type=structs.replace(declared, **fixed))

@@ -8,20 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    GUARD_BYTES,
-    AnyFunction,
-    Case,
-    ComponentType,
-    Load,
-    Operand,
-    Order,
-    StorageClass,
-    StridedInstruction,
-    Use,
-    outputs_of,
-    tables_of,
-)
+from cts.case import model
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
@@ -55,7 +42,7 @@ class PointerValue:
     elements: Ints
 
 
-def clamp_bits(component: ComponentType, values: Ints, bug: int) -> Registers:
+def clamp_bits(component: model.ComponentType, values: Ints, bug: int) -> Registers:
     """The low bits of each clamp value, as the component's bit pattern (TA-038)."""
     if bug == m.CLAMP_VALUE_CONVERTED:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -69,7 +56,12 @@ class Access:
     """Pointers, addresses and the data path of one run. `memory` is changed in place."""
 
     def __init__(
-        self, case: Case, memory: dict[str, Bytes], options: Options, instances: Instances, operands: InstanceOperands
+        self,
+        case: model.Case,
+        memory: dict[str, Bytes],
+        options: Options,
+        instances: Instances,
+        operands: InstanceOperands,
     ) -> None:
         self.case = case
         self.memory = memory
@@ -88,11 +80,11 @@ class Access:
         before = self._bug == c.TABLE_READ_BEFORE
         self._before = {name: data.copy() for name, data in memory.items()} if before else None
 
-    def define(self, name: str, buffer: str, offset: Operand) -> None:
+    def define(self, name: str, buffer: str, offset: model.Operand) -> None:
         """OpAccessChain."""
         self._pointers[name] = PointerValue(buffer, self._operands.evaluate((offset,))[:, 0])
 
-    def select(self, name: str, condition: Operand, first: str, second: str) -> None:
+    def select(self, name: str, condition: model.Operand, first: str, second: str) -> None:
         """OpSelect of two pointers into one buffer."""
         a, b = self._pointers[first], self._pointers[second]
         chosen = self._operands.evaluate((condition,))[:, 0] != 0
@@ -100,7 +92,7 @@ class Access:
             chosen[:] = True
         self._pointers[name] = PointerValue(a.buffer, np.where(chosen, a.elements, b.elements))
 
-    def resolve(self, name: str, offset: Operand) -> PointerValue:
+    def resolve(self, name: str, offset: model.Operand) -> PointerValue:
         """The element that a memory instruction starts at, whether it names a buffer or a pointer."""
         elements = self._operands.evaluate((offset,))[:, 0]
         if name not in self._pointers:
@@ -111,13 +103,13 @@ class Access:
             moved = np.where(self._instances.anywhere(elements != 0), elements, moved)
         return PointerValue(pointer.buffer, moved)
 
-    def tables(self, function: AnyFunction, pointers: Sequence[str], per_instance: int) -> Tables:
+    def tables(self, function: model.AnyFunction, pointers: Sequence[str], per_instance: int) -> Tables:
         """What a callback reads and writes (CM-032, CM-035, CM-036), for every `per_instance`-th instance.
 
         Outputs are nowhere for instances that are not active.
         """
         begins = []
-        for table in tables_of(function):
+        for table in model.tables_of(function):
             begin = self._instances.start(table.buffer)
             if self._bug == c.TABLE_OF_FIRST_WORKGROUP and self._in_workgroups(table.buffer):
                 begin = np.full_like(begin, begin[0])
@@ -127,7 +119,7 @@ class Access:
             if self._bug == c.POINTER_EXTRA_AT_START:
                 pointer = PointerValue(pointer.buffer, np.zeros_like(pointer.elements))
             begins.append((self._read_by_callbacks(pointer.buffer), self.bytes_of(pointer)[::per_instance]))
-        for output in outputs_of(function):
+        for output in model.outputs_of(function):
             begin = self._instances.start(output.buffer)
             if self._bug != c.OUTPUT_BY_INACTIVE:
                 begin = np.where(self._instances.active, begin, NOT_STORED)
@@ -135,7 +127,7 @@ class Access:
         return tables_in(begins)
 
     def _in_workgroups(self, buffer: str) -> bool:
-        return self.case.buffers[buffer].storage is StorageClass.Workgroup
+        return self.case.buffers[buffer].storage is model.StorageClass.Workgroup
 
     def _read_by_callbacks(self, buffer: str) -> Bytes:
         return self.memory[buffer] if self._before is None else self._before[buffer]
@@ -144,12 +136,12 @@ class Access:
         """Byte offset into the buffer's memory, per subgroup. In Workgroup memory, from the workgroup's own part."""
         declared = self.case.buffers[pointer.buffer]
         elements, size = pointer.elements, declared.element_size
-        if declared.storage is StorageClass.Workgroup:
+        if declared.storage is model.StorageClass.Workgroup:
             if self._bug == m.WORKGROUP_OFFSET_IGNORED:
                 elements = np.zeros_like(elements)
             elif self._bug == m.WORKGROUP_OFFSET_BYTES:
                 size = 1
-        elif self._bug == m.PHYSICAL_OFFSET_NEGATED and declared.storage is StorageClass.PhysicalStorageBuffer:
+        elif self._bug == m.PHYSICAL_OFFSET_NEGATED and declared.storage is model.StorageClass.PhysicalStorageBuffer:
             elements = -elements
         return self._instances.start(pointer.buffer) + elements * size
 
@@ -191,7 +183,7 @@ class Access:
             self._options.subgroup_size,
             matrix.rows,
             matrix.cols,
-            matrix.use is Use.B,
+            matrix.use is model.Use.B,
             is_store,
             self._bug,
             action,
@@ -200,14 +192,14 @@ class Access:
         )
         return self._narrowed(Addresses(action, byte, coordinates), pointer.buffer)
 
-    def strided(self, i: StridedInstruction, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
+    def strided(self, i: model.StridedInstruction, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
         """Addresses of a KHR load or store (KM-013)."""
         buffer = self.case.buffers[pointer.buffer]
-        is_load = isinstance(i, Load)
-        column_major = i.order is Order.ColumnMajor
+        is_load = isinstance(i, model.Load)
+        column_major = i.order is model.Order.ColumnMajor
         if self._bug == (m.ORDER_IGNORED_ON_LOAD if is_load else m.ORDER_IGNORED_ON_STORE):
             column_major = False
-        elif self._bug == m.LOAD_USE_B_COLUMN_MAJOR and is_load and matrix.use is Use.B:
+        elif self._bug == m.LOAD_USE_B_COLUMN_MAJOR and is_load and matrix.use is model.Use.B:
             column_major = True
         start, scale = self.bytes_of(pointer), matrix.component.size
         if self._bug == m.LOAD_ALIGNED_TO_16 and is_load:
@@ -223,7 +215,7 @@ class Access:
             action[:, (work[:, 2] >= whole[0]) | (work[:, 3] >= whole[1])] = DISCARD
         addresses = Addresses(action, byte, np.zeros((matrix.instances, 0, 2, MAX_RANK), np.int64))
         addresses = self._narrowed(addresses, pointer.buffer)
-        if self.case.robustness is None or buffer.storage is not StorageClass.StorageBuffer:
+        if self.case.robustness is None or buffer.storage is not model.StorageClass.StorageBuffer:
             return addresses
         window = self._instances.window(pointer.buffer)[:: self._instances.count // matrix.instances]
         return checked(
@@ -240,7 +232,7 @@ class Access:
 
     def _narrowed(self, addresses: Addresses, name: str) -> Addresses:
         """The same, where a bug computes addresses in 32 bits."""
-        physical = self.case.buffers[name].storage is StorageClass.PhysicalStorageBuffer
+        physical = self.case.buffers[name].storage is model.StorageClass.PhysicalStorageBuffer
         window = self._instances.window(name)[:: self._instances.count // len(addresses.byte), None]
         offset = addresses.byte - window
         if self._bug == m.OFFSET_SIGNED:
@@ -250,19 +242,19 @@ class Access:
             return replace(addresses, byte=window + ((offset + _BEHIND_4_GIB) & U32) - _BEHIND_4_GIB)
         return addresses
 
-    def _stride(self, i: StridedInstruction, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
+    def _stride(self, i: model.StridedInstruction, matrix: Matrix, buffer: str, column_major: bool) -> Ints:
         """In bytes, per subgroup."""
         declared = self.case.buffers[buffer]
         stride = self._operands.evaluate((i.stride,))[:, 0]
         line = matrix.rows if column_major else matrix.cols
         dense = -(-line * matrix.component.size // declared.element_size)
-        if self._bug == m.STRIDE_ZERO_DENSE and isinstance(i, Load):
+        if self._bug == m.STRIDE_ZERO_DENSE and isinstance(i, model.Load):
             stride[stride == 0] = dense
-        elif self._bug == m.WORKGROUP_STRIDE_DENSE and declared.storage is StorageClass.Workgroup:
+        elif self._bug == m.WORKGROUP_STRIDE_DENSE and declared.storage is model.StorageClass.Workgroup:
             stride[:] = dense
         elif self._bug == m.STRIDE_ROUNDED_UP:
             stride = -(-stride // 8) * 8
-        elif self._bug in (m.LINE_STRIDE_12_BIT, m.LINE_STRIDE_16_BIT) and isinstance(i, Load):
+        elif self._bug in (m.LINE_STRIDE_12_BIT, m.LINE_STRIDE_16_BIT) and isinstance(i, model.Load):
             stride &= 0xFFF if self._bug == m.LINE_STRIDE_12_BIT else 0xFFFF
         if self._bug == m.STRIDE_IN_COMPONENTS:
             return stride * declared.type.size
@@ -336,10 +328,10 @@ class Access:
         """The error that names work item `fault` of all instances' work."""
         instance, k = divmod(fault, len(work))
         invocation, _, row, col = (int(n) for n in work[k])
-        offset = int(byte[instance, k]) - GUARD_BYTES
+        offset = int(byte[instance, k]) - model.GUARD_BYTES
         instance += self._instances.before * len(byte) // self._instances.count
-        contents = len(self.memory[buffer]) - 2 * GUARD_BYTES
+        contents = len(self.memory[buffer]) - 2 * model.GUARD_BYTES
         return MemoryFault(
-            f"{verb} of {size} bytes at byte {offset} of buffer {buffer!r} ({contents} bytes and {GUARD_BYTES} guard "
-            f"bytes on each side), element ({row}, {col}) of scope instance {instance}, invocation {invocation}"
+            f"{verb} of {size} bytes at byte {offset} of buffer {buffer!r} ({contents} bytes and {model.GUARD_BYTES} "
+            f"guard bytes on each side), element ({row}, {col}) of scope instance {instance}, invocation {invocation}"
         )

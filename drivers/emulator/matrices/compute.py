@@ -9,36 +9,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from cts.case.model import (
-    Case,
-    Combine,
-    Component,
-    ComponentType,
-    CopyPath,
-    Instruction,
-    MatrixArithmetic,
-    MatrixBitcast,
-    MatrixComponents,
-    MatrixConstant,
-    MatrixConvert,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixMulAdd,
-    MatrixNull,
-    MatrixPerElement,
-    MatrixReduce,
-    MatrixTimesScalar,
-    MatrixTranspose,
-    MatrixType,
-    MulAddOperand,
-    PerElement,
-    ReduceMode,
-    Scope,
-    Use,
-    Walk,
-    constant_of,
-    scalars_of,
-)
+from cts.case import model
 from cts.case.model.operand import ComponentValue
 from cts.drivers.emulator.callbacks import Program, compiled
 from cts.drivers.emulator.instances import Instances
@@ -66,7 +37,7 @@ TILE = 8
 class Context:
     """What instructions compute in. `matrices` are the results so far, `access` leads to the buffers."""
 
-    case: Case
+    case: model.Case
     options: Options
     instances: Instances
     operands: InstanceOperands
@@ -78,9 +49,9 @@ class Context:
     def bug(self) -> int:
         return self.options.bug
 
-    def zeros(self, component: ComponentType, rows: int, cols: int, use: Use, scope: Scope) -> Matrix:
+    def zeros(self, component: model.ComponentType, rows: int, cols: int, use: model.Use, scope: model.Scope) -> Matrix:
         """A matrix of zeros in every scope instance."""
-        per_instance = self.case.dispatch.subgroups if scope is Scope.Workgroup else 1
+        per_instance = self.case.dispatch.subgroups if scope is model.Scope.Workgroup else 1
         options = self.options
         owned = distribute(
             rows, cols, per_instance * options.subgroup_size, options.tile_shape, options.order, options.stores
@@ -88,14 +59,19 @@ class Context:
         registers = np.zeros((self.instances.count // per_instance, owned.invocations, owned.slots), np.uint32)
         return Matrix(component, rows, cols, use, scope, owned, registers)
 
-    def declared(self, declared: MatrixType) -> Matrix:
+    def declared(self, declared: model.MatrixType) -> Matrix:
         """A matrix of zeros of a type as written."""
-        rows, cols = constant_of(declared.rows), constant_of(declared.cols)
-        use, scope = constant_of(declared.use), constant_of(declared.scope)
-        assert isinstance(rows, int) and isinstance(cols, int) and isinstance(use, Use) and isinstance(scope, Scope)
+        rows, cols = model.constant_of(declared.rows), model.constant_of(declared.cols)
+        use, scope = model.constant_of(declared.use), model.constant_of(declared.scope)
+        assert (
+            isinstance(rows, int)
+            and isinstance(cols, int)
+            and isinstance(use, model.Use)
+            and isinstance(scope, model.Scope)
+        )
         return self.zeros(declared.component, rows, cols, use, scope)
 
-    def bits(self, value: ComponentValue, component: ComponentType, matrix: Matrix) -> Registers:
+    def bits(self, value: ComponentValue, component: model.ComponentType, matrix: Matrix) -> Registers:
         """Bit patterns of a value in each instance of a matrix's scope: (instances, 1)."""
         return self.operands.bits([value], component)[:: self.instances.count // matrix.instances]
 
@@ -109,26 +85,26 @@ def elements_of(matrix: Matrix) -> Elements:
     return matrix.in_order(), matrix.wide_in_order()
 
 
-def overwritten(i: Instruction, context: Context) -> Matrix | None:
+def overwritten(i: model.Instruction, context: Context) -> Matrix | None:
     """The operand whose registers take the result as well, where a bug does so."""
-    if context.bug == flow.MUL_ADD_IN_PLACE and isinstance(i, MatrixMulAdd):
+    if context.bug == flow.MUL_ADD_IN_PLACE and isinstance(i, model.MatrixMulAdd):
         return context.matrices[i.c]
-    if context.bug == flow.PER_ELEMENT_IN_PLACE and isinstance(i, MatrixPerElement):
+    if context.bug == flow.PER_ELEMENT_IN_PLACE and isinstance(i, model.MatrixPerElement):
         return context.matrices[i.matrix]
-    if context.bug == flow.CONVERT_IN_PLACE and isinstance(i, MatrixConvert):
+    if context.bug == flow.CONVERT_IN_PLACE and isinstance(i, model.MatrixConvert):
         source = context.matrices[i.matrix]
         return source if source.component.size == i.component.size else None
     return None
 
 
 @singledispatch
-def result(instruction: Instruction, context: Context) -> Matrix:
+def result(instruction: model.Instruction, context: Context) -> Matrix:
     """The matrix that an instruction computes."""
     raise AssertionError(f"the emulator does not know {type(instruction).__name__}")
 
 
 @result.register
-def _constant(i: MatrixConstant, context: Context) -> Matrix:
+def _constant(i: model.MatrixConstant, context: Context) -> Matrix:
     """KM-016, KM-021."""
     matrix = context.declared(i.type)
     bits = context.bits(i.value, matrix.component, matrix)
@@ -141,7 +117,7 @@ def _constant(i: MatrixConstant, context: Context) -> Matrix:
 
 
 @result.register
-def _null(i: MatrixNull, context: Context) -> Matrix:
+def _null(i: model.MatrixNull, context: Context) -> Matrix:
     """KM-016."""
     matrix = context.declared(i.type)
     if context.bug == m.NULL_NOT_CLEARED:
@@ -150,17 +126,17 @@ def _null(i: MatrixNull, context: Context) -> Matrix:
 
 
 @result.register
-def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
+def _mul_add(i: model.MatrixMulAdd, context: Context) -> Matrix:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (context.matrices[name] for name in (i.a, i.b, i.c))
     of_a, of_b, of_c = factors(i, context.case, context.matrices, context.bug)
     out = np.empty((c.instances, c.rows, c.cols), np.uint32)
     declared = tuple(TYPE_NUMBERS[x.component] for x in (a, b, c, c))
     signs = (
-        MulAddOperand.MatrixASigned,
-        MulAddOperand.MatrixBSigned,
-        MulAddOperand.MatrixCSigned,
-        MulAddOperand.MatrixResultSigned,
+        model.MulAddOperand.MatrixASigned,
+        model.MulAddOperand.MatrixBSigned,
+        model.MulAddOperand.MatrixCSigned,
+        model.MulAddOperand.MatrixResultSigned,
     )
     types = tuple(t if t < UINT8 else (t & ~1) | (sign in i.operands) for t, sign in zip(declared, signs, strict=True))
     mul_add(
@@ -170,7 +146,7 @@ def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
         read_as(types, declared, context.bug),
         ORDERS[context.options.accumulate],
         PRECISIONS[context.options.precision],
-        MulAddOperand.SaturatingAccumulation in i.operands,
+        model.MulAddOperand.SaturatingAccumulation in i.operands,
         context.scalars.settings,
         context.bug,
         out,
@@ -179,7 +155,7 @@ def _mul_add(i: MatrixMulAdd, context: Context) -> Matrix:
 
 
 @result.register
-def _arithmetic(i: MatrixArithmetic, context: Context) -> Matrix:
+def _arithmetic(i: model.MatrixArithmetic, context: Context) -> Matrix:
     """KM-017."""
     a = context.matrices[i.a]
     operands = [elements_of(a)] if i.b is None else [elements_of(a), elements_of(context.matrices[i.b])]
@@ -187,13 +163,13 @@ def _arithmetic(i: MatrixArithmetic, context: Context) -> Matrix:
 
 
 @result.register
-def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
+def _times_scalar(i: model.MatrixTimesScalar, context: Context) -> Matrix:
     """KM-017."""
     matrix = context.matrices[i.matrix]
     component = matrix.component
     scalar = context.bits(i.scalar, component, matrix)
     if context.bug == m.TIMES_SCALAR_NARROWED:
-        narrow = ComponentType.float16 if component.is_float else ComponentType.int8
+        narrow = model.ComponentType.float16 if component.is_float else model.ComponentType.int8
         with np.errstate(over="ignore", invalid="ignore"):
             value = scalar.astype(component.bits_dtype).view(component.dtype).astype(narrow.dtype)
             scalar = value.astype(component.dtype).view(component.bits_dtype).astype(np.uint32)
@@ -203,13 +179,13 @@ def _times_scalar(i: MatrixTimesScalar, context: Context) -> Matrix:
 
 
 @result.register
-def _convert(i: MatrixConvert, context: Context) -> Matrix:
+def _convert(i: model.MatrixConvert, context: Context) -> Matrix:
     """KM-018, CM-050, MX-002, MX-003."""
     source = context.matrices[i.matrix]
     target = replace(source, component=i.component, use=i.use or source.use)
     kept = {
-        m.CONVERT_WITH_USE_KEEPS_BITS: i.use is not None and not i.transpose and i.use is not Use.Accumulator,
-        ext.ACCUMULATED_KEEPS_BITS: i.use is Use.Accumulator,
+        m.CONVERT_WITH_USE_KEEPS_BITS: i.use is not None and not i.transpose and i.use is not model.Use.Accumulator,
+        ext.ACCUMULATED_KEEPS_BITS: i.use is model.Use.Accumulator,
         ext.TRANSPOSING_LEAVES_COMPONENT: i.transpose,
     }
     if kept.get(context.bug):
@@ -219,17 +195,17 @@ def _convert(i: MatrixConvert, context: Context) -> Matrix:
     converted = context.mapped(program, target, elements_of(source))
     if i.transpose:
         return _transposed(converted, target.use, context)
-    return maintenance1.accumulated(converted, source.use, context.bug) if i.use is Use.Accumulator else converted
+    return maintenance1.accumulated(converted, source.use, context.bug) if i.use is model.Use.Accumulator else converted
 
 
-def _transposed(source: Matrix, use: Use, context: Context) -> Matrix:
+def _transposed(source: Matrix, use: model.Use, context: Context) -> Matrix:
     """MX-003: rows for columns, in a matrix of another use."""
     target = context.zeros(source.component, source.cols, source.rows, use, source.scope)
     return maintenance1.transposed(source, target, context.bug)
 
 
 @result.register
-def _bitcast(i: MatrixBitcast, context: Context) -> Matrix:
+def _bitcast(i: model.MatrixBitcast, context: Context) -> Matrix:
     """KM-018."""
     source = context.matrices[i.matrix]
     return context.mapped(
@@ -237,7 +213,7 @@ def _bitcast(i: MatrixBitcast, context: Context) -> Matrix:
     )
 
 
-def without_denormals(bits: Registers, component: ComponentType, context: Context) -> Registers:
+def without_denormals(bits: Registers, component: model.ComponentType, context: Context) -> Registers:
     """Bit patterns, denormals as zeros where they are flushed: what changes the Use need not keep them (NU-014)."""
     t = TYPE_NUMBERS[component]
     if t >= E4M3 or not context.scalars.settings[FLUSH]:
@@ -247,24 +223,24 @@ def without_denormals(bits: Registers, component: ComponentType, context: Contex
 
 
 @result.register
-def _convert_use(i: MatrixConvertUse, context: Context) -> Matrix:
+def _convert_use(i: model.MatrixConvertUse, context: Context) -> Matrix:
     """CM-051, MX-002, MX-003."""
     source = context.matrices[i.matrix]
     target = replace(source, use=i.use)
     bits = without_denormals(source.in_order(), source.component, context)
     if i.transpose:
         return _transposed(source.holding(bits, source.wide_in_order()), i.use, context)
-    if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is Use.B:
+    if context.bug == m.CONVERT_USE_TRANSPOSES and i.use is model.Use.B:
         return target.holding_dense(source.dense().transpose(0, 2, 1).reshape(-1, target.rows, target.cols))
     kept = target.holding(bits, source.wide_in_order())
-    return maintenance1.accumulated(kept, source.use, context.bug) if i.use is Use.Accumulator else kept
+    return maintenance1.accumulated(kept, source.use, context.bug) if i.use is model.Use.Accumulator else kept
 
 
 @result.register
-def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
+def _transpose(i: model.MatrixTranspose, context: Context) -> Matrix:
     """CM-052."""
     source = context.matrices[i.matrix]
-    target = context.zeros(source.component, source.cols, source.rows, Use.B, source.scope)
+    target = context.zeros(source.component, source.cols, source.rows, model.Use.B, source.scope)
     bits = without_denormals(source.dense(), source.component, context)
     if context.bug == m.TRANSPOSE_NOT_APPLIED:
         return target.holding_dense(bits.reshape(-1, target.rows, target.cols))
@@ -287,10 +263,10 @@ def _transpose(i: MatrixTranspose, context: Context) -> Matrix:
 
 
 @result.register
-def _reduce(i: MatrixReduce, context: Context) -> Matrix:
+def _reduce(i: model.MatrixReduce, context: Context) -> Matrix:
     """CM-020..CM-023."""
     source, function = context.matrices[i.matrix], context.case.functions[i.combine]
-    assert isinstance(function, Combine)
+    assert isinstance(function, model.Combine)
     program = compiled(function, context.bug, context.case.helpers)
 
     def combined(x: Registers, y: Registers) -> Registers:
@@ -298,7 +274,7 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
         return context.scalars.run(program, [(a, None) for a in arguments])[0]
 
     given = source.dense()
-    if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is Scope.Workgroup:
+    if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is model.Scope.Workgroup:
         others = source.owned.work[source.owned.work[:, 0] >= context.options.subgroup_size]
         given[:, others[:, 2], others[:, 3]] = 0
     elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
@@ -308,7 +284,7 @@ def _reduce(i: MatrixReduce, context: Context) -> Matrix:
     return target.holding_dense(reductions.reduce(given, set(i.mode), (target.rows, target.cols), reducer))
 
 
-def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
+def _limited(bits: Registers, component: model.ComponentType, body: str) -> Registers:
     """Bit patterns of the operands of a maximum or minimum, no less or no greater than the first finite number."""
     t = TYPE_NUMBERS[component]
     infinity, sign = BEYOND[t], 1 << (BITS[t] - 1)
@@ -318,21 +294,21 @@ def _limited(bits: Registers, component: ComponentType, body: str) -> Registers:
     return bits
 
 
-def _reduced_type(i: MatrixReduce, source: Matrix, context: Context) -> Matrix:
+def _reduced_type(i: model.MatrixReduce, source: Matrix, context: Context) -> Matrix:
     """Zeros of the type of a reduction's result (CM-021)."""
-    halves = 2 if ReduceMode.Square in i.mode else 1
+    halves = 2 if model.ReduceMode.Square in i.mode else 1
     extents = []
     for given, own in ((i.rows, source.rows), (i.cols, source.cols)):
-        extent = constant_of(given)
+        extent = model.constant_of(given)
         extents.append(extent if isinstance(extent, int) else own // halves)
     return context.zeros(source.component, extents[0], extents[1], source.use, source.scope)
 
 
 @result.register
-def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
+def _per_element(i: model.MatrixPerElement, context: Context) -> Matrix:
     """CM-030, CM-031."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
-    assert isinstance(function, PerElement)
+    assert isinstance(function, model.PerElement)
     bits = matrix.in_order()
     coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
     parameters = [(x.astype(np.uint32), None) for x in coordinates]
@@ -353,7 +329,7 @@ def _per_element(i: MatrixPerElement, context: Context) -> Matrix:
 def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
     """The row and column of each element, in the order of work."""
     row, col = matrix.owned.work[:, 2], matrix.owned.work[:, 3]
-    if bug == m.PER_ELEMENT_SWAPPED or (bug == m.PER_ELEMENT_USE_B_SWAPPED and matrix.use is Use.B):
+    if bug == m.PER_ELEMENT_SWAPPED or (bug == m.PER_ELEMENT_USE_B_SWAPPED and matrix.use is model.Use.B):
         row, col = col, row
     elif bug == m.PER_ELEMENT_TILE_COORDINATES:
         row, col = row % TILE, col % TILE
@@ -362,12 +338,14 @@ def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
     return row.astype(np.uint32), col.astype(np.uint32)
 
 
-def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: Context) -> Iterator[Elements]:
+def _extras(
+    i: model.MatrixPerElement, function: model.PerElement, matrix: Matrix, context: Context
+) -> Iterator[Elements]:
     """The extra operands in the order of the function's parameters, for each element."""
     matrices = [
         elements_of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices
     ]
-    scalars = [context.bits(v, t, matrix) for (_, t), v in zip(scalars_of(function), i.scalars, strict=True)]
+    scalars = [context.bits(v, t, matrix) for (_, t), v in zip(model.scalars_of(function), i.scalars, strict=True)]
     if context.bug in (c.VECTOR_EXTRA_FIRST, c.STRUCTURE_EXTRA_SHIFTED):
         scalars = _composites_mistaken(function, scalars, context.bug)
     if context.bug == m.EXTRA_MATRICES_SWAPPED:
@@ -391,7 +369,7 @@ def _extras(i: MatrixPerElement, function: PerElement, matrix: Matrix, context: 
     return (next(waiting[kind]) for kind in kinds)
 
 
-def _composites_mistaken(function: PerElement, scalars: list[Registers], bug: int) -> list[Registers]:
+def _composites_mistaken(function: model.PerElement, scalars: list[Registers], bug: int) -> list[Registers]:
     """The scalars as bugs take vectors and structures of them."""
     mistaken, waiting = [], iter(scalars)
     for extra in function.extras:
@@ -414,17 +392,17 @@ def _unless(skipped: np.typing.NDArray[np.bool_], old: Matrix, new: Matrix) -> M
 
 
 @result.register
-def _components(i: MatrixComponents, context: Context) -> Matrix:
+def _components(i: model.MatrixComponents, context: Context) -> Matrix:
     """KM-011, KM-015, MX-004."""
     matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
-    assert isinstance(function, (Component, PerElement))
+    assert isinstance(function, (model.Component, model.PerElement))
     program = compiled(function, context.bug, context.case.helpers)
-    if isinstance(function, PerElement):
+    if isinstance(function, model.PerElement):
         bug, size = context.bug, context.options.subgroup_size
         row, col = np.broadcast_arrays(*maintenance1.coordinates(i.walk, matrix, size, bug), matrix.in_order())[:2]
         return context.mapped(program, matrix, (row, None), (col, None), elements_of(matrix))
     computed = context.mapped(program, matrix, elements_of(matrix))
-    if i.walk is Walk.ByInvocation:
+    if i.walk is model.Walk.ByInvocation:
         return _in_halves(matrix, computed, program, context)
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
@@ -449,13 +427,15 @@ def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Con
     return _unless(~twice, result, context.mapped(function, computed, elements_of(computed)))
 
 
-def _first_copy(i: MatrixCopy, context: Context) -> Matrix | None:
+def _first_copy(i: model.MatrixCopy, context: Context) -> Matrix | None:
     """What a bug gives instead: of an array in a loop the first iteration's, of a call what the first one gave."""
-    if context.bug == m.COPY_ARRAY_FIRST_ITERATION and i.through is CopyPath.Array:
+    if context.bug == m.COPY_ARRAY_FIRST_ITERATION and i.through is model.CopyPath.Array:
         iterations = context.instances.iterations
         return context.matrices.get(i.id) if iterations and iterations[-1] > 0 else None
-    if context.bug == m.COPY_FUNCTION_FIRST_ARGUMENT and i.through is CopyPath.Function:
-        calls = (c for c in context.case.program if isinstance(c, MatrixCopy) and c.through is CopyPath.Function)
+    if context.bug == m.COPY_FUNCTION_FIRST_ARGUMENT and i.through is model.CopyPath.Function:
+        calls = (
+            c for c in context.case.program if isinstance(c, model.MatrixCopy) and c.through is model.CopyPath.Function
+        )
         own, first = context.matrices[i.matrix], context.matrices.get(next(calls).matrix)
         alike = first is not None and first.registers.shape == own.registers.shape and first.use is own.use
         return first if alike and first is not None and first.component is own.component else None
@@ -463,23 +443,23 @@ def _first_copy(i: MatrixCopy, context: Context) -> Matrix | None:
 
 
 @result.register
-def _copy(i: MatrixCopy, context: Context) -> Matrix:
+def _copy(i: model.MatrixCopy, context: Context) -> Matrix:
     """KM-011."""
     matrix = context.matrices[i.matrix]
     registers = matrix.registers.copy()
     first = _first_copy(i, context)
     if first is not None:
         registers[:] = first.registers
-    elif context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is CopyPath.Array:
+    elif context.bug == m.COPY_ARRAY_NEIGHBOUR and i.through is model.CopyPath.Array:
         registers[:] = 0
-    elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is CopyPath.Function:
+    elif context.bug == m.COPY_FUNCTION_LOSES_TAIL and i.through is model.CopyPath.Function:
         registers[:, :, -1] = 0
-    elif context.bug == m.COPY_MEMORY_FIRST_WORDS and i.through is CopyPath.CopyMemory:
+    elif context.bug == m.COPY_MEMORY_FIRST_WORDS and i.through is model.CopyPath.CopyMemory:
         registers[:, :, (registers.shape[2] + 1) // 2 :] = 0
-    elif context.bug == m.COPY_LOGICAL_LOSES_MATRIX and i.through is CopyPath.CopyLogical:
+    elif context.bug == m.COPY_LOGICAL_LOSES_MATRIX and i.through is model.CopyPath.CopyLogical:
         registers[:] = 0
-    elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is CopyPath.Component:
+    elif context.bug == m.COMPONENT_INSERTED_BESIDE and i.through is model.CopyPath.Component:
         registers[:, :, 1:2] = registers[:, :, :1]
-    elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is CopyPath.Component and i.component:
+    elif context.bug == m.COMPONENT_LITERAL_BEFORE and i.through is model.CopyPath.Component and i.component:
         registers[:, :, i.component] = registers[:, :, i.component - 1]
     return replace(matrix, registers=registers)

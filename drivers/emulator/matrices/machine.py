@@ -7,33 +7,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from cts.case.model import (
-    Case,
-    ControlBarrier,
-    Decode,
-    DecodeVector,
-    Instruction,
-    MatrixLoad,
-    MatrixLoadTensor,
-    MatrixStore,
-    MatrixStoreTensor,
-    Operand,
-    Pointer,
-    PointerSelect,
-    Scope,
-    TensorLayout,
-    TensorLayoutSetBlockSize,
-    TensorLayoutSetClampValue,
-    TensorLayoutSetDimension,
-    TensorLayoutSetStride,
-    TensorLayoutSlice,
-    TensorView,
-    TensorViewSetClip,
-    TensorViewSetDimension,
-    TensorViewSetStride,
-    constant_of,
-    references,
-)
+from cts.case import model
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, has_both_scopes
@@ -76,7 +50,12 @@ class Machine:
     """The state of one run. `memory` is changed in place; `matrices` are filled as the program goes."""
 
     def __init__(
-        self, case: Case, memory: dict[str, Bytes], instances: Instances, operands: InstanceOperands, options: Options
+        self,
+        case: model.Case,
+        memory: dict[str, Bytes],
+        instances: Instances,
+        operands: InstanceOperands,
+        options: Options,
     ) -> None:
         self._case = case
         self._options = options
@@ -98,56 +77,60 @@ class Machine:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
 
-    def step(self, i: Instruction) -> None:
+    def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
         if self._bug in fusions.BUGS:
             if hoisted(i, self._bug) and self._later_iteration():
                 return
             i = fused(i, self._case, self._bug)
         match i:
-            case TensorLayout():
-                self._layouts[i.id] = create_layout(constant_of(i.dim), constant_of(i.clamp), self._instances.count)
-            case TensorLayoutSetBlockSize():
+            case model.TensorLayout():
+                self._layouts[i.id] = create_layout(
+                    model.constant_of(i.dim), model.constant_of(i.clamp), self._instances.count
+                )
+            case model.TensorLayoutSetBlockSize():
                 self._set_layout(setter.SET_BLOCK_SIZE, i.id, i.of, i.block_size)
-            case TensorLayoutSetDimension():
+            case model.TensorLayoutSetDimension():
                 self._set_layout(setter.SET_DIMENSION, i.id, i.of, i.dims)
-            case TensorLayoutSetStride():
+            case model.TensorLayoutSetStride():
                 self._set_layout(setter.SET_STRIDE, i.id, i.of, i.strides)
-            case TensorLayoutSlice():
+            case model.TensorLayoutSlice():
                 self._set_layout(setter.SLICE, i.id, i.of, i.offset + i.span)
-            case TensorLayoutSetClampValue():
+            case model.TensorLayoutSetClampValue():
                 self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
-            case TensorView():
-                permutation = [constant_of(p) for p in i.permutation]
-                self._views[i.id] = create_view(permutation, constant_of(i.has_dimensions), self._instances.count)
-            case TensorViewSetDimension():
+            case model.TensorView():
+                permutation = [model.constant_of(p) for p in i.permutation]
+                self._views[i.id] = create_view(permutation, model.constant_of(i.has_dimensions), self._instances.count)
+            case model.TensorViewSetDimension():
                 self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
-            case TensorViewSetStride():
+            case model.TensorViewSetStride():
                 self._set_view(setter.SET_STRIDE, i.id, i.of, i.strides)
-            case TensorViewSetClip():
+            case model.TensorViewSetClip():
                 self._set_view(setter.SET_CLIP, i.id, i.of, (i.row_offset, i.row_span, i.col_offset, i.col_span))
-            case Pointer():
+            case model.Pointer():
                 self._access.define(i.id, i.buffer, i.offset)
-            case PointerSelect():
+            case model.PointerSelect():
                 self._access.select(i.id, i.condition, i.a, i.b)
-            case ControlBarrier():
+            case model.ControlBarrier():
                 # Every subgroup's accesses so far have been performed.
-                self._access.behind_subgroup_barrier = i.scope is Scope.Subgroup
-            case MatrixLoadTensor() | MatrixLoad():
+                self._access.behind_subgroup_barrier = i.scope is model.Scope.Subgroup
+            case model.MatrixLoadTensor() | model.MatrixLoad():
                 if not self._hoisted(i.id):
-                    self._flow.define(i.id, self._load_tensor(i) if isinstance(i, MatrixLoadTensor) else self._load(i))
-            case MatrixStoreTensor():
+                    self._flow.define(
+                        i.id, self._load_tensor(i) if isinstance(i, model.MatrixLoadTensor) else self._load(i)
+                    )
+            case model.MatrixStoreTensor():
                 self._store_tensor(i)
-            case MatrixStore():
+            case model.MatrixStore():
                 self._store(i)
             case _:
                 self._compute(i)
 
-    def _compute(self, i: Instruction) -> None:
+    def _compute(self, i: model.Instruction) -> None:
         """Define the matrix that an instruction computes."""
         context = self._context
         if self._licences.takes(i):
-            operands = {name: self._licences.operand(i, name, self.matrices[name]) for name in references(i)}
+            operands = {name: self._licences.operand(i, name, self.matrices[name]) for name in model.references(i)}
             context = replace(context, matrices=operands, scalars=self._unrounding)
         try:
             matrix = result(i, context)
@@ -160,11 +143,11 @@ class Machine:
         name: str = i.id  # type: ignore[attr-defined]
         self._flow.define(name, self._licences.keep(name, matrix) if self._licences.takes(i) else matrix)
 
-    def _set_layout(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
+    def _set_layout(self, which: int, name: str, source: str, operands: tuple[model.Operand, ...]) -> None:
         self._layouts[name] = state = self._layouts[source].copy()
         setter.set_layout(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _set_view(self, which: int, name: str, source: str, operands: tuple[Operand, ...]) -> None:
+    def _set_view(self, which: int, name: str, source: str, operands: tuple[model.Operand, ...]) -> None:
         self._views[name] = state = self._views[source].copy()
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
@@ -183,7 +166,7 @@ class Machine:
         """Nothing is done in instances that are not active."""
         action[~self._instances.active[:: self._instances.count // len(action)]] = DISCARD
 
-    def _load_tensor(self, i: MatrixLoadTensor) -> Matrix:
+    def _load_tensor(self, i: model.MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
         target = source.with_registers(np.zeros_like(source.registers))
         pointer = self._access.resolve(i.buffer, i.offset)
@@ -210,19 +193,19 @@ class Machine:
             what = f"the decode function reads outside the memory of buffer {pointer.buffer!r}{tables}"
             raise MemoryFault(what) from None
 
-    def _decoder(self, i: MatrixLoadTensor, per_instance: int) -> Decoder | None:
+    def _decoder(self, i: model.MatrixLoadTensor, per_instance: int) -> Decoder | None:
         if i.decode is None:
             return None
         functions = self._case.functions
         scalar, vector = functions[i.decode], None if i.decode_vector is None else functions[i.decode_vector]
-        assert isinstance(scalar, Decode) and (vector is None or isinstance(vector, DecodeVector))
+        assert isinstance(scalar, model.Decode) and (vector is None or isinstance(vector, model.DecodeVector))
         tables, vector_tables = (
             NO_TABLES if f is None else self._access.tables(f, (), per_instance) for f in (scalar, vector)
         )
         way, scalars = self._options.decode, self._context.scalars
         return Decoder(scalar, vector, way, scalars, tables, vector_tables, self._case.helpers)
 
-    def _load(self, i: MatrixLoad) -> Matrix:
+    def _load(self, i: model.MatrixLoad) -> Matrix:
         if self._bug == origins.LOAD_STALE_BEHIND_BARRIER and (stale := self._before_barrier(i)) is not None:
             return stale
         target = self._context.declared(i.type)
@@ -233,32 +216,32 @@ class Machine:
         self._spoil(target)
         return target
 
-    def _before_barrier(self, i: MatrixLoad) -> Matrix | None:
+    def _before_barrier(self, i: model.MatrixLoad) -> Matrix | None:
         """What the same load gave before the last barrier in front of it, if there is one."""
-        found: MatrixLoad | None = None
+        found: model.MatrixLoad | None = None
         barrier = False
         for other in self._case.program[: next(n for n, one in enumerate(self._case.program) if one is i)]:
-            same = isinstance(other, MatrixLoad) and structs.replace(other, id=i.id) == i
+            same = isinstance(other, model.MatrixLoad) and structs.replace(other, id=i.id) == i
             if same and not barrier:
-                found = other if isinstance(other, MatrixLoad) else None
-            barrier = barrier or (found is not None and isinstance(other, ControlBarrier))
+                found = other if isinstance(other, model.MatrixLoad) else None
+            barrier = barrier or (found is not None and isinstance(other, model.ControlBarrier))
         return self.matrices.get(found.id) if found is not None and barrier else None
 
     def _spoil(self, loaded: Matrix) -> None:
         """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""
-        if self._bug == m.RESERVED_MEMORY_OVERLAPS and loaded.scope is Scope.Workgroup:
+        if self._bug == m.RESERVED_MEMORY_OVERLAPS and loaded.scope is model.Scope.Workgroup:
             overwrite(self._case, self._access.memory, self._instances, self._options.subgroup_size)
         if self._bug not in (m.LOAD_WORKGROUP_FIRST_SUBGROUP, m.SUBGROUP_MATRIX_SHARED):
             return
         if not has_both_scopes(self._case):
             return
-        if self._bug == m.LOAD_WORKGROUP_FIRST_SUBGROUP and loaded.scope is Scope.Workgroup:
+        if self._bug == m.LOAD_WORKGROUP_FIRST_SUBGROUP and loaded.scope is model.Scope.Workgroup:
             loaded.registers[:, self._options.subgroup_size :] = 0
-        elif self._bug == m.SUBGROUP_MATRIX_SHARED and loaded.scope is Scope.Subgroup:
+        elif self._bug == m.SUBGROUP_MATRIX_SHARED and loaded.scope is model.Scope.Subgroup:
             of_workgroups = loaded.registers.reshape(-1, self._case.dispatch.subgroups, *loaded.registers.shape[1:])
             of_workgroups[:] = of_workgroups[:, :1]
 
-    def _store_tensor(self, i: MatrixStoreTensor) -> None:
+    def _store_tensor(self, i: model.MatrixStoreTensor) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
         pointer = self._access.resolve(i.buffer, i.offset)
@@ -267,7 +250,7 @@ class Machine:
         self._only_active(addresses.action)
         self._access.write(pointer.buffer, addresses, work, matrix)
 
-    def _store(self, i: MatrixStore) -> None:
+    def _store(self, i: model.MatrixStore) -> None:
         matrix = self.matrices[i.matrix]
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
         pointer = self._access.resolve(i.buffer, i.offset)

@@ -6,28 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.case.model import (
-    Arithmetic,
-    Case,
-    CopyPath,
-    EndIf,
-    Instruction,
-    Loop,
-    MatrixArithmetic,
-    MatrixConstant,
-    MatrixConvertUse,
-    MatrixCopy,
-    MatrixLoad,
-    MatrixMulAdd,
-    MatrixPerElement,
-    MatrixTranspose,
-    StorageClass,
-)
+from cts.case import model
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.mutants import origins as bugs
 
 
-def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: int) -> list[Registers]:
+def factors(i: model.MatrixMulAdd, case: model.Case, matrices: Mapping[str, Matrix], bug: int) -> list[Registers]:
     """A, B and C of a product (instances, rows, cols), as a bug has them; the right ones where it has none of these."""
     right = [matrices[name].dense() for name in (i.a, i.b, i.c)]
     if bug not in _BUGS:
@@ -36,7 +20,7 @@ def factors(i: MatrixMulAdd, case: Case, matrices: Mapping[str, Matrix], bug: in
         names = (_chosen(name, case, bug) for name in (i.a, i.b))
         taken = [matrices[name].dense() if name in matrices else own for name, own in zip(names, right, strict=False)]
         return [*taken, right[2]]
-    first = next(other for other in case.program if isinstance(other, MatrixMulAdd))
+    first = next(other for other in case.program if isinstance(other, model.MatrixMulAdd))
     if first is not i and first.id in matrices:
         a, b = (matrices[name].dense() for name in (first.a, first.b))
         if bug == bugs.PRODUCT_SECOND_A and i.b == first.b and a.shape == right[0].shape:
@@ -56,63 +40,65 @@ _BUGS = frozenset(value for name, value in vars(bugs).items() if name.startswith
 
 
 def _operand_from(
-    maker: Instruction | None,
+    maker: model.Instruction | None,
     right: Registers,
-    case: Case,
+    case: model.Case,
     matrices: Mapping[str, Matrix],
-    makers: Mapping[str, Instruction],
+    makers: Mapping[str, model.Instruction],
     bug: int,
 ) -> Registers:
     """An operand by what made it."""
     zeros = np.zeros_like(right)
     match maker:
-        case MatrixLoad() if _shared(maker, case):
+        case model.MatrixLoad() if _shared(maker, case):
             if bug == bugs.PRODUCT_OF_SHARED_ZERO:
                 return zeros
             return _first_of(maker, right, matrices, makers) if bug == bugs.PRODUCT_OF_SHARED_FIRST else right
-        case MatrixLoad() if bug == bugs.PRODUCT_OF_ONE_BUFFER:
+        case model.MatrixLoad() if bug == bugs.PRODUCT_OF_ONE_BUFFER:
             return _first_of(maker, right, matrices, makers)
-        case MatrixConstant() if bug == bugs.PRODUCT_OF_CONSTANT_ZERO:
+        case model.MatrixConstant() if bug == bugs.PRODUCT_OF_CONSTANT_ZERO:
             return zeros
-        case MatrixArithmetic(operation=Arithmetic.FNegate | Arithmetic.SNegate) if bug == bugs.PRODUCT_OF_NEGATED:
+        case model.MatrixArithmetic(operation=model.Arithmetic.FNegate | model.Arithmetic.SNegate) if (
+            bug == bugs.PRODUCT_OF_NEGATED
+        ):
             return matrices[maker.a].dense()
-        case MatrixPerElement() if bug == bugs.PRODUCT_OF_PER_ELEMENT:
+        case model.MatrixPerElement() if bug == bugs.PRODUCT_OF_PER_ELEMENT:
             return matrices[maker.matrix].dense()
-        case MatrixCopy(through=CopyPath.Variable) if bug == bugs.PRODUCT_OF_COPIED:
+        case model.MatrixCopy(through=model.CopyPath.Variable) if bug == bugs.PRODUCT_OF_COPIED:
             return zeros
-        case MatrixTranspose() if bug == bugs.PRODUCT_OF_TRANSPOSED:
+        case model.MatrixTranspose() if bug == bugs.PRODUCT_OF_TRANSPOSED:
             return np.ascontiguousarray(right[:, ::-1])
-        case MatrixConvertUse() if bug == bugs.PRODUCT_OF_CONVERTED_USE:
+        case model.MatrixConvertUse() if bug == bugs.PRODUCT_OF_CONVERTED_USE:
             return np.ascontiguousarray(right[:, :, ::-1])
     return right
 
 
-def _shared(load: MatrixLoad, case: Case) -> bool:
+def _shared(load: model.MatrixLoad, case: model.Case) -> bool:
     buffer = case.buffers.get(load.buffer)
-    return buffer is not None and buffer.storage is StorageClass.Workgroup
+    return buffer is not None and buffer.storage is model.StorageClass.Workgroup
 
 
 def _first_of(
-    load: MatrixLoad, right: Registers, matrices: Mapping[str, Matrix], makers: Mapping[str, Instruction]
+    load: model.MatrixLoad, right: Registers, matrices: Mapping[str, Matrix], makers: Mapping[str, model.Instruction]
 ) -> Registers:
     """The first matrix of this type that was loaded from the buffer."""
     for name, other in makers.items():
-        if isinstance(other, MatrixLoad) and (other.buffer, other.type) == (load.buffer, load.type):
+        if isinstance(other, model.MatrixLoad) and (other.buffer, other.type) == (load.buffer, load.type):
             found = matrices.get(name)
             return right if found is None else found.dense()
     return right
 
 
-def _makers(case: Case) -> dict[str, Instruction]:
+def _makers(case: model.Case) -> dict[str, model.Instruction]:
     """What gives each matrix its value."""
     return {name: i for i in case.program for name in i.defines}
 
 
-def _chosen(name: str, case: Case, bug: int) -> str:
+def _chosen(name: str, case: model.Case, bug: int) -> str:
     """The name of the matrix that a bug takes for one that a loop carries or a condition chose."""
     for i in case.program:
-        if isinstance(i, Loop) and bug == bugs.PRODUCT_OF_CARRIED:
+        if isinstance(i, model.Loop) and bug == bugs.PRODUCT_OF_CARRIED:
             name = next((carry.init for carry in i.carry if carry.id == name), name)
-        if isinstance(i, EndIf) and bug == bugs.PRODUCT_OF_SELECTED:
+        if isinstance(i, model.EndIf) and bug == bugs.PRODUCT_OF_SELECTED:
             name = next((merge.then for merge in i.merge if merge.id == name), name)
     return name

@@ -7,35 +7,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from cts.case.model import (
-    Case,
-    ControlBarrier,
-    If,
-    Instruction,
-    Loop,
-    MatrixLayout,
-    Operand,
-    Scalar,
-    StorageClass,
-    Switch,
-    VectorArithmetic,
-    VectorAtomicAdd,
-    VectorBitcast,
-    VectorConstant,
-    VectorConstruct,
-    VectorConvert,
-    VectorExtract,
-    VectorInsert,
-    VectorLoad,
-    VectorMatrixMul,
-    VectorNull,
-    VectorOuterProductAccumulate,
-    VectorReduceSumAccumulate,
-    VectorStore,
-    VectorTimesScalar,
-    interpretation_of,
-    layout_of,
-)
+from cts.case import model
 from cts.drivers.emulator import control
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, members_of
@@ -60,7 +32,7 @@ class VectorMachine:
     """The state of one run. `memory` is changed in place; `matrices` are the vectors and scalars so far."""
 
     def __init__(
-        self, case: Case, memory: Memory, instances: Instances, operands: InstanceOperands, options: Options
+        self, case: model.Case, memory: Memory, instances: Instances, operands: InstanceOperands, options: Options
     ) -> None:
         self._case = case
         self._memory = memory
@@ -82,79 +54,79 @@ class VectorMachine:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
         self._flow.run()
 
-    def step(self, i: Instruction) -> None:
+    def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active invocations. Raises MemoryFault."""
         match i:
-            case VectorStore():
+            case model.VectorStore():
                 self._store(i)
-            case VectorOuterProductAccumulate():
+            case model.VectorOuterProductAccumulate():
                 self._outer_product(i)
-            case VectorReduceSumAccumulate():
+            case model.VectorReduceSumAccumulate():
                 i = self._sum_of_first(i)
                 addresses = self._memory.start(i.buffer) + self._value(i.offset)
                 self._accumulator.reduce_sum(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
-            case VectorAtomicAdd():
+            case model.VectorAtomicAdd():
                 addresses = self._memory.start(i.buffer) + self._value(i.offset)
                 self._accumulator.atomic_add(i.buffer, addresses, self.matrices[i.vector], self._instances.active)
-            case ControlBarrier():
+            case model.ControlBarrier():
                 pass  # every invocation's accesses so far have been performed
             case _:
                 name: str = getattr(i, "id")  # noqa: B009 - every other instruction has one
                 made = self._made(i)
-                if isinstance(i, VectorMatrixMul):
+                if isinstance(i, model.VectorMatrixMul):
                     self._flow.multiplied[name] = self._instances.active
                 self._flow.define(name, self._licences.keep(name, made) if self._licences.takes(i) else made)
 
-    def _made(self, i: Instruction) -> Vector:
+    def _made(self, i: model.Instruction) -> Vector:
         """The vector or scalar that an instruction makes."""
         elements = self._unrounding if self._licences.takes(i) else self._elements
         match i:
-            case VectorConstant():
+            case model.VectorConstant():
                 return composites.constant(i, self._operands, self._bug)
-            case VectorNull():
+            case model.VectorNull():
                 return composites.null(i.type, self._lanes.count)
-            case VectorLoad():
+            case model.VectorLoad():
                 return self._load(i)
-            case VectorConstruct():
+            case model.VectorConstruct():
                 return composites.construct([self.matrices[name] for name in i.parts], self._bug)
-            case VectorExtract():
+            case model.VectorExtract():
                 vector = self.matrices[i.vector]
                 return composites.extract(vector, self._index(i.index, vector.length))
-            case VectorInsert():
+            case model.VectorInsert():
                 vector = self.matrices[i.vector]
                 index = self._index(i.index, vector.length)
                 return composites.insert(vector, self.matrices[i.scalar], index, self._instances.running, self._bug)
-            case VectorArithmetic():
+            case model.VectorArithmetic():
                 operands = [self._operand(i, name) for name in (i.a, i.b, i.c) if name is not None]
                 return elements.arithmetic(i.operation, operands)
-            case VectorTimesScalar():
+            case model.VectorTimesScalar():
                 return elements.times(self._operand(i, i.vector), self._scalars(i))
-            case VectorConvert():
+            case model.VectorConvert():
                 return elements.convert(i.operation, i.component, self._operand(i, i.vector))
-            case VectorBitcast():
+            case model.VectorBitcast():
                 return self._elements.bitcast(i.component, self.matrices[i.vector])
-            case VectorMatrixMul():
+            case model.VectorMatrixMul():
                 return self._multiply(i)
         raise AssertionError(f"the emulator does not know {type(i).__name__} in programs of cooperative vectors")
 
-    def _operand(self, i: Instruction, name: str) -> Vector:
+    def _operand(self, i: model.Instruction, name: str) -> Vector:
         """A vector that an instruction computes with."""
         return self._licences.operand(i, name, self.matrices[name])
 
-    def _value(self, operand: Operand) -> Ints:
+    def _value(self, operand: model.Operand) -> Ints:
         """An operand in every invocation."""
         return self._operands.evaluate((operand,))[:, 0]
 
-    def _index(self, operand: Operand, length: int) -> Ints:
+    def _index(self, operand: model.Operand, length: int) -> Ints:
         """The index of a component."""
         index = self._value(operand)
-        if not isinstance(operand, Scalar):
+        if not isinstance(operand, model.Scalar):
             return index
         if self._bug == v.VECTOR_INDEX_UNIFORM:
             return self._lanes.uniform(index, self._instances.active)
         return composites.changed(index, length, self._bug)
 
-    def _scalars(self, i: VectorTimesScalar) -> Floats:
+    def _scalars(self, i: model.VectorTimesScalar) -> Floats:
         """The scalar of each invocation, (invocations, 1)."""
         if i.scalar is not None:
             scalars = self.matrices[i.scalar].floats()
@@ -165,12 +137,12 @@ class VectorMachine:
         component = self.matrices[i.vector].component
         return floats_of(self._operands.bits([i.value], component), component)
 
-    def _component_addresses(self, i: VectorLoad | VectorStore, size: int, length: int) -> Ints:
+    def _component_addresses(self, i: model.VectorLoad | model.VectorStore, size: int, length: int) -> Ints:
         """Byte addresses of components: (invocations, length) (CV-013)."""
         offset = self._value(i.offset)
         if self._bug == v.VECTOR_OFFSET_IN_COMPONENTS:
             offset = offset * size
-        elif isinstance(i, VectorLoad):
+        elif isinstance(i, model.VectorLoad):
             if self._bug == v.VECTOR_LOAD_ALIGNED_TO_32:
                 offset -= offset % ALIGNMENT
             elif self._bug == v.VECTOR_LOAD_UNIFORM:
@@ -180,9 +152,9 @@ class VectorMachine:
         return (self._memory.start(i.buffer) + offset)[:, None] + np.arange(length) * size
 
     def _is_shared(self, buffer: str) -> bool:
-        return self._case.buffers[buffer].storage is StorageClass.Workgroup
+        return self._case.buffers[buffer].storage is model.StorageClass.Workgroup
 
-    def _load(self, i: VectorLoad) -> Vector:
+    def _load(self, i: model.VectorLoad) -> Vector:
         component, length, active = i.type.component, composites.length_of(i.type), self._instances.active
         registers = np.zeros((self._lanes.count, length), np.uint32)
         if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
@@ -191,7 +163,7 @@ class VectorMachine:
         registers[active, :length] = self._memory.gather(i.buffer, addresses, component.size)
         return Vector(component, registers)
 
-    def _store(self, i: VectorStore) -> None:
+    def _store(self, i: model.VectorStore) -> None:
         vector, active = self.matrices[i.vector], self._instances.active
         if self._bug == v.VECTOR_STORE_UNPREDICATED:
             active = self._instances.running
@@ -203,7 +175,7 @@ class VectorMachine:
             behind = addresses[:, -1:] + size + np.arange(missing)
             self._memory.scatter(i.buffer, behind, 1, np.zeros(behind.shape, np.uint32))
 
-    def _multiply(self, i: VectorMatrixMul) -> Vector:
+    def _multiply(self, i: model.VectorMatrixMul) -> Vector:
         i = self._confused(i)
         source, active, lanes, bug = self.matrices[i.input], self._instances.active, self._lanes, self._bug
         offset, bias_offset = self._value(i.matrix_offset), self._value(i.bias_offset)
@@ -218,9 +190,9 @@ class VectorMachine:
         elif bug == v.VECTOR_BIAS_OFFSET_IGNORED:
             bias_offset[:] = 0
         elif bug == v.VECTOR_BIAS_OFFSET_IN_ELEMENTS and i.bias_interpretation is not None:
-            bias_offset *= interpretation_of(i.bias_interpretation).component.size
+            bias_offset *= model.interpretation_of(i.bias_interpretation).component.size
         stride = self._value(i.stride)
-        if bug == v.VECTOR_STRIDE_OF_LANE_FOUR and isinstance(i.stride, Scalar) and i.stride.dynamic is not None:
+        if bug == v.VECTOR_STRIDE_OF_LANE_FOUR and isinstance(i.stride, model.Scalar) and i.stride.dynamic is not None:
             stride = lanes.of_lane(stride, 4, active)
         if i.bias is not None:
             bias_offset = self._memory.start(i.bias) + bias_offset
@@ -234,15 +206,15 @@ class VectorMachine:
             source.registers[running, :count] = product.registers[running, :count]
         return product
 
-    def _confused(self, i: VectorMatrixMul) -> VectorMatrixMul:
+    def _confused(self, i: model.VectorMatrixMul) -> model.VectorMatrixMul:
         """The instruction with the bias or the matrix of the program's first one, where a bug confuses these."""
         if self._bug == v.VECTOR_ORDER_OF_FIRST:
-            readers = (o for o in self._case.program if isinstance(o, VectorMatrixMul) and o.matrix == i.matrix)
+            readers = (o for o in self._case.program if isinstance(o, model.VectorMatrixMul) and o.matrix == i.matrix)
             layout = next(readers).layout
-            return i if layout_of(i.layout).optimal else structs.replace(i, layout=layout)
+            return i if model.layout_of(i.layout).optimal else structs.replace(i, layout=layout)
         if self._bug not in (v.VECTOR_BIAS_OF_FIRST_PRODUCT, v.VECTOR_MATRIX_OF_FIRST_PRODUCT):
             return i
-        first = next(other for other in self._case.program if isinstance(other, VectorMatrixMul))
+        first = next(other for other in self._case.program if isinstance(other, model.VectorMatrixMul))
         if self._bug == v.VECTOR_BIAS_OF_FIRST_PRODUCT and first.bias_interpretation == i.bias_interpretation:
             return structs.replace(i, bias=first.bias, bias_offset=first.bias_offset)
         same = all(
@@ -260,28 +232,28 @@ class VectorMachine:
             among[members] = np.isin(addresses[members], list(dict.fromkeys(addresses[members].tolist()))[:2])
         return among
 
-    def _sum_of_first(self, i: VectorReduceSumAccumulate) -> VectorReduceSumAccumulate:
+    def _sum_of_first(self, i: model.VectorReduceSumAccumulate) -> model.VectorReduceSumAccumulate:
         """The sum where the program's first one is added, where a bug confuses these."""
         if self._bug != v.REDUCE_SUM_OF_FIRST_BUFFER:
             return i
-        first = next(other for other in self._case.program if isinstance(other, VectorReduceSumAccumulate))
+        first = next(other for other in self._case.program if isinstance(other, model.VectorReduceSumAccumulate))
         one, other = (self.matrices.get(name) for name in (first.vector, i.vector))
         alike = one is not None and other is not None and one.component is other.component
         if not alike or one is None or other is None or other.length > one.length:
             return i
         return structs.replace(i, buffer=first.buffer, offset=first.offset)
 
-    def _outer_product(self, i: VectorOuterProductAccumulate) -> None:
+    def _outer_product(self, i: model.VectorOuterProductAccumulate) -> None:
         if self._bug == v.OUTER_PRODUCT_OF_FIRST_MATRIX:
-            first = next(other for other in self._case.program if isinstance(other, VectorOuterProductAccumulate))
+            first = next(other for other in self._case.program if isinstance(other, model.VectorOuterProductAccumulate))
             if self._case.opaque[i.matrix].rows == self._case.opaque[first.matrix].rows:
                 alike = self._case.opaque[i.matrix].cols == self._case.opaque[first.matrix].cols
                 same = alike and i.interpretation == first.interpretation
                 i = structs.replace(i, matrix=first.matrix, offset=first.offset) if same else i
         a, b = self.matrices[i.a], self.matrices[i.b]
-        component, layout = interpretation_of(i.interpretation).component, layout_of(i.layout)
+        component, layout = model.interpretation_of(i.interpretation).component, model.layout_of(i.layout)
         if self._bug == v.OUTER_PRODUCT_LAYOUT_CONFUSED:
-            layout = MatrixLayout.InferencingOptimal
+            layout = model.MatrixLayout.InferencingOptimal
         places = optimal(self._shape, layout, a.length, b.length, component.size)
         offset = self._value(i.offset)
         if self._bug == v.OUTER_PRODUCT_OFFSET_IGNORED:
@@ -298,7 +270,7 @@ class _Flow(control.Flow[Vector]):
     def __init__(
         self,
         machine: VectorMachine,
-        case: Case,
+        case: model.Case,
         instances: Instances,
         operands: InstanceOperands,
         lanes: Lanes,
@@ -309,7 +281,7 @@ class _Flow(control.Flow[Vector]):
         #: The invocations that have made a product, by its name.
         self.multiplied: dict[str, Active] = {}
 
-    def _counts(self, loop: Loop) -> Ints:
+    def _counts(self, loop: model.Loop) -> Ints:
         counts = super()._counts(loop)
         if self._bug == v.VECTOR_LOOP_UNIFORM:
             return self._lanes.uniform(counts, self._instances.active)
@@ -325,13 +297,13 @@ class _Flow(control.Flow[Vector]):
     def _decided_once(self) -> bool:
         return self._bug == v.VECTOR_IF_FIRST_TURN
 
-    def _condition(self, instruction: If) -> Active:
+    def _condition(self, instruction: model.If) -> Active:
         condition = super()._condition(instruction)
         if self._bug == v.VECTOR_IF_UNIFORM:
             return condition[self._lanes.first_active(self._instances.active)]
         return condition
 
-    def _selector(self, switch: Switch) -> Ints:
+    def _selector(self, switch: model.Switch) -> Ints:
         selector = super()._selector(switch)
         if self._bug == v.VECTOR_SWITCH_UNIFORM:
             return selector[self._lanes.first_active(self._instances.active)]

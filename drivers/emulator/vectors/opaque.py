@@ -12,16 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from cts.case.model import (
-    GUARD_BYTES,
-    Case,
-    ComponentType,
-    ConversionSide,
-    MatrixConversion,
-    MatrixLayout,
-    OpaqueMatrix,
-    memory_of,
-)
+from cts.case import model
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.mutants import vectors as v
@@ -39,10 +30,10 @@ BLOCK_ROWS, BLOCK_COLUMNS = 16, 8
 
 
 @lru_cache(maxsize=256)
-def optimal(shape: str, layout: MatrixLayout, rows: int, cols: int, size: int) -> Ints:
+def optimal(shape: str, layout: model.MatrixLayout, rows: int, cols: int, size: int) -> Ints:
     """Bytes (rows, cols) from the start of a matrix in an optimal layout to its elements of `size` bytes."""
     row, col = np.indices((rows, cols))
-    training = layout is MatrixLayout.TrainingOptimal
+    training = layout is model.MatrixLayout.TrainingOptimal
     make = {"tiles": _tiles, "columns": _columns, "swizzled": _swizzled}[shape]
     offsets: Ints = make(row, col, rows, cols, size, training).astype(np.int64)
     offsets.flags.writeable = False
@@ -70,39 +61,39 @@ def _swizzled(row: Ints, col: Ints, rows: int, cols: int, size: int, training: b
     return row * pitch + (chunk ^ ((row >> 1 if training else row) & 3)) * CHUNK + within
 
 
-def strided(layout: MatrixLayout, rows: int, cols: int, size: int, stride: int) -> Ints:
+def strided(layout: model.MatrixLayout, rows: int, cols: int, size: int, stride: int) -> Ints:
     """Bytes (rows, cols) from the start of a row- or column-major matrix to its elements; `stride` in bytes."""
     row, col = np.indices((rows, cols))
-    if layout is MatrixLayout.ColumnMajor:
+    if layout is model.MatrixLayout.ColumnMajor:
         row, col = col, row
     offsets: Ints = row * stride + col * size
     return offsets
 
 
-def allocate(matrices: Mapping[str, OpaqueMatrix], shape: str, bug: int) -> dict[str, Bytes]:
+def allocate(matrices: Mapping[str, model.OpaqueMatrix], shape: str, bug: int) -> dict[str, Bytes]:
     """The memory of every opaque matrix, between guard bytes (CV-038); one for those in the same memory.
 
     Raises MemoryFault where matrices in one memory overlap.
     """
     ends: dict[str, int] = {}
     for name, matrix in sorted(matrices.items(), key=lambda item: item[1].offset):
-        memory = memory_of(matrices, name)
+        memory = model.memory_of(matrices, name)
         if matrix.offset < ends.get(memory, 0):
             raise MemoryFault(f"{name!r} begins at byte {matrix.offset}, and another matrix ends at {ends[memory]}")
         offsets = optimal(shape, matrix.layout, matrix.rows, matrix.cols, matrix.component.size)
         ends[memory] = matrix.offset + size_of(offsets, matrix.component.size)
     spaces: dict[str, Bytes] = {}
     for memory, size in ends.items():
-        spaces[memory] = np.full(size + 2 * GUARD_BYTES, POISON, np.uint8)
+        spaces[memory] = np.full(size + 2 * model.GUARD_BYTES, POISON, np.uint8)
         if matrices[memory].zero and bug != v.TRAINING_ZERO_FILL_IGNORED:
-            spaces[memory][GUARD_BYTES : GUARD_BYTES + size] = 0
-    return {name: spaces[memory_of(matrices, name)] for name in matrices}
+            spaces[memory][model.GUARD_BYTES : model.GUARD_BYTES + size] = 0
+    return {name: spaces[model.memory_of(matrices, name)] for name in matrices}
 
 
 class Conversions:
     """Converts matrices before and after the dispatch, in order."""
 
-    def __init__(self, case: Case, memory: Memory, options: Options) -> None:
+    def __init__(self, case: model.Case, memory: Memory, options: Options) -> None:
         self._case = case
         self._memory = memory
         self._shape = options.opaque
@@ -118,7 +109,7 @@ class Conversions:
                 except MemoryFault as fault:
                     raise MemoryFault(f"conversions[{n}]: {fault}") from None
 
-    def _convert(self, c: MatrixConversion) -> None:
+    def _convert(self, c: model.MatrixConversion) -> None:
         source, target = self._component(c.source), self._component(c.destination)
         bits = self._memory.gather(c.source.of, self._places(c, c.source, source, is_target=False), source.size)
         bits = converted(bits, source, target, self._bug)
@@ -130,13 +121,15 @@ class Conversions:
         kept = converted_elements(c.rows, c.cols, self._bug)
         self._memory.scatter(c.destination.of, addresses[kept], target.size, bits[kept])
 
-    def _component(self, place: ConversionSide) -> ComponentType:
+    def _component(self, place: model.ConversionSide) -> model.ComponentType:
         if place.of in self._case.opaque:
             return self._case.opaque[place.of].component
         assert place.component is not None
         return place.component
 
-    def _places(self, c: MatrixConversion, place: ConversionSide, component: ComponentType, *, is_target: bool) -> Ints:
+    def _places(
+        self, c: model.MatrixConversion, place: model.ConversionSide, component: model.ComponentType, *, is_target: bool
+    ) -> Ints:
         """Byte addresses (rows, cols) of one side."""
         opaque = self._case.opaque.get(place.of)
         layout = opaque.layout if opaque is not None else place.layout
@@ -147,25 +140,25 @@ class Conversions:
         if opaque is not None:
             begins = opaque.offset
             if self._bug == v.VECTOR_CONVERTED_TO_FIRST and is_target:
-                begins = self._case.opaque[memory_of(self._case.opaque, place.of)].offset
-            return GUARD_BYTES + begins + offsets
+                begins = self._case.opaque[model.memory_of(self._case.opaque, place.of)].offset
+            return model.GUARD_BYTES + begins + offsets
         return int(self._memory.start(place.of)[0]) + place.offset + offsets
 
 
 def places(
-    shape: str, layout: MatrixLayout, rows: int, cols: int, size: int, stride: int, bug: int, *, is_target: bool
+    shape: str, layout: model.MatrixLayout, rows: int, cols: int, size: int, stride: int, bug: int, *, is_target: bool
 ) -> Ints:
     """Bytes (rows, cols) from the start of one side of a conversion to its elements of `size` bytes."""
     if layout.optimal:
         if bug == v.CONVERSION_LAYOUTS_CONFUSED and not is_target:
-            layout = MatrixLayout.InferencingOptimal
+            layout = model.MatrixLayout.InferencingOptimal
         if bug == v.CONVERSION_EXTENTS_SWAPPED and is_target:
             return optimal(shape, layout, cols, rows, size).reshape(rows, cols)
         return optimal(shape, layout, rows, cols, size)
     if bug == (v.CONVERSION_TARGET_STRIDE_IGNORED if is_target else v.CONVERSION_SOURCE_STRIDE_IGNORED):
-        stride = (cols if layout is MatrixLayout.RowMajor else rows) * size
+        stride = (cols if layout is model.MatrixLayout.RowMajor else rows) * size
     elif bug == (v.CONVERSION_TARGET_COLUMNS_IGNORED if is_target else v.CONVERSION_SOURCE_COLUMNS_IGNORED):
-        layout = MatrixLayout.RowMajor
+        layout = model.MatrixLayout.RowMajor
     return strided(layout, rows, cols, size, stride)
 
 
@@ -179,12 +172,14 @@ def converted_elements(rows: int, cols: int, bug: int) -> Active:
     return kept
 
 
-def fill_gaps(space: Bytes, addresses: Ints, layout: MatrixLayout, size: int, stride: int, gaps: str, bug: int) -> None:
+def fill_gaps(
+    space: Bytes, addresses: Ints, layout: model.MatrixLayout, size: int, stride: int, gaps: str, bug: int
+) -> None:
     """What lies between the lines of a destination in memory; `addresses` (rows, cols) are those of its elements.
 
     VK-055 does not say what a conversion leaves there; behind the last line it must write nothing.
     """
-    lines = addresses if layout is MatrixLayout.RowMajor else addresses.T
+    lines = addresses if layout is model.MatrixLayout.RowMajor else addresses.T
     if gaps == "zeroed":
         for line, following in itertools.pairwise(lines):
             space[line[-1] + size : following[0]] = 0
@@ -197,17 +192,17 @@ def size_of(offsets: Ints, size: int) -> int:
     return -(-(int(offsets.max()) + size) // CHUNK) * CHUNK
 
 
-def converted(bits: Registers, source: ComponentType, target: ComponentType, bug: int) -> Registers:
+def converted(bits: Registers, source: model.ComponentType, target: model.ComponentType, bug: int) -> Registers:
     """The elements as another type: rounded to nearest, ties to even (VK-054)."""
     if source is target:
         return bits
     values = floats_of(bits, source)
     if bug == v.CONVERSION_FLOAT8_DENORMALS_FLUSHED and source.size == 1:
         values = np.where(np.abs(values) < source.format.least, 0.0, values)
-    elif bug == v.CONVERSION_THROUGH_BFLOAT16 and target is ComponentType.float16:
-        values = floats_of(bits_of(values, ComponentType.bfloat16, NEAREST), ComponentType.bfloat16)
-    elif bug == v.CONVERSION_FLOAT8_CONFUSED and target is ComponentType.float8_e5m2:
-        target = ComponentType.float8_e4m3fn
+    elif bug == v.CONVERSION_THROUGH_BFLOAT16 and target is model.ComponentType.float16:
+        values = floats_of(bits_of(values, model.ComponentType.bfloat16, NEAREST), model.ComponentType.bfloat16)
+    elif bug == v.CONVERSION_FLOAT8_CONFUSED and target is model.ComponentType.float8_e5m2:
+        target = model.ComponentType.float8_e4m3fn
     elif bug == v.CONVERSION_TIES_AWAY:
         values = ties_away(values, target)
     values = moved(values, target, bug)

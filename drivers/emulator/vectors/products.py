@@ -6,16 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cts.case.model import (
-    ComponentType,
-    Interpretation,
-    MatrixLayout,
-    MulAddOperand,
-    VectorMatrixMul,
-    constant_of,
-    interpretation_of,
-    layout_of,
-)
+from cts.case import model
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
@@ -45,7 +36,7 @@ class Shape:
 
     m: int
     k: int
-    layout: MatrixLayout
+    layout: model.MatrixLayout
     transpose: bool
 
     @property
@@ -62,11 +53,11 @@ class OperandAddresses:
     bias: Ints
 
 
-def shape_of(i: VectorMatrixMul) -> Shape:
+def shape_of(i: model.VectorMatrixMul) -> Shape:
     """The matrix's shape, its constants resolved."""
-    m, k = constant_of(i.m), constant_of(i.k)
+    m, k = model.constant_of(i.m), model.constant_of(i.k)
     assert isinstance(m, int) and isinstance(k, int)
-    return Shape(m, k, layout_of(i.layout), bool(constant_of(i.transpose)))
+    return Shape(m, k, model.layout_of(i.layout), bool(model.constant_of(i.transpose)))
 
 
 class Multiplier:
@@ -79,12 +70,12 @@ class Multiplier:
         self._settings = settings
         self._bug = options.bug
 
-    def run(self, i: VectorMatrixMul, source: Vector, where: OperandAddresses, active: Active) -> Registers:
+    def run(self, i: model.VectorMatrixMul, source: Vector, where: OperandAddresses, active: Active) -> Registers:
         """Bit patterns (invocations, M); zeros in invocations that are not active."""
         shape = shape_of(i)
         component = i.type.component
-        signed = MulAddOperand.MatrixBSigned in i.operands
-        reading = interpretation_of(i.input_interpretation)
+        signed = model.MulAddOperand.MatrixBSigned in i.operands
+        reading = model.interpretation_of(i.input_interpretation)
         inputs = self._converted(source, reading, shape.k, signed)
         result = np.zeros((self._lanes.count, shape.m), np.uint32)
         for group in self._groups(where, active):
@@ -118,17 +109,20 @@ class Multiplier:
                 result[group] = self._integers(i, inputs[group].astype(np.int64), matrix.astype(np.int64), bias)
         return self._delivered(result, active)
 
-    def _integers(self, i: VectorMatrixMul, inputs: Ints, matrix: Ints, bias: Ints | Floats) -> Registers:
+    def _integers(self, i: model.VectorMatrixMul, inputs: Ints, matrix: Ints, bias: Ints | Floats) -> Registers:
         """Exact, then wrapped at the result (NU-003)."""
         if self._bug == v.VECTOR_K_TAIL_DROPPED:
             inputs = np.where(np.arange(inputs.shape[1]) < inputs.shape[1] // PIECE * PIECE, inputs, 0)
         products = inputs @ matrix.T
-        if self._bug == v.VECTOR_INT8_PAIRS_WRAP and interpretation_of(i.matrix_interpretation) is Interpretation.int8:
+        if (
+            self._bug == v.VECTOR_INT8_PAIRS_WRAP
+            and model.interpretation_of(i.matrix_interpretation) is model.Interpretation.int8
+        ):
             pairs = [inputs[:, k : k + 2] @ matrix[:, k : k + 2].T for k in range(0, inputs.shape[1], 2)]
             products = np.sum([(p + 32768) % 65536 - 32768 for p in pairs], axis=0)
         sums = products + bias.astype(np.int64)
         if self._bug == v.VECTOR_RESULT_SATURATES:
-            info = np.iinfo(np.int32 if MulAddOperand.MatrixResultSigned in i.operands else np.uint32)
+            info = np.iinfo(np.int32 if model.MulAddOperand.MatrixResultSigned in i.operands else np.uint32)
             sums = sums.clip(info.min, info.max)
         return wrapped_bits(sums, i.type.component)
 
@@ -157,7 +151,7 @@ class Multiplier:
             return compacted
         return result
 
-    def _converted(self, source: Vector, reading: Interpretation, k: int, signed: bool) -> Floats | Ints:
+    def _converted(self, source: Vector, reading: model.Interpretation, k: int, signed: bool) -> Floats | Ints:
         """The inputs (invocations, K) as numbers of their interpretation (CV-030..CV-034)."""
         target = reading.component
         if reading.packed:
@@ -180,7 +174,7 @@ class Multiplier:
             return number_bugs.read_as_floats(ints, source.component, target, self._bug)
         return self._saturated(ints.astype(np.float64), target)
 
-    def _unpacked(self, source: Vector, target: ComponentType, k: int) -> Ints:
+    def _unpacked(self, source: Vector, target: model.ComponentType, k: int) -> Ints:
         """Component 4i+b is byte b of word i (CV-034)."""
         words = source.registers
         lanes = np.stack([(words >> np.uint32(8 * b)) & np.uint32(0xFF) for b in range(4)], -1)
@@ -189,13 +183,13 @@ class Multiplier:
         flat = lanes.reshape(len(words), -1)[:, :k]
         return ints_of(flat, 1, target.is_signed and self._bug != v.VECTOR_PACKED_UNSIGNED)
 
-    def _to_floats(self, values: Floats, component: ComponentType, target: ComponentType) -> Floats:
+    def _to_floats(self, values: Floats, component: model.ComponentType, target: model.ComponentType) -> Floats:
         """CV-033: fp8 inputs may keep what they were."""
         if component is target or (target.size == 1 and self._options.fp8_input == "kept"):
             return values
         return floats_of(bits_of(values, target, NEAREST, target.size == 1), target)
 
-    def _saturated(self, values: Floats, target: ComponentType) -> Ints:
+    def _saturated(self, values: Floats, target: model.ComponentType) -> Ints:
         """The nearest integer of a type."""
         info = np.iinfo(target.dtype)
         if self._bug == v.VECTOR_INPUT_WRAPS:
@@ -203,13 +197,13 @@ class Multiplier:
             return ints_of(wrapped_bits(whole, target), target.size, target.is_signed)
         return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
 
-    def _matrix(self, i: VectorMatrixMul, shape: Shape, address: int, stride: int, signed: bool) -> Floats | Ints:
+    def _matrix(self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int, signed: bool) -> Floats | Ints:
         """The matrix (M, K) at a byte address."""
-        component = interpretation_of(i.matrix_interpretation).component
+        component = model.interpretation_of(i.matrix_interpretation).component
         layout, size, bug = shape.layout, component.size, self._bug
         if layout.optimal:
             if bug == v.VECTOR_LAYOUTS_CONFUSED:
-                layout = MatrixLayout.InferencingOptimal
+                layout = model.MatrixLayout.InferencingOptimal
             places = optimal(self._options.opaque, layout, *shape.extents, size)
             if shape.transpose and bug != v.VECTOR_TRANSPOSE_IGNORED:
                 places = places.T
@@ -217,24 +211,24 @@ class Multiplier:
                 places = places.reshape(shape.m, shape.k)
         else:
             if bug == v.VECTOR_COLUMN_MAJOR_IGNORED:
-                layout = MatrixLayout.RowMajor
+                layout = model.MatrixLayout.RowMajor
             if bug == v.VECTOR_STRIDE_IN_ELEMENTS:
                 stride *= size
             elif bug == v.VECTOR_STRIDE_IGNORED:
-                stride = (shape.k if layout is MatrixLayout.RowMajor else shape.m) * size
+                stride = (shape.k if layout is model.MatrixLayout.RowMajor else shape.m) * size
             places = strided(layout, shape.m, shape.k, size, stride)
         bits = self._memory.gather(i.matrix, address + places, size)
         if component.is_float:
-            if bug == v.VECTOR_FLOAT8_CONFUSED and component is ComponentType.float8_e5m2:
-                component = ComponentType.float8_e4m3fn
+            if bug == v.VECTOR_FLOAT8_CONFUSED and component is model.ComponentType.float8_e5m2:
+                component = model.ComponentType.float8_e4m3fn
             return without_denormals(floats_of(bits, component), component, self._settings)
         is_signed = component.is_signed and bug != v.VECTOR_MATRIX_UNSIGNED
         return ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
 
-    def _behind_rows(self, i: VectorMatrixMul, shape: Shape, address: int, stride: int) -> Floats:
+    def _behind_rows(self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int) -> Floats:
         """A bug: zeros times what follows the K elements of each row (M,) up to the next multiple of 16."""
-        component = interpretation_of(i.matrix_interpretation).component
-        if shape.layout is not MatrixLayout.RowMajor:
+        component = model.interpretation_of(i.matrix_interpretation).component
+        if shape.layout is not model.MatrixLayout.RowMajor:
             return np.zeros(shape.m)
         places = address + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
         places = np.minimum(places, len(self._memory.spaces[i.matrix]) - component.size)
@@ -242,14 +236,14 @@ class Multiplier:
             terms: Floats = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
         return np.asarray(terms.sum(axis=1))
 
-    def _bias(self, i: VectorMatrixMul, m: int, addresses: Ints) -> Floats | Ints:
+    def _bias(self, i: model.VectorMatrixMul, m: int, addresses: Ints) -> Floats | Ints:
         """Biases (invocations, M) at byte addresses (invocations,); zeros without a bias (CV-018)."""
         if i.bias is None or self._bug == v.VECTOR_BIAS_IGNORED:
             return np.zeros((len(addresses), m), np.int64)
         assert i.bias_interpretation is not None
-        component = interpretation_of(i.bias_interpretation).component
+        component = model.interpretation_of(i.bias_interpretation).component
         if self._bug == v.VECTOR_BIAS_TYPE_OF_MATRIX:
-            component = interpretation_of(i.matrix_interpretation).component
+            component = model.interpretation_of(i.matrix_interpretation).component
         bits = self._memory.gather(i.bias, addresses[:, None] + np.arange(m) * component.size, component.size)
         if component.is_float:
             return without_denormals(floats_of(bits, component), component, self._settings)

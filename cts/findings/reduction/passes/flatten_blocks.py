@@ -8,35 +8,19 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    BlockEnd,
-    BlockStart,
-    Branch,
-    Case,
-    Else,
-    EndLoop,
-    Exit,
-    Loop,
-    Return,
-    Scalar,
-    Switch,
-    branches_of,
-    exits_of,
-    renamed,
-)
+from cts.case import model
 from cts.findings.reduction.candidates import Program, remove_unused
 
 
-def propose(case: Case, i: int) -> Iterator[Case]:
+def propose(case: model.Case, i: int) -> Iterator[model.Case]:
     opening = case.program[i]
-    if isinstance(opening, (Exit, Return)):
+    if isinstance(opening, (model.Exit, model.Return)):
         programs: Iterator[Program] = iter([case.program[:i] + case.program[i + 1 :]])
-    elif isinstance(opening, Loop):
+    elif isinstance(opening, model.Loop):
         programs = _loop(case.program, i, opening)
-    elif isinstance(opening, Switch):
+    elif isinstance(opening, model.Switch):
         programs = _switch(case.program, i)
-    elif isinstance(opening, BlockStart):
+    elif isinstance(opening, model.BlockStart):
         programs = _condition(case.program, i)
     else:
         return
@@ -48,20 +32,20 @@ def _end(program: Program, i: int) -> tuple[int, int | None]:
     """The index of the end of the block that begins at `i`, and of its Else, if any."""
     depth, other = 0, None
     for j in range(i, len(program)):
-        if isinstance(program[j], BlockStart):
+        if isinstance(program[j], model.BlockStart):
             depth += 1
-        elif isinstance(program[j], BlockEnd):
+        elif isinstance(program[j], model.BlockEnd):
             depth -= 1
             if not depth:
                 return j, other
-        elif isinstance(program[j], Else) and depth == 1:
+        elif isinstance(program[j], model.Else) and depth == 1:
             other = j
     raise AssertionError("a well-formed program closes its blocks")
 
 
-def _loop(program: Program, i: int, opening: Loop) -> Iterator[Program]:
+def _loop(program: Program, i: int, opening: model.Loop) -> Iterator[Program]:
     j, _ = _end(program, i)
-    exits = set(exits_of(program, i))
+    exits = set(model.exits_of(program, i))
     before, body, after = program[:i], program[i + 1 : j], program[j + 1 :]
     whole = tuple(instruction for n, instruction in enumerate(body, i + 1) if n not in exits)
     end: Any = program[j]
@@ -101,7 +85,7 @@ def _condition(program: Program, i: int) -> Iterator[Program]:
 
 
 def _switch(program: Program, i: int) -> Iterator[Program]:
-    starts, j = branches_of(program, i)
+    starts, j = model.branches_of(program, i)
     before, after = program[:i], program[j + 1 :]
     end: Any = program[j]
     # The default is the last, even if it has no branch.
@@ -110,16 +94,16 @@ def _switch(program: Program, i: int) -> Iterator[Program]:
         yield before + body + _substituted(after, {m.id: (*m.branches, m.default)[n] for m in end.merge})
     for n, (start, stop) in enumerate(pairwise((*starts, j))):
         fewer: Any = end
-        if isinstance(program[start], Branch):
+        if isinstance(program[start], model.Branch):
             kept = (structs.replace(m, branches=m.branches[:n] + m.branches[n + 1 :]) for m in end.merge)
             fewer = structs.replace(end, merge=tuple(kept))
         yield (*program[:start], *program[stop:j], fewer, *after)
         yield (*program[: start + 1], *program[stop:])
     for start in starts:
         branch = program[start]
-        literals = branch.literals if isinstance(branch, Branch) else ()
+        literals = branch.literals if isinstance(branch, model.Branch) else ()
         for n in range(len(literals) if len(literals) > 1 else 0):
-            one_less = Branch(literals=literals[:n] + literals[n + 1 :])
+            one_less = model.Branch(literals=literals[:n] + literals[n + 1 :])
             yield (*program[:start], one_less, *program[start + 1 :])
     for n, merge in enumerate(end.merge):
         fewer = structs.replace(end, merge=end.merge[:n] + end.merge[n + 1 :])
@@ -129,16 +113,16 @@ def _switch(program: Program, i: int) -> Iterator[Program]:
 
 def _branches(program: Program, starts: Sequence[int]) -> int:
     """How many branches with literals a switch has."""
-    return sum(isinstance(program[start], Branch) for start in starts)
+    return sum(isinstance(program[start], model.Branch) for start in starts)
 
 
 def _substituted(program: Program, names: dict[str, str]) -> Program:
     """References to the keys made to the values, all at once."""
     fresh = {old: f"${n}" for n, old in enumerate(names)}
     for old, temporary in fresh.items():
-        program = tuple(renamed(instruction, old, temporary) for instruction in program)
+        program = tuple(model.renamed(instruction, old, temporary) for instruction in program)
     for old, temporary in fresh.items():
-        program = tuple(renamed(instruction, temporary, names[old]) for instruction in program)
+        program = tuple(model.renamed(instruction, temporary, names[old]) for instruction in program)
     return program
 
 
@@ -146,17 +130,17 @@ def _first_iteration(body: Program) -> Program:
     """The body as in iteration 0 without its loop: the index of that is 0, the loop around it is the innermost."""
     depth, out = 0, []
     for instruction in body:
-        depth -= isinstance(instruction, EndLoop)
+        depth -= isinstance(instruction, model.EndLoop)
         out.append(_reindexed(instruction, depth))
-        depth += isinstance(instruction, Loop)
+        depth += isinstance(instruction, model.Loop)
     return tuple(out)
 
 
-def _reindexed(instruction: AnyInstruction, depth: int) -> AnyInstruction:
+def _reindexed(instruction: model.AnyInstruction, depth: int) -> model.AnyInstruction:
     def operand(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(operand(v) for v in value)
-        if not isinstance(value, Scalar) or not (value.loop or value.loop_outer):
+        if not isinstance(value, model.Scalar) or not (value.loop or value.loop_outer):
             return value
         inner, outer = (value.loop_outer, 0) if depth == 0 else (value.loop, 0)
         if value.literal is not None and not structs.replace(value.factors, loop=inner, loop_outer=outer).any_set:

@@ -8,27 +8,20 @@ from typing import Any
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyInstruction,
-    Case,
-    VectorShape,
-    VectorType,
-    constant_of,
-    types_of,
-)
+from cts.case import model
 from cts.findings.reduction.candidates import remove_unused
 
 
-def propose(case: Case) -> Iterator[Case]:
+def propose(case: model.Case) -> Iterator[model.Case]:
     for length in sorted(_lengths(case), reverse=True):
         for shorter in dict.fromkeys((1, length // 2)):
             smaller = _Resized(length, shorter).case(case)
             yield remove_unused(smaller, smaller.program)
 
 
-def _lengths(case: Case) -> set[int]:
+def _lengths(case: model.Case) -> set[int]:
     """The lengths of vectors and the extents of opaque matrices that can become less."""
-    lengths = {t.length for t in types_of(case).values() if isinstance(t, VectorShape)}
+    lengths = {t.length for t in model.types_of(case).values() if isinstance(t, model.VectorShape)}
     lengths |= {n for o in case.opaque.values() for n in (o.rows, o.cols)}
     return lengths - {1}
 
@@ -40,7 +33,7 @@ class _Resized:
     length: int
     shorter: int
 
-    def case(self, case: Case) -> Case:
+    def case(self, case: model.Case) -> model.Case:
         return structs.replace(
             case,
             program=tuple(self._instruction(i) for i in case.program),
@@ -55,12 +48,12 @@ class _Resized:
         )
 
     def _new_length(self, value: Any) -> Any:
-        return self.shorter if constant_of(value) == self.length else value
+        return self.shorter if model.constant_of(value) == self.length else value
 
-    def _instruction(self, i: AnyInstruction) -> AnyInstruction:
+    def _instruction(self, i: model.AnyInstruction) -> model.AnyInstruction:
         changes: dict[str, Any] = {}
         declared = getattr(i, "type", None)
-        if isinstance(declared, VectorType):
+        if isinstance(declared, model.VectorType):
             changes["type"] = structs.replace(declared, length=self._new_length(declared.length))
         changes.update({f: self._new_length(getattr(i, f)) for f in ("m", "k") if hasattr(i, f)})
         values = getattr(i, "values", None)

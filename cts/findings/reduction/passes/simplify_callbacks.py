@@ -9,32 +9,22 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from cts.case.model import (
-    AnyFunction,
-    Case,
-    Decode,
-    DecodeVector,
-    Extra,
-    MatrixPerElement,
-    PerElement,
-    outputs_of,
-    tables_of,
-)
+from cts.case import model
 from cts.findings.reduction.candidates import remove_unused
 
-FunctionT = TypeVar("FunctionT", bound=AnyFunction)
+FunctionT = TypeVar("FunctionT", bound=model.AnyFunction)
 
 
-def propose(case: Case) -> Iterator[Case]:
+def propose(case: model.Case) -> Iterator[model.Case]:
     for name, function in case.functions.items():
-        if isinstance(function, PerElement):
+        if isinstance(function, model.PerElement):
             yield from _without_extras(case, name, function)
         for body in filter(_is_body, _simpler(function.body)):
             changed = {name: _with_body(function, body)}
             yield remove_unused(structs.replace(case, functions={**case.functions, **changed}), case.program)
             # A Decode and its DecodeVector must agree.
             for other, partner in case.functions.items():
-                if isinstance(function, Decode) and isinstance(partner, DecodeVector):
+                if isinstance(function, model.Decode) and isinstance(partner, model.DecodeVector):
                     both = {**changed, other: _with_body(partner, _of_lane(body, function))}
                     yield remove_unused(structs.replace(case, functions={**case.functions, **both}), case.program)
 
@@ -53,15 +43,15 @@ def _with_body(function: FunctionT, body: str) -> FunctionT:
     names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     fewer = {
         field: tuple(known for known in declared if known.name in names)
-        for field, declared in (("tables", tables_of(function)), ("outputs", outputs_of(function)))
+        for field, declared in (("tables", model.tables_of(function)), ("outputs", model.outputs_of(function)))
         if declared
     }
     return structs.replace(function, body=body, **fewer)
 
 
-def _of_lane(body: str, function: AnyFunction) -> str:
+def _of_lane(body: str, function: model.AnyFunction) -> str:
     """A Decode's body as that of a DecodeVector: its innermost coordinate in the block moves with the lane."""
-    assert isinstance(function, Decode)
+    assert isinstance(function, model.Decode)
     at = f"coordInBlock[{function.dim - 1}]"
     return body.replace(at, f"({at} + lane)")
 
@@ -197,7 +187,7 @@ def _written(tree: ast.AST) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _operands(extra: Extra) -> tuple[str, int]:
+def _operands(extra: model.Extra) -> tuple[str, int]:
     """The field of MatrixPerElement that has an extra operand, and how many elements of it are of this one."""
     for field, is_one in (("matrices", extra.matrix), ("pointers", extra.pointer), ("integers", extra.integer)):
         if is_one:
@@ -205,14 +195,14 @@ def _operands(extra: Extra) -> tuple[str, int]:
     return "scalars", len(extra.scalars)
 
 
-def _without_extras(case: Case, name: str, function: PerElement) -> Iterator[Case]:
+def _without_extras(case: model.Case, name: str, function: model.PerElement) -> Iterator[model.Case]:
     """Without one extra operand, in the function and wherever it is called."""
     for n, extra in enumerate(function.extras):
         field, count = _operands(extra)
         before = sum(_operands(e)[1] for e in function.extras[:n] if _operands(e)[0] == field)
         program = []
         for i in case.program:
-            if isinstance(i, MatrixPerElement) and i.function == name:
+            if isinstance(i, model.MatrixPerElement) and i.function == name:
                 given = getattr(i, field)
                 i = structs.replace(i, **{field: given[:before] + given[before + count :]})
             program.append(i)

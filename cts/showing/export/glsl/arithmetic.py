@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.case.model import (
-    MatrixArithmetic,
-    MatrixMulAdd,
-    MatrixTimesScalar,
-    MulAddOperand,
-    VectorArithmetic,
-    VectorTimesScalar,
-)
+from cts.case import model
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Declared, Shader
 from cts.showing.export.glsl.type_constants import with_component
@@ -34,25 +27,25 @@ def back(type_: Declared, computed: Declared, text: str) -> str:
 
 
 @write_instruction.register
-def matrix_mul_add(instruction: MatrixMulAdd, shader: Shader) -> None:
+def matrix_mul_add(instruction: model.MatrixMulAdd, shader: Shader) -> None:
     """KM-014, NU-001. GLSL takes the signs from the types, and one type for C and the result.
 
     Without saturation the sign of these changes nothing: sums are taken modulo 2^32 (NU-002).
     """
-    bits, saturating = instruction.operands, MulAddOperand.SaturatingAccumulation in instruction.operands
-    signed = MulAddOperand.MatrixResultSigned in bits
-    if saturating and signed is not (MulAddOperand.MatrixCSigned in bits):
+    bits, saturating = instruction.operands, model.MulAddOperand.SaturatingAccumulation in instruction.operands
+    signed = model.MulAddOperand.MatrixResultSigned in bits
+    if saturating and signed is not (model.MulAddOperand.MatrixCSigned in bits):
         raise shader.cannot("a saturating multiplication whose C and result have different signs")
     _require_one_constant_for_each_extent(instruction, shader)
-    a, _ = signed_as(shader, instruction.a, MulAddOperand.MatrixASigned in bits)
-    b, _ = signed_as(shader, instruction.b, MulAddOperand.MatrixBSigned in bits)
+    a, _ = signed_as(shader, instruction.a, model.MulAddOperand.MatrixASigned in bits)
+    b, _ = signed_as(shader, instruction.b, model.MulAddOperand.MatrixBSigned in bits)
     c, computed = signed_as(shader, instruction.c, signed)
     extra = ", gl_MatrixOperandsSaturatingAccumulation" if saturating else ""
     type_ = shader.declared[instruction.c]
     shader.define(instruction.id, type_, back(type_, computed, f"coopMatMulAdd({a}, {b}, {c}{extra})"))
 
 
-def _require_one_constant_for_each_extent(instruction: MatrixMulAdd, shader: Shader) -> None:
+def _require_one_constant_for_each_extent(instruction: model.MatrixMulAdd, shader: Shader) -> None:
     """Extents that must be equal are compared where specialization constants have no values yet."""
     a, b, c = (shader.declared[name].constants for name in (instruction.a, instruction.b, instruction.c))
     for first, second in ((a["rows"], c["rows"]), (b["cols"], c["cols"]), (a["cols"], b["rows"])):
@@ -61,7 +54,7 @@ def _require_one_constant_for_each_extent(instruction: MatrixMulAdd, shader: Sha
 
 
 @write_instruction.register
-def operation(instruction: MatrixArithmetic | VectorArithmetic, shader: Shader) -> None:
+def operation(instruction: model.MatrixArithmetic | model.VectorArithmetic, shader: Shader) -> None:
     """By an operator or a built-in function; no function promises anything of NaN."""
     form, names = instruction.operation.form, (getattr(instruction, field, None) for field in ("a", "b", "c"))
     if not form.glsl:
@@ -77,10 +70,10 @@ def operation(instruction: MatrixArithmetic | VectorArithmetic, shader: Shader) 
 
 
 @write_instruction.register
-def times_scalar(instruction: MatrixTimesScalar | VectorTimesScalar, shader: Shader) -> None:
+def times_scalar(instruction: model.MatrixTimesScalar | model.VectorTimesScalar, shader: Shader) -> None:
     """By a value, or by an earlier scalar."""
     name: str = getattr(instruction, instruction.typed_as)
-    if isinstance(instruction, MatrixTimesScalar):
+    if isinstance(instruction, model.MatrixTimesScalar):
         factor = shader.value(shader.composite(name).component, instruction.scalar, "scalar")
     elif instruction.scalar is not None:
         factor = shader.results[instruction.scalar]
@@ -91,7 +84,7 @@ def times_scalar(instruction: MatrixTimesScalar | VectorTimesScalar, shader: Sha
 
 
 def _define(
-    instruction: MatrixArithmetic | VectorArithmetic | MatrixTimesScalar | VectorTimesScalar,
+    instruction: model.MatrixArithmetic | model.VectorArithmetic | model.MatrixTimesScalar | model.VectorTimesScalar,
     shader: Shader,
     operand: str,
     computed: Declared,

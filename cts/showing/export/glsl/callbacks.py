@@ -6,25 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from cts.case.model import (
-    AnyFunction,
-    Combine,
-    Component,
-    ComponentType,
-    Decode,
-    DecodeVector,
-    Extra,
-    Helper,
-    MatrixPerElement,
-    MatrixReduce,
-    PerElement,
-    ReduceMode,
-    block_alignment,
-    body_of,
-    buffers_of,
-    returns_of,
-    scalars_of,
-)
+from cts.case import model
 from cts.case.model.expression import Call, expressions_of
 from cts.showing.export.glsl.expressions import Evaluation
 from cts.showing.export.glsl.instruction import write_instruction
@@ -38,10 +20,10 @@ _EXTENSION = "GL_NV_cooperative_matrix2"
 
 
 @write_instruction.register
-def matrix_reduce(instruction: MatrixReduce, shader: Shader) -> None:
+def matrix_reduce(instruction: model.MatrixReduce, shader: Shader) -> None:
     """CM-020."""
     shader.extensions.add(_EXTENSION)
-    both = {ReduceMode.Row, ReduceMode.Column} <= set(instruction.mode)
+    both = {model.ReduceMode.Row, model.ReduceMode.Column} <= set(instruction.mode)
     mode = "RowAndColumn" if both else instruction.mode[0].value
     function = callback(shader, instruction.combine)
     result = shader.define(instruction.id, derived_type(shader, instruction, instruction.matrix))
@@ -50,16 +32,16 @@ def matrix_reduce(instruction: MatrixReduce, shader: Shader) -> None:
 
 
 @write_instruction.register
-def matrix_per_element(instruction: MatrixPerElement, shader: Shader) -> None:
+def matrix_per_element(instruction: model.MatrixPerElement, shader: Shader) -> None:
     """CM-030: the extra operands in the order of the function's parameters."""
     shader.extensions.add(_EXTENSION)
     function = shader.case.functions[instruction.function]
-    assert isinstance(function, PerElement)
+    assert isinstance(function, model.PerElement)
     if instruction.pointers:
         raise shader.cannot("a pointer as an operand of OpCooperativeMatrixPerElementOpNV: it has no pointers")
     values = (
         shader.value(type_, value, "scalars", n)
-        for n, ((_, type_), value) in enumerate(zip(scalars_of(function), instruction.scalars, strict=True))
+        for n, ((_, type_), value) in enumerate(zip(model.scalars_of(function), instruction.scalars, strict=True))
     )
     matrices, integers = iter(instruction.matrices), iter(shader.operands("integers", instruction.integers))
     arguments = [shader.results[instruction.matrix], callback(shader, instruction.function)]
@@ -78,36 +60,36 @@ def callback(shader: Shader, name: str) -> str:
     """The function of a callback, written where it is first asked for."""
     function = shader.case.functions[name]
     key = ("callback", name)
-    if isinstance(function, DecodeVector):
+    if isinstance(function, model.DecodeVector):
         shader.extensions.add("GL_NV_cooperative_matrix_decode_vector")
     if key not in shader.functions:
         shader.function(key, name, _text(shader, name, function))
     return shader.functions[key][0]
 
 
-def _text(shader: Shader, name: str, function: AnyFunction) -> str:
-    component = returns_of(function)
+def _text(shader: Shader, name: str, function: model.AnyFunction) -> str:
+    component = model.returns_of(function)
     match function:
-        case Combine():
+        case model.Combine():
             return _scalar(shader, function, {"x": component, "y": component})
-        case Component():
+        case model.Component():
             return _scalar(shader, function, {"value": component})
-        case Helper():
+        case model.Helper():
             return _scalar(shader, function, {p.name: p.type for p in function.parameters})
-        case PerElement():
+        case model.PerElement():
             return _per_element(shader, function)
-        case Decode() | DecodeVector():
+        case model.Decode() | model.DecodeVector():
             return _decode(shader, name, function)
 
 
-def _per_element(shader: Shader, function: PerElement) -> str:
+def _per_element(shader: Shader, function: model.PerElement) -> str:
     """CM-030, CM-036: vectors and structures are parameters, of which the body names parts."""
     coords = shader.component(_coordinates(shader, function.coords, "row and column of a per-element function"))
     component = shader.component(function.type)
     types = {"row": coords, "col": coords, "value": component}
     for extra in function.extras:
         if extra.integer:
-            types[extra.name] = shader.component(ComponentType.uint32)
+            types[extra.name] = shader.component(model.ComponentType.uint32)
             continue
         types[extra.name] = (
             component if extra.matrix else _composite(shader, extra) or shader.component(extra.scalars[0][1])
@@ -122,7 +104,7 @@ def _per_element(shader: Shader, function: PerElement) -> str:
     return _called(shader, function, types, parts)
 
 
-def _composite(shader: Shader, extra: Extra) -> str | None:
+def _composite(shader: Shader, extra: model.Extra) -> str | None:
     """The type of an extra operand that is a vector or a structure."""
     if extra.members:
         members = " ".join(f"{shader.component(m.type)} {m.name};" for m in extra.members)
@@ -132,19 +114,19 @@ def _composite(shader: Shader, extra: Extra) -> str | None:
     return shader.component(extra.type, extra.count)
 
 
-def _coordinates(shader: Shader, coords: str, what: str) -> ComponentType:
+def _coordinates(shader: Shader, coords: str, what: str) -> model.ComponentType:
     """The language asks for 32-bit unsigned coordinates; SPIR-V for either signedness."""
-    if coords != ComponentType.uint32.value:
+    if coords != model.ComponentType.uint32.value:
         raise shader.cannot(f"{what} of type {coords}: it asks for uint32_t")
-    return ComponentType.uint32
+    return model.ComponentType.uint32
 
 
-def _scalar(shader: Shader, function: AnyFunction, parameters: Mapping[str, ComponentType]) -> str:
+def _scalar(shader: Shader, function: model.AnyFunction, parameters: Mapping[str, model.ComponentType]) -> str:
     return _called(shader, function, {name: shader.component(t) for name, t in parameters.items()}, {})
 
 
 def _called(
-    shader: Shader, function: AnyFunction, types: Mapping[str, str], parts: Mapping[str, tuple[str, str]]
+    shader: Shader, function: model.AnyFunction, types: Mapping[str, str], parts: Mapping[str, tuple[str, str]]
 ) -> str:
     """A function of parameters of some types; `parts` are what a body names of one, and how the language does."""
     names = _names(shader, function)
@@ -154,33 +136,33 @@ def _called(
     evaluation = Evaluation(
         shader, names, identifiers, arrays=_arrays(shader, function), function=partial(callback, shader)
     )
-    result = evaluation.run(body_of(function, shader.case.helpers))
-    component = shader.component(returns_of(function))
-    if shader.strict and returns_of(function).is_float:
+    result = evaluation.run(model.body_of(function, shader.case.helpers))
+    component = shader.component(model.returns_of(function))
+    if shader.strict and model.returns_of(function).is_float:
         rounded = names.fresh("result")
         evaluation.lines.append(f"precise {component} {rounded} = {result};")
         result = rounded
     return _function(f"{component} NAME({declared})", [*evaluation.lines, f"return {result};"])
 
 
-def _names(shader: Shader, function: AnyFunction) -> Names:
+def _names(shader: Shader, function: model.AnyFunction) -> Names:
     """The names of a function being written, which hide none of those that it refers to."""
-    refers = buffers_of(function) or any(
-        isinstance(e, Call) for e in expressions_of(body_of(function, shader.case.helpers))
+    refers = model.buffers_of(function) or any(
+        isinstance(e, Call) for e in expressions_of(model.body_of(function, shader.case.helpers))
     )
     return Names(shader.names if refers else None)
 
 
-def _arrays(shader: Shader, function: AnyFunction) -> dict[str, str]:
+def _arrays(shader: Shader, function: model.AnyFunction) -> dict[str, str]:
     """The arrays that a function's tables and outputs are (CM-032, CM-035)."""
-    return {known.name: array_of(shader, known.buffer) for known in buffers_of(function)}
+    return {known.name: array_of(shader, known.buffer) for known in model.buffers_of(function)}
 
 
 def _function(head: str, lines: Sequence[str]) -> str:
     return "\n".join((f"{head} {{", *(f"    {line}" for line in lines), "}"))
 
 
-def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
+def _decode(shader: Shader, name: str, function: model.Decode | model.DecodeVector) -> str:
     """DV-011: a reference to a block, and two arrays of coordinates; DV-010: a vector of lanes."""
     shader.extensions.update((_EXTENSION, "GL_EXT_buffer_reference"))
     _coordinates(shader, function.coords, "coordinates of a decode function")
@@ -192,7 +174,7 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
         declared.append(f"{shader.component(field.type)} {fields[field.name]}{array};")
         if field.type.size < 4:
             shader.extensions.add(f"GL_EXT_shader_{8 * field.type.size}bit_storage")
-    alignment = block_alignment(function.block)
+    alignment = model.block_alignment(function.block)
     head = f"layout(buffer_reference, std430, buffer_reference_align = {alignment}) buffer NAME"
     block = shader.function(("block", function.block), f"Block_{name}", f"{head} {{ {' '.join(declared)} }};")
     names = _names(shader, function)
@@ -204,9 +186,9 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
     members_of = {n: f"{identifiers['block']}.{member}" for n, member in fields.items()}
     others = (_arrays(shader, function), partial(callback, shader))
     precise = "precise " if shader.strict and function.returns.is_float else ""
-    if isinstance(function, Decode):
+    if isinstance(function, model.Decode):
         evaluation = Evaluation(shader, names, identifiers, members_of, *others)
-        result = evaluation.run(body_of(function, shader.case.helpers))
+        result = evaluation.run(model.body_of(function, shader.case.helpers))
         if precise:
             rounded = names.fresh("result")
             evaluation.lines.append(f"{precise}{component} {rounded} = {result};")
@@ -214,7 +196,7 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
         return _function(f"{component} NAME({parameters})", [*evaluation.lines, f"return {result};"])
     lanes, lane = names.fresh("lanes"), names.fresh("lane")
     evaluation = Evaluation(shader, names, {**identifiers, "lane": lane}, members_of, *others)
-    result = evaluation.run(body_of(function, shader.case.helpers))
+    result = evaluation.run(model.body_of(function, shader.case.helpers))
     vector = _lanes(shader, function)
     lines = [
         f"{precise}{vector} {lanes};",
@@ -227,7 +209,7 @@ def _decode(shader: Shader, name: str, function: Decode | DecodeVector) -> str:
     return _function(f"{vector} NAME({parameters})", lines)
 
 
-def _lanes(shader: Shader, function: DecodeVector) -> str:
+def _lanes(shader: Shader, function: model.DecodeVector) -> str:
     """The vector that a decode-vector function returns."""
     if function.lanes <= 4:
         return shader.component(function.returns, function.lanes)

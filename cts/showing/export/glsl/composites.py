@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.case.model import (
-    MatrixConstant,
-    MatrixNull,
-    VectorConstant,
-    VectorConstruct,
-    VectorExtract,
-    VectorInsert,
-    VectorNull,
-    VectorShape,
-)
+from cts.case import model
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Declared, Shader
 from cts.showing.export.glsl.type_constants import declared_type
 
 
 @write_instruction.register
-def constant(instruction: MatrixConstant | VectorConstant, shader: Shader) -> None:
+def constant(instruction: model.MatrixConstant | model.VectorConstant, shader: Shader) -> None:
     """KM-016, CV-011; KM-021 where one value stands for all."""
     type_, component = declared_type(shader, instruction.type), instruction.type.component
     if instruction.replicated:
@@ -33,14 +24,14 @@ def constant(instruction: MatrixConstant | VectorConstant, shader: Shader) -> No
 
 
 @write_instruction.register
-def null(instruction: MatrixNull | VectorNull, shader: Shader) -> None:
+def null(instruction: model.MatrixNull | model.VectorNull, shader: Shader) -> None:
     """KM-016, CV-011."""
     type_ = declared_type(shader, instruction.type)
     shader.define(instruction.id, type_, f"{type_.name}({shader.number(instruction.type.component, 0)})")
 
 
 @write_instruction.register
-def vector_construct(instruction: VectorConstruct, shader: Shader) -> None:
+def vector_construct(instruction: model.VectorConstruct, shader: Shader) -> None:
     """CV-011: of scalars and ordinary vectors; cooperative vectors are taken apart."""
     type_ = declared_type(shader, instruction.type)
     parts = ", ".join(part for name in instruction.parts for part in _parts(shader, name))
@@ -50,7 +41,7 @@ def vector_construct(instruction: VectorConstruct, shader: Shader) -> None:
 def _parts(shader: Shader, name: str) -> Iterator[str]:
     """A scalar itself; a vector as an ordinary one where there are such, or else as its components."""
     shape, text = shader.types[name], shader.results[name]
-    if not isinstance(shape, VectorShape):
+    if not isinstance(shape, model.VectorShape):
         yield text
         return
     components = [f"{text}[{n}]" for n in range(shape.length)]
@@ -61,7 +52,7 @@ def _parts(shader: Shader, name: str) -> Iterator[str]:
 
 
 @write_instruction.register
-def vector_extract(instruction: VectorExtract, shader: Shader) -> None:
+def vector_extract(instruction: model.VectorExtract, shader: Shader) -> None:
     """CV-011."""
     type_ = Declared(shader.component(shader.composite(instruction.vector).component), {})
     index = shader.operand("index", instruction.index)
@@ -69,7 +60,7 @@ def vector_extract(instruction: VectorExtract, shader: Shader) -> None:
 
 
 @write_instruction.register
-def vector_insert(instruction: VectorInsert, shader: Shader) -> None:
+def vector_insert(instruction: model.VectorInsert, shader: Shader) -> None:
     """CV-011."""
     index = shader.operand("index", instruction.index)
     result = shader.define(instruction.id, shader.declared[instruction.vector], shader.results[instruction.vector])

@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.case.model import (
-    Branch,
-    BranchStart,
-    Break,
-    ControlBarrier,
-    Default,
-    Else,
-    EndIf,
-    EndLoop,
-    EndSwitch,
-    Exit,
-    If,
-    Loop,
-    Merge,
-    Return,
-    Switch,
-    branches_of,
-)
+from cts.case import model
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.memory import barrier
 from cts.showing.export.glsl.shader import Shader
@@ -30,13 +13,13 @@ from cts.showing.export.glsl.shader import Shader
 class _OpenLoop(NamedTuple):
     """A loop being written."""
 
-    loop: Loop
+    loop: model.Loop
 
 
 class _OpenIf:
     """A condition being written: the line before which the variables of its merge are declared."""
 
-    def __init__(self, merge: tuple[Merge, ...], line: int, place: str) -> None:
+    def __init__(self, merge: tuple[model.Merge, ...], line: int, place: str) -> None:
         self.merge = merge
         self.line = line
         self.place = place
@@ -47,7 +30,7 @@ class _OpenIf:
 class _OpenSwitch:
     """A switch being written: the line before which the variables of its merge are declared."""
 
-    def __init__(self, end: EndSwitch, line: int, place: str) -> None:
+    def __init__(self, end: model.EndSwitch, line: int, place: str) -> None:
         self.merge = end.merge
         self.line = line
         self.place = place
@@ -59,7 +42,7 @@ class _OpenSwitch:
 
 
 @write_instruction.register
-def loop(instruction: Loop, shader: Shader) -> None:
+def loop(instruction: model.Loop, shader: Shader) -> None:
     """What is carried is a variable that each iteration changes."""
     for carry in instruction.carry:
         shader.define(carry.id, shader.declared[carry.init], shader.results[carry.init])
@@ -71,7 +54,7 @@ def loop(instruction: Loop, shader: Shader) -> None:
 
 
 @write_instruction.register
-def end_loop(instruction: EndLoop, shader: Shader) -> None:
+def end_loop(instruction: model.EndLoop, shader: Shader) -> None:
     """What the next iteration begins with; through variables where one carried value becomes another."""
     opened = shader.opened.pop()
     assert isinstance(opened, _OpenLoop)
@@ -81,19 +64,19 @@ def end_loop(instruction: EndLoop, shader: Shader) -> None:
 
 
 @write_instruction.register
-def leave(instruction: Exit, shader: Shader) -> None:
+def leave(instruction: model.Exit, shader: Shader) -> None:
     """The carried variables change before the iteration is left."""
     opened = shader.opened[-1]
     assert isinstance(opened, _OpenLoop)
     value = shader.operand("condition", instruction.condition)
     shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
     _carry_on(shader, opened.loop, instruction.next)
-    shader.line("break;" if isinstance(instruction, Break) else "continue;")
+    shader.line("break;" if isinstance(instruction, model.Break) else "continue;")
     shader.close()
 
 
 @write_instruction.register
-def end(instruction: Return, shader: Shader) -> None:
+def end(instruction: model.Return, shader: Shader) -> None:
     """A return of main."""
     value = shader.operand("condition", instruction.condition)
     shader.open(f"if ({f'({value})' if ' ' in value else value} != 0)")
@@ -101,7 +84,7 @@ def end(instruction: Return, shader: Shader) -> None:
     shader.close()
 
 
-def _carry_on(shader: Shader, loop: Loop, names: tuple[str, ...]) -> None:
+def _carry_on(shader: Shader, loop: model.Loop, names: tuple[str, ...]) -> None:
     """Give the variables of what a loop carries the values of other results."""
     carried = {c.id for c in loop.carry}
     following = [shader.results[name] for name in names]
@@ -117,11 +100,11 @@ def _carry_on(shader: Shader, loop: Loop, names: tuple[str, ...]) -> None:
 
 
 @write_instruction.register
-def condition(instruction: If, shader: Shader) -> None:
+def condition(instruction: model.If, shader: Shader) -> None:
     """The variables of the merge are declared before it, once their types are known."""
     value = shader.operand("condition", instruction.condition)
-    end = shader.case.program[branches_of(shader.case.program, shader.at)[1]]
-    assert isinstance(end, EndIf)
+    end = shader.case.program[model.branches_of(shader.case.program, shader.at)[1]]
+    assert isinstance(end, model.EndIf)
     opened = _OpenIf(end.merge, len(shader.body), shader.indented(""))
     opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
     shader.opened.append(opened)
@@ -129,7 +112,7 @@ def condition(instruction: If, shader: Shader) -> None:
 
 
 @write_instruction.register
-def otherwise(_instruction: Else, shader: Shader) -> None:
+def otherwise(_instruction: model.Else, shader: Shader) -> None:
     """The end of the first branch, and the beginning of the second."""
     opened = shader.opened[-1]
     assert isinstance(opened, _OpenIf)
@@ -145,7 +128,7 @@ def _first_ends(shader: Shader, opened: _OpenIf) -> None:
 
 
 @write_instruction.register
-def end_if(_instruction: EndIf, shader: Shader) -> None:
+def end_if(_instruction: model.EndIf, shader: Shader) -> None:
     """What the second branch gives, or what was before where there is none."""
     opened = shader.opened.pop()
     assert isinstance(opened, _OpenIf)
@@ -161,11 +144,11 @@ def end_if(_instruction: EndIf, shader: Shader) -> None:
 
 
 @write_instruction.register
-def switch(instruction: Switch, shader: Shader) -> None:
+def switch(instruction: model.Switch, shader: Shader) -> None:
     """The variables of the merge are declared before it, once their types are known."""
     value = shader.operand("selector", instruction.selector)
-    end = shader.case.program[branches_of(shader.case.program, shader.at)[1]]
-    assert isinstance(end, EndSwitch)
+    end = shader.case.program[model.branches_of(shader.case.program, shader.at)[1]]
+    assert isinstance(end, model.EndSwitch)
     opened = _OpenSwitch(end, len(shader.body), shader.indented(""))
     opened.names = {m.id: shader.names.fresh(m.id) for m in opened.merge}
     shader.opened.append(opened)
@@ -173,12 +156,12 @@ def switch(instruction: Switch, shader: Shader) -> None:
 
 
 @write_instruction.register
-def begin_branch(instruction: BranchStart, shader: Shader) -> None:
+def begin_branch(instruction: model.BranchStart, shader: Shader) -> None:
     """A label for each literal, as unsigned as the selector is."""
     opened = shader.opened[-1]
     assert isinstance(opened, _OpenSwitch)
     _branch_ends(shader, opened)
-    if isinstance(instruction, Branch):
+    if isinstance(instruction, model.Branch):
         opened.branches += 1
         *others, last = (f"case {literal & 0xFFFFFFFF}u:" for literal in instruction.literals)
         for label in others:
@@ -202,12 +185,12 @@ def _branch_ends(shader: Shader, opened: _OpenSwitch) -> None:
 
 
 @write_instruction.register
-def end_switch(_instruction: EndSwitch, shader: Shader) -> None:
+def end_switch(_instruction: model.EndSwitch, shader: Shader) -> None:
     """Without a default branch, one gives what was before."""
     opened = shader.opened[-1]
     assert isinstance(opened, _OpenSwitch)
     if not opened.has_default:
-        begin_branch(Default(), shader)
+        begin_branch(model.Default(), shader)
     _branch_ends(shader, opened)
     shader.opened.pop()
     shader.close()
@@ -218,6 +201,6 @@ def end_switch(_instruction: EndSwitch, shader: Shader) -> None:
 
 
 @write_instruction.register
-def control_barrier(instruction: ControlBarrier, shader: Shader) -> None:
+def control_barrier(instruction: model.ControlBarrier, shader: Shader) -> None:
     """Execution and memory of the scope."""
     shader.line(f"{barrier(shader, instruction.scope)}();")

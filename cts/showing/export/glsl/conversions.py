@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from cts.case.model import (
-    MAINTENANCE_1,
-    MatrixConvert,
-    MatrixConvertUse,
-    VectorBitcast,
-    VectorConvert,
-)
+from cts.case import model
 from cts.showing.export.glsl.arithmetic import back, signed_as
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Declared, Shader
@@ -19,7 +13,7 @@ from cts.showing.export.glsl.types import with_sign
 
 
 @write_instruction.register
-def matrix_convert(instruction: MatrixConvert, shader: Shader) -> None:
+def matrix_convert(instruction: model.MatrixConvert, shader: Shader) -> None:
     """KM-018; CM-050 where the use changes too; NU-033 where it saturates."""
     if instruction.use is not None:
         shader.extensions.add(_extension(instruction))
@@ -44,7 +38,7 @@ def matrix_convert(instruction: MatrixConvert, shader: Shader) -> None:
     shader.define(instruction.id, type_, back(type_, computed, f"{computed.name}({source})"))
 
 
-def _computed(instruction: MatrixConvert | VectorConvert, shader: Shader, type_: Declared) -> Declared:
+def _computed(instruction: model.MatrixConvert | model.VectorConvert, shader: Shader, type_: Declared) -> Declared:
     """The type of the result, with the sign by which GLSL picks the instruction."""
     component, signed = instruction.component, instruction.operation.signs.result
     if signed is None or component.is_signed is signed:
@@ -53,14 +47,14 @@ def _computed(instruction: MatrixConvert | VectorConvert, shader: Shader, type_:
     return with_component(shader, type_, structs.replace(declared, component=with_sign(component, signed)))
 
 
-def _extension(instruction: MatrixConvert | MatrixConvertUse) -> str:
+def _extension(instruction: model.MatrixConvert | model.MatrixConvertUse) -> str:
     """The extension that has a conversion of the use (MX-002, MX-003)."""
-    ext = instruction.features & MAINTENANCE_1
+    ext = instruction.features & model.MAINTENANCE_1
     return "GL_EXT_cooperative_matrix_maintenance1" if ext else "GL_NV_cooperative_matrix2"
 
 
 @write_instruction.register
-def matrix_convert_use(instruction: MatrixConvertUse, shader: Shader) -> None:
+def matrix_convert_use(instruction: model.MatrixConvertUse, shader: Shader) -> None:
     """CM-051, MX-002, MX-003."""
     shader.extensions.add(_extension(instruction))
     type_ = derived_type(shader, instruction, instruction.matrix)
@@ -72,7 +66,7 @@ def matrix_convert_use(instruction: MatrixConvertUse, shader: Shader) -> None:
 
 
 @write_instruction.register
-def vector_convert(instruction: VectorConvert, shader: Shader) -> None:
+def vector_convert(instruction: model.VectorConvert, shader: Shader) -> None:
     """CV-012."""
     source, _ = signed_as(shader, instruction.vector, instruction.operation.signs.source)
     type_ = _as_component(instruction, shader)
@@ -81,7 +75,7 @@ def vector_convert(instruction: VectorConvert, shader: Shader) -> None:
 
 
 @write_instruction.register
-def vector_bitcast(instruction: VectorBitcast, shader: Shader) -> None:
+def vector_bitcast(instruction: model.VectorBitcast, shader: Shader) -> None:
     """Between integers a constructor keeps the bits; between others GLSL has only casts of scalars."""
     source, component = shader.composite(instruction.vector).component, instruction.component
     type_, vector = _as_component(instruction, shader), shader.results[instruction.vector]
@@ -95,6 +89,6 @@ def vector_bitcast(instruction: VectorBitcast, shader: Shader) -> None:
     shader.nested(f"{result}[{index}] = {shader.cast(component, source, f'{vector}[{index}]')};")
 
 
-def _as_component(instruction: VectorConvert | VectorBitcast, shader: Shader) -> Declared:
+def _as_component(instruction: model.VectorConvert | model.VectorBitcast, shader: Shader) -> Declared:
     """The type of the source, with the components of the result."""
     return with_component(shader, shader.declared[instruction.vector], shader.composite(instruction.id).declared)

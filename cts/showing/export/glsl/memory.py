@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cts.case.model import (
-    Buffer,
-    ComponentType,
-    ControlBarrier,
-    MatrixLoad,
-    MatrixStore,
-    MemoryInstruction,
-    Operand,
-    Order,
-    Pointer,
-    PointerSelect,
-    Scope,
-    StorageClass,
-    StridedInstruction,
-    VectorInstruction,
-    buffers_of,
-    memory_of,
-)
+from cts.case import model
 from cts.device.capabilities import PART_ALIGNMENT
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import PARAMETERS, Declared, Shader
@@ -41,9 +24,9 @@ _BARRIER = """void NAME() {
 class _Array(NamedTuple):
     """The elements of a buffer or opaque matrix as GLSL declares them."""
 
-    type: ComponentType
+    type: model.ComponentType
     components: int
-    storage: StorageClass
+    storage: model.StorageClass
 
 
 def declare(shader: Shader) -> None:
@@ -59,7 +42,7 @@ def declare(shader: Shader) -> None:
         shader.buffer_lines.append(f"layout(push_constant) uniform Addresses {{ {' '.join(references)} }} addresses;")
     for name in shader.lowered.bindings:
         buffer = shader.case.buffers.get(name)
-        if buffer is not None and buffer.storage is StorageClass.Workgroup:
+        if buffer is not None and buffer.storage is model.StorageClass.Workgroup:
             _part(shader, name, buffer)
 
 
@@ -72,11 +55,11 @@ def _array_of(shader: Shader, name: str) -> _Array:
     if opaque is not None:
         return _Array(_plain(opaque.component), 1, opaque.storage)
     buffer = shader.case.buffers[name]
-    vectors = any(isinstance(i, VectorInstruction) for i in shader.case.program)
+    vectors = any(isinstance(i, model.VectorInstruction) for i in shader.case.program)
     return _Array(_plain(buffer.type) if vectors else buffer.type, buffer.components, buffer.storage)
 
 
-def _plain(component: ComponentType) -> ComponentType:
+def _plain(component: model.ComponentType) -> model.ComponentType:
     return with_sign(component, False) if component.storage_only else component
 
 
@@ -88,7 +71,7 @@ def _element(shader: Shader, array: _Array) -> str:
 
 def _coherent(shader: Shader) -> str:
     """What accesses are ordered by, where other invocations' are (CM-012)."""
-    synchronised = any(isinstance(i, ControlBarrier) for i in shader.case.program)
+    synchronised = any(isinstance(i, model.ControlBarrier) for i in shader.case.program)
     return "workgroupcoherent " if synchronised else ""
 
 
@@ -115,13 +98,15 @@ def _reference(shader: Shader, name: str) -> str:
 def _alignment(shader: Shader, name: str, array: _Array) -> int:
     """What every access to a physical buffer is aligned to: the compiler says it of each."""
     program = shader.case.program
-    pointers = {i.id for i in program if isinstance(i, Pointer) and i.buffer == name}
-    strided = any(isinstance(i, StridedInstruction) and i.buffer in {name, *pointers} for i in program)
-    of_body = any(known.buffer == name for function in shader.case.functions.values() for known in buffers_of(function))
+    pointers = {i.id for i in program if isinstance(i, model.Pointer) and i.buffer == name}
+    strided = any(isinstance(i, model.StridedInstruction) and i.buffer in {name, *pointers} for i in program)
+    of_body = any(
+        known.buffer == name for function in shader.case.functions.values() for known in model.buffers_of(function)
+    )
     return array.type.size if strided or of_body else _ALIGNMENT
 
 
-def _part(shader: Shader, name: str, buffer: Buffer) -> None:
+def _part(shader: Shader, name: str, buffer: model.Buffer) -> None:
     """The part of a buffer in shared memory, in whole units of 16 bytes (VK-040, VK-050)."""
     size = buffer.element_size
     length = -(-_part_length(buffer) * size // PART_ALIGNMENT) * PART_ALIGNMENT // size
@@ -131,7 +116,7 @@ def _part(shader: Shader, name: str, buffer: Buffer) -> None:
     shader.arrays[name] = part
 
 
-def _part_length(buffer: Buffer) -> int:
+def _part_length(buffer: model.Buffer) -> int:
     return buffer.elements // buffer.shape[0]
 
 
@@ -147,7 +132,9 @@ def copy_out(shader: Shader) -> None:
 
 def _copies(shader: Shader, *, into: bool) -> None:
     """Invocation i copies elements i, i + n, i + 2 n, ... of the part, in a workgroup of n invocations."""
-    parts = [n for n, b in shader.case.buffers.items() if b.storage is StorageClass.Workgroup and n in shader.bound]
+    parts = [
+        n for n, b in shader.case.buffers.items() if b.storage is model.StorageClass.Workgroup and n in shader.bound
+    ]
     if not parts:
         return
     if into:
@@ -167,11 +154,11 @@ def _copies(shader: Shader, *, into: bool) -> None:
         shader.line(f"{barrier(shader)}();")
 
 
-def barrier(shader: Shader, scope: Scope = Scope.Workgroup) -> str:
+def barrier(shader: Shader, scope: model.Scope = model.Scope.Workgroup) -> str:
     """The function that orders the memory accesses of a scope."""
     name = scope.name.lower()
     return shader.function(
-        (ControlBarrier, scope), f"{name}Barrier", _BARRIER.replace("SCOPE", f"gl_Scope{scope.name}")
+        (model.ControlBarrier, scope), f"{name}Barrier", _BARRIER.replace("SCOPE", f"gl_Scope{scope.name}")
     )
 
 
@@ -180,13 +167,13 @@ def array_of(shader: Shader, name: str) -> str:
     return shader.arrays[name]
 
 
-def memory_place(shader: Shader, name: str, field: str, offset: Operand) -> tuple[str, str]:
+def memory_place(shader: Shader, name: str, field: str, offset: model.Operand) -> tuple[str, str]:
     """All elements of a buffer or opaque matrix, and the offset in bytes that a field holds."""
-    memory = memory_of(shader.case.opaque, name) if name in shader.case.opaque else name
+    memory = model.memory_of(shader.case.opaque, name) if name in shader.case.opaque else name
     return array_of(shader, memory), shader.operand(field, offset)
 
 
-def place_of(shader: Shader, instruction: MemoryInstruction) -> str:
+def place_of(shader: Shader, instruction: model.MemoryInstruction) -> str:
     """Where a memory instruction points to, as two arguments: an array, and the index of an element."""
     name, offset = instruction.buffer, instruction.offset
     index = shader.operand("offset", offset)
@@ -197,7 +184,7 @@ def place_of(shader: Shader, instruction: MemoryInstruction) -> str:
 
 
 @write_instruction.register
-def pointer(instruction: Pointer, shader: Shader) -> None:
+def pointer(instruction: model.Pointer, shader: Shader) -> None:
     """GLSL has no pointers: the index of the element."""
     shader.note("pointers to elements are indices here")
     index = shader.define(instruction.id, Declared("uint", {}), shader.operand("offset", instruction.offset))
@@ -205,13 +192,13 @@ def pointer(instruction: Pointer, shader: Shader) -> None:
 
 
 @write_instruction.register
-def pointer_select(instruction: PointerSelect, shader: Shader) -> None:
+def pointer_select(instruction: model.PointerSelect, shader: Shader) -> None:
     """A variable pointer."""
     raise shader.cannot("a choice between pointers (OpSelect of OpTypePointer): it has no pointers")
 
 
 @write_instruction.register
-def matrix_load(instruction: MatrixLoad, shader: Shader) -> None:
+def matrix_load(instruction: model.MatrixLoad, shader: Shader) -> None:
     """KM-012."""
     result = shader.define(instruction.id, declared_type(shader, instruction.type))
     stride = shader.operand("stride", instruction.stride)
@@ -219,12 +206,12 @@ def matrix_load(instruction: MatrixLoad, shader: Shader) -> None:
 
 
 @write_instruction.register
-def matrix_store(instruction: MatrixStore, shader: Shader) -> None:
+def matrix_store(instruction: model.MatrixStore, shader: Shader) -> None:
     """KM-012."""
     matrix = shader.results[instruction.matrix]
     stride = shader.operand("stride", instruction.stride)
     shader.line(f"coopMatStore({matrix}, {place_of(shader, instruction)}, {stride}, {_order(instruction.order)});")
 
 
-def _order(order: Order) -> str:
+def _order(order: model.Order) -> str:
     return f"gl_CooperativeMatrixLayout{order.value}"

@@ -6,22 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cts.case.model import (
-    Case,
-    ComponentType,
-    FloatControls,
-    MatrixShape,
-    Operand,
-    Scalar,
-    SpecNumber,
-    VectorShape,
-    base_of,
-    case_dynamic_operands,
-    encode,
-    factors_of,
-    modulus_of,
-    types_of,
-)
+from cts.case import model
 from cts.case.model.operand import ComponentValue, Factors
 from cts.showing.export.cannot import CannotExpress
 from cts.showing.export.glsl.names import Names
@@ -49,12 +34,12 @@ class Shader:
     spec constants, its bindings, the addresses among its push constants.
     """
 
-    def __init__(self, case: Case, lowered: Lowered, invocations: int) -> None:
+    def __init__(self, case: model.Case, lowered: Lowered, invocations: int) -> None:
         self.case = case
         self.lowered = lowered
         #: Invocations of a workgroup.
         self.invocations = invocations
-        self.types = types_of(case)
+        self.types = model.types_of(case)
         self.names = Names()
         for taken in (PARAMETERS, "addresses", "workgroup", "Parameters", "Addresses"):
             self.names.fresh(taken)
@@ -82,7 +67,7 @@ class Shader:
         self.at = 0
         self._depth = 1
         self._slots: dict[tuple[int | str, ...], SpecSlot] = {slot.path: slot for slot in lowered.spec_slots}
-        self._words = {(index, path): word for word, (index, path, _) in enumerate(case_dynamic_operands(case))}
+        self._words = {(index, path): word for word, (index, path, _) in enumerate(model.case_dynamic_operands(case))}
 
     # Statements.
 
@@ -139,15 +124,15 @@ class Shader:
 
     # Types.
 
-    def component(self, component: ComponentType, components: int = 1) -> str:
+    def component(self, component: model.ComponentType, components: int = 1) -> str:
         """A scalar type, or a vector of it, with the extensions that have it."""
         self.extensions.update(extensions_of(component))
         return name_of(component, components)
 
-    def composite(self, name: str) -> MatrixShape | VectorShape:
+    def composite(self, name: str) -> model.MatrixShape | model.VectorShape:
         """The shape of a matrix or vector of the program."""
         shape = self.types[name]
-        assert isinstance(shape, (MatrixShape, VectorShape))
+        assert isinstance(shape, (model.MatrixShape, model.VectorShape))
         return shape
 
     def type_name(self, wanted: str, text: str) -> str:
@@ -166,7 +151,7 @@ class Shader:
     @property
     def strict(self) -> bool:
         """Whether floating-point operations are bound to their own rounding (NU-019)."""
-        return self.case.float_controls is FloatControls.NoContraction
+        return self.case.float_controls is model.FloatControls.NoContraction
 
     # Operands.
 
@@ -179,11 +164,11 @@ class Shader:
         self.spec_constants.append(f"layout(constant_id = {slot.spec_id}) const {type_} {name} = {value};")
         return name
 
-    def operands(self, field: str, values: Iterable[Operand]) -> list[str]:
+    def operands(self, field: str, values: Iterable[model.Operand]) -> list[str]:
         """The values of a tuple of operands, each a 32-bit integer."""
         return [self._operand(v, f"{field}[{i}]", field, i) for i, v in enumerate(values)]
 
-    def operand(self, field: str, value: Operand) -> str:
+    def operand(self, field: str, value: model.Operand) -> str:
         """A 32-bit integer."""
         return self._operand(value, field, field)
 
@@ -191,16 +176,16 @@ class Shader:
         """The word of a dynamic operand of the current instruction."""
         return f"{PARAMETERS}.words[{self._words[self.at, place]}]"
 
-    def _operand(self, operand: Operand, place: str, *path: int | str) -> str:
-        factors, modulus = factors_of(operand), modulus_of(operand)
-        if isinstance(operand, Scalar) and operand.spec is not None:
+    def _operand(self, operand: model.Operand, place: str, *path: int | str) -> str:
+        factors, modulus = model.factors_of(operand), model.modulus_of(operand)
+        if isinstance(operand, model.Scalar) and operand.spec is not None:
             base = self.spec_constant("uint", unsigned(operand.spec), *path)
-        elif isinstance(operand, Scalar) and operand.dynamic is not None:
+        elif isinstance(operand, model.Scalar) and operand.dynamic is not None:
             base = self.word(place)
         elif factors.any_set or modulus is not None:
-            base = unsigned(base_of(operand)) if base_of(operand) else ""
+            base = unsigned(model.base_of(operand)) if model.base_of(operand) else ""
         else:
-            return plain(base_of(operand))
+            return plain(model.base_of(operand))
         text = self._varied(base, factors)
         return text if modulus is None else f"({text}) % {modulus}u"
 
@@ -226,21 +211,21 @@ class Shader:
                 text = f"{text} {sign} {share}" if text else share if sign == "+" else f"0u - {share}"
         return text or "0u"
 
-    def value(self, component: ComponentType, value: ComponentValue, *path: int | str) -> str:
+    def value(self, component: model.ComponentType, value: ComponentValue, *path: int | str) -> str:
         """The component value at `path` of the current instruction: of a field, or of one element of it."""
         type_ = self.component(component)
-        if not isinstance(value, SpecNumber):
-            return self.number(component, int(encode(component, [value])[0]))
+        if not isinstance(value, model.SpecNumber):
+            return self.number(component, int(model.encode(component, [value])[0]))
         if value.dynamic is not None:
             field, *index = path
             return self._from_word(component, self.word(f"{field}" + "".join(f"[{i}]" for i in index)))
         assert value.spec is not None
         if component.storage_only:
             raise self.cannot(f"a specialization constant of type {type_}")
-        default = number(component, int(encode(component, [value.spec])[0]))
+        default = number(component, int(model.encode(component, [value.spec])[0]))
         return self.spec_constant(type_, default or number(component, 0) or "", *path)
 
-    def number(self, component: ComponentType, bits: int) -> str:
+    def number(self, component: model.ComponentType, bits: int) -> str:
         """An expression for the number with a bit pattern."""
         self.component(component)
         literal = number(component, bits)
@@ -250,7 +235,7 @@ class Shader:
         assert pattern is not None, "integers have literals"
         return self.cast(component, with_sign(component, False), pattern)
 
-    def cast(self, target: ComponentType, source: ComponentType, value: str) -> str:
+    def cast(self, target: model.ComponentType, source: model.ComponentType, value: str) -> str:
         """The same bits as another type of the same width."""
         type_ = self.component(target)
         if target is source:
@@ -270,10 +255,10 @@ class Shader:
             function = self.function((target, source), f"{type_.removesuffix('_t')}FromBits", text)
         return f"{function}({value})"
 
-    def _from_word(self, component: ComponentType, word: str) -> str:
+    def _from_word(self, component: model.ComponentType, word: str) -> str:
         """The component whose bit pattern is in the low bits of a 32-bit word."""
         if component.size == 4:
-            return self.cast(component, ComponentType.uint32, word)
+            return self.cast(component, model.ComponentType.uint32, word)
         integer = with_sign(component, component.is_signed)
         narrow = f"{self.component(integer)}({word})"
         return narrow if integer is component else self.cast(component, integer, narrow)
