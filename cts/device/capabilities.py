@@ -6,7 +6,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cts.case import model
+from cts.case.model import (
+    ATOMIC_ADDS,
+    Case,
+    ComponentType,
+    DecodeVector,
+    FloatControls,
+    Interpretation,
+    MatrixMulAdd,
+    MatrixShape,
+    MulAddOperand,
+    Scope,
+    StorageClass,
+    TrainingInstruction,
+    Use,
+    VectorAtomicAdd,
+    VectorMatrixMul,
+    VectorOuterProductAccumulate,
+    VectorShape,
+    constant_of,
+    interpretation_of,
+    mul_add_types,
+    types_of,
+)
 from cts.case.model.feature import Feature as Feature
 from cts.case.model.matrices import effective
 from cts.case.stages import Stage
@@ -30,19 +52,19 @@ class MatrixSupport:
     (VK-025); None: any.
     """
 
-    component: model.ComponentType
-    use: model.Use
-    scope: model.Scope
+    component: ComponentType
+    use: Use
+    scope: Scope
     rows: int = 1
     cols: int = 1
     exact: bool = False
     subgroups: int | None = None
 
-    def admits(self, shape: model.MatrixShape, subgroups: int) -> bool:
+    def admits(self, shape: MatrixShape, subgroups: int) -> bool:
         """Whether this row covers a matrix type in a workgroup of so many subgroups."""
         if (shape.component, shape.use, shape.scope) != (self.component, self.use, self.scope):
             return False
-        if shape.scope is model.Scope.Workgroup and self.subgroups not in (None, subgroups):
+        if shape.scope is Scope.Workgroup and self.subgroups not in (None, subgroups):
             return False
         if self.exact:
             return (shape.rows, shape.cols) == (self.rows, self.cols)
@@ -57,11 +79,11 @@ class MulAddSupport:
     M, N and K must be multiples of `m`, `n` and `k`, or equal to them where `exact`.
     """
 
-    a: model.ComponentType
-    b: model.ComponentType
-    c: model.ComponentType
-    result: model.ComponentType
-    scope: model.Scope
+    a: ComponentType
+    b: ComponentType
+    c: ComponentType
+    result: ComponentType
+    scope: Scope
     saturating: bool = False
     m: int = 1
     n: int = 1
@@ -71,8 +93,8 @@ class MulAddSupport:
 
     def admits(
         self,
-        types: tuple[model.ComponentType, ...],
-        scope: model.Scope,
+        types: tuple[ComponentType, ...],
+        scope: Scope,
         saturating: bool,
         sizes: tuple[int, int, int],
         subgroups: int,
@@ -80,7 +102,7 @@ class MulAddSupport:
         """Whether this row covers a multiplication of these types and sizes (M, N, K) in such a workgroup."""
         if (types, scope, saturating) != ((self.a, self.b, self.c, self.result), self.scope, self.saturating):
             return False
-        if scope is model.Scope.Workgroup and self.subgroups not in (None, subgroups):
+        if scope is Scope.Workgroup and self.subgroups not in (None, subgroups):
             return False
         granules = (self.m, self.n, self.k)
         if self.exact:
@@ -96,11 +118,11 @@ class VectorMulSupport:
     without one. `transpose` says whether the matrix may be transposed.
     """
 
-    input: model.ComponentType
-    input_interpretation: model.Interpretation
-    matrix_interpretation: model.Interpretation
-    bias_interpretation: model.Interpretation
-    result: model.ComponentType
+    input: ComponentType
+    input_interpretation: Interpretation
+    matrix_interpretation: Interpretation
+    bias_interpretation: Interpretation
+    result: ComponentType
     transpose: bool = False
 
 
@@ -129,7 +151,7 @@ class Capabilities:
     max_buffer_bytes: int = 1 << 28
     max_address_bytes: int = 1 << 28
     max_workgroup_bytes: int = 1 << 14
-    vector_components: frozenset[model.ComponentType] = frozenset()
+    vector_components: frozenset[ComponentType] = frozenset()
     vector_muls: tuple[VectorMulSupport, ...] = ()
     max_vector_length: int = 128
     max_invocations: int = 256
@@ -139,23 +161,21 @@ class Capabilities:
     stage: Stage = Stage.COMPUTE
     maintenance1: bool = False
 
-    def subgroups_of(self, scope: model.Scope) -> int:
+    def subgroups_of(self, scope: Scope) -> int:
         """The most subgroups of a workgroup that has matrices of a scope (VK-025)."""
         return (
-            min(self.max_subgroups, self.workgroup_scope_subgroups)
-            if scope is model.Scope.Workgroup
-            else self.max_subgroups
+            min(self.max_subgroups, self.workgroup_scope_subgroups) if scope is Scope.Workgroup else self.max_subgroups
         )
 
-    def workgroup_room(self, scope: model.Scope) -> int:
+    def workgroup_room(self, scope: Scope) -> int:
         """The bytes of workgroup memory that a case may use which has matrices of a scope (VK-025)."""
-        return self.max_workgroup_bytes - (self.workgroup_scope_reserved if scope is model.Scope.Workgroup else 0)
+        return self.max_workgroup_bytes - (self.workgroup_scope_reserved if scope is Scope.Workgroup else 0)
 
-    def missing(self, case: model.Case) -> list[str]:
+    def missing(self, case: Case) -> list[str]:
         """What the case needs and this driver lacks, in words; empty when it can run."""
         return [*missing_in_stage(case, self.stage), *self._missing(case)]
 
-    def _missing(self, case: model.Case) -> Iterator[str]:
+    def _missing(self, case: Case) -> Iterator[str]:
         for feature in sorted(required_features(case) - self.features, key=lambda f: f.value):
             yield f"feature {feature.value}"
         yield from self.float_modes.missing(case.float_modes)
@@ -165,10 +185,10 @@ class Capabilities:
         if case.dispatch.subgroups > self.max_subgroups:
             yield f"{case.dispatch.subgroups} subgroups per workgroup (at most {self.max_subgroups})"
         scope = widest_scope(case)
-        if scope is model.Scope.Workgroup and case.dispatch.subgroups > self.workgroup_scope_subgroups:
+        if scope is Scope.Workgroup and case.dispatch.subgroups > self.workgroup_scope_subgroups:
             most = self.workgroup_scope_subgroups
             yield f"Workgroup scope with {case.dispatch.subgroups} subgroups per workgroup (at most {most}, VK-025)"
-        for shape in dict.fromkeys(t for t in model.types_of(case).values() if isinstance(t, model.MatrixShape)):
+        for shape in dict.fromkeys(t for t in types_of(case).values() if isinstance(t, MatrixShape)):
             where = f"{shape.rows}x{shape.cols} {shape.component.value} {shape.use.value} at {shape.scope.value} scope"
             if max(shape.rows, shape.cols) > self.max_dimension:
                 yield f"matrix {where} (dimensions at most {self.max_dimension}, VK-023)"
@@ -183,45 +203,41 @@ class Capabilities:
             beside = reserved if room != self.max_workgroup_bytes else ""
             yield f"{shared} bytes of workgroup memory (at most {room}{beside}, VK-025)"
 
-    def most_bytes(self, storage: model.StorageClass) -> int:
+    def most_bytes(self, storage: StorageClass) -> int:
         """How far a buffer in such memory may reach; in Workgroup memory there is a limit of its own."""
-        physical = storage is model.StorageClass.PhysicalStorageBuffer
+        physical = storage is StorageClass.PhysicalStorageBuffer
         return self.max_address_bytes if physical else self.max_buffer_bytes
 
-    def _missing_memory(self, case: model.Case) -> Iterator[str]:
+    def _missing_memory(self, case: Case) -> Iterator[str]:
         for buffer in case.buffers.values():
             most = self.most_bytes(buffer.storage)
-            if buffer.storage is not model.StorageClass.Workgroup and buffer.reach > most:
+            if buffer.storage is not StorageClass.Workgroup and buffer.reach > most:
                 yield f"a {buffer.storage.value} of {buffer.reach} bytes (at most {most}, VK-066)"
 
-    def _missing_vectors(self, case: model.Case) -> Iterator[str]:
+    def _missing_vectors(self, case: Case) -> Iterator[str]:
         invocations = case.dispatch.invocations
         if invocations is not None and invocations > self.max_invocations:
             yield f"{invocations} invocations per workgroup (at most {self.max_invocations})"
-        types = model.types_of(case)
-        for shape in dict.fromkeys(t for t in types.values() if isinstance(t, model.VectorShape)):
+        types = types_of(case)
+        for shape in dict.fromkeys(t for t in types.values() if isinstance(t, VectorShape)):
             if shape.component not in self.vector_components:
                 yield f"vectors of {shape.component.value} (VK-051)"
             if shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
-        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, model.VectorMatrixMul)):
+        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
             if not any(covers(row, wanted) for row in self.vector_muls):
                 yield f"multiplication {_vector_mul_text(wanted)} (VK-052)"
 
-    def _missing_mul_adds(self, case: model.Case) -> Iterator[str]:
-        types = model.types_of(case)
-        wanted: dict[tuple[tuple[model.ComponentType, ...], model.Scope, bool, tuple[int, int, int]], None] = {}
+    def _missing_mul_adds(self, case: Case) -> Iterator[str]:
+        types = types_of(case)
+        wanted: dict[tuple[tuple[ComponentType, ...], Scope, bool, tuple[int, int, int]], None] = {}
         for i in case.program:
-            if isinstance(i, model.MatrixMulAdd):
+            if isinstance(i, MatrixMulAdd):
                 a, b, c = types[i.a], types[i.b], types[i.c]
-                assert (
-                    isinstance(a, model.MatrixShape)
-                    and isinstance(b, model.MatrixShape)
-                    and isinstance(c, model.MatrixShape)
-                )
-                saturating = model.MulAddOperand.SaturatingAccumulation in i.operands
+                assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and isinstance(c, MatrixShape)
+                saturating = MulAddOperand.SaturatingAccumulation in i.operands
                 sizes = (c.rows, c.cols, a.cols)
-                wanted[model.mul_add_types(i, a, b, c), c.scope, saturating, sizes] = None
+                wanted[mul_add_types(i, a, b, c), c.scope, saturating, sizes] = None
         for components, scope, saturating, sizes in wanted:
             if not any(r.admits(components, scope, saturating, sizes, case.dispatch.subgroups) for r in self.mul_adds):
                 names = " ".join(c.value for c in components) + " saturating" * saturating
@@ -229,34 +245,20 @@ class Capabilities:
                 yield f"multiplication {names}, MxNxK {at}, at {scope.value} scope (VK-020, VK-021)"
 
 
-_VectorMul: TypeAlias = tuple[
-    model.ComponentType,
-    model.Interpretation,
-    model.Interpretation,
-    model.Interpretation | None,
-    model.ComponentType,
-    bool,
-]
+_VectorMul: TypeAlias = tuple[ComponentType, Interpretation, Interpretation, Interpretation | None, ComponentType, bool]
 
 
-def vector_mul(i: model.VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
+def vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
     """What a multiplication asks of a row; integer vectors are as the operand mask reads them (CV-017)."""
     source = types[i.input]
-    assert isinstance(source, model.VectorShape)
-    reading = model.interpretation_of(i.input_interpretation)
+    assert isinstance(source, VectorShape)
+    reading = interpretation_of(i.input_interpretation)
     given = source.component
     if not reading.packed:
-        given = effective(given, model.MulAddOperand.MatrixBSigned in i.operands)
-    result = effective(i.type.component, model.MulAddOperand.MatrixResultSigned in i.operands)
-    bias = None if i.bias_interpretation is None else model.interpretation_of(i.bias_interpretation)
-    return (
-        given,
-        reading,
-        model.interpretation_of(i.matrix_interpretation),
-        bias,
-        result,
-        bool(model.constant_of(i.transpose)),
-    )
+        given = effective(given, MulAddOperand.MatrixBSigned in i.operands)
+    result = effective(i.type.component, MulAddOperand.MatrixResultSigned in i.operands)
+    bias = None if i.bias_interpretation is None else interpretation_of(i.bias_interpretation)
+    return given, reading, interpretation_of(i.matrix_interpretation), bias, result, bool(constant_of(i.transpose))
 
 
 def covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
@@ -277,7 +279,7 @@ def _vector_mul_text(wanted: _VectorMul) -> str:
 
 
 def _everywhere() -> Iterator[VectorMulSupport]:
-    t, r = model.ComponentType, model.Interpretation
+    t, r = ComponentType, Interpretation
     for given, reading, matrix, bias, result in (
         (t.float16, r.float16, r.float16, r.float16, t.float16),
         (t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
@@ -293,28 +295,26 @@ def _everywhere() -> Iterator[VectorMulSupport]:
 EVERYWHERE = tuple(_everywhere())
 
 
-def widest_scope(case: model.Case) -> model.Scope:
+def widest_scope(case: Case) -> Scope:
     """Workgroup where a matrix has that scope, else Subgroup."""
-    wide = any(
-        isinstance(t, model.MatrixShape) and t.scope is model.Scope.Workgroup for t in model.types_of(case).values()
-    )
-    return model.Scope.Workgroup if wide else model.Scope.Subgroup
+    wide = any(isinstance(t, MatrixShape) and t.scope is Scope.Workgroup for t in types_of(case).values())
+    return Scope.Workgroup if wide else Scope.Subgroup
 
 
-def workgroup_bytes(case: model.Case) -> int:
+def workgroup_bytes(case: Case) -> int:
     """Bytes of workgroup memory that each workgroup needs for its parts of buffers, each in whole units of 16."""
-    parts = [b.size // b.shape[0] for b in case.buffers.values() if b.storage is model.StorageClass.Workgroup]
+    parts = [b.size // b.shape[0] for b in case.buffers.values() if b.storage is StorageClass.Workgroup]
     return sum(-(-part // PART_ALIGNMENT) * PART_ALIGNMENT for part in parts)
 
 
-def required_features(case: model.Case) -> frozenset[Feature]:
+def required_features(case: Case) -> frozenset[Feature]:
     """The features a well-formed case needs (VK-010..VK-013, VK-024, VK-027b, VK-061)."""
     needed = {feature for i in case.program for feature in i.features}
-    needed |= {_accumulates(case, i) for i in case.program if isinstance(i, model.TrainingInstruction)}
-    added = {model.types_of(case)[i.vector] for i in case.program if isinstance(i, model.VectorAtomicAdd)}
-    needed |= {f for shape in added if isinstance(shape, model.VectorShape) for f in model.ATOMIC_ADDS[shape.component]}
+    needed |= {_accumulates(case, i) for i in case.program if isinstance(i, TrainingInstruction)}
+    added = {types_of(case)[i.vector] for i in case.program if isinstance(i, VectorAtomicAdd)}
+    needed |= {f for shape in added if isinstance(shape, VectorShape) for f in ATOMIC_ADDS[shape.component]}
     named = {getattr(i, "decode_vector", None) for i in case.program}
-    if any(isinstance(f, model.DecodeVector) and f.lanes > 4 for name, f in case.functions.items() if name in named):
+    if any(isinstance(f, DecodeVector) and f.lanes > 4 for name, f in case.functions.items() if name in named):
         needed.add(Feature.LONG_VECTOR)
     if case.opaque or case.conversions:
         # Conversion commands take device addresses (VK-053).
@@ -324,24 +324,24 @@ def required_features(case: model.Case) -> frozenset[Feature]:
     if case.robustness is not None:
         # The second feature may only be enabled beside the first, and of matrices there is a third (VK-061).
         needed |= {Feature.ROBUST_BUFFER_ACCESS, Feature(case.robustness.value), Feature.ROBUST_MATRIX_ACCESS}
-    if case.float_controls is model.FloatControls.FastMathNone:
+    if case.float_controls is FloatControls.FastMathNone:
         needed.add(Feature.FLOAT_CONTROLS_2)
-    if widest_scope(case) is model.Scope.Workgroup:
+    if widest_scope(case) is Scope.Workgroup:
         needed.add(Feature.WORKGROUP_SCOPE)
-    if any(b.storage is model.StorageClass.PhysicalStorageBuffer for b in case.buffers.values()):
+    if any(b.storage is StorageClass.PhysicalStorageBuffer for b in case.buffers.values()):
         needed.add(Feature.BUFFER_DEVICE_ADDRESS)
     return frozenset(needed)
 
 
-def _accumulates(case: model.Case, i: model.TrainingInstruction) -> Feature:
+def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
     """The accumulation a training instruction asks for (CV-037)."""
-    if isinstance(i, model.VectorOuterProductAccumulate):
-        component = model.interpretation_of(i.interpretation).component
+    if isinstance(i, VectorOuterProductAccumulate):
+        component = interpretation_of(i.interpretation).component
     else:
-        shape = model.types_of(case)[i.vector]
-        assert isinstance(shape, model.VectorShape)
+        shape = types_of(case)[i.vector]
+        assert isinstance(shape, VectorShape)
         component = shape.component
-    return Feature.TRAINING_FLOAT16 if component is model.ComponentType.float16 else Feature.TRAINING_FLOAT32
+    return Feature.TRAINING_FLOAT16 if component is ComponentType.float16 else Feature.TRAINING_FLOAT32
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
@@ -353,10 +353,8 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
     return Capabilities(
         subgroup_size=subgroup_size,
         features=frozenset(Feature),
-        matrices=tuple(MatrixSupport(c, u, s) for c in model.ComponentType for u in model.Use for s in model.Scope),
-        mul_adds=tuple(
-            MulAddSupport(a, b, c, c, s, saturating) for s in model.Scope for a, b, c, saturating in _products()
-        ),
+        matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
+        mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
         max_dimension=max_dimension,
         max_subgroups=16,
         max_buffer_bytes=1 << 32,
@@ -364,7 +362,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         max_workgroup_bytes=1 << 15,
         workgroup_scope_subgroups=8,
         workgroup_scope_reserved=1 << 14,
-        vector_components=frozenset(t for t in model.ComponentType if not t.storage_only),
+        vector_components=frozenset(t for t in ComponentType if not t.storage_only),
         vector_muls=tuple(_vector_muls()),
         max_vector_length=1024,
         max_invocations=256,
@@ -374,7 +372,7 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
 
 def _vector_muls() -> Iterator[VectorMulSupport]:
     """What every device must list (DQ-075), unsigned ones, those of mixed signs, wider results, integers as floats."""
-    t, r = model.ComponentType, model.Interpretation
+    t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
     for given, reading, matrix, bias, result in (
         (t.float16, f16, f16, f16, t.float16),
@@ -400,9 +398,9 @@ def _vector_muls() -> Iterator[VectorMulSupport]:
         yield VectorMulSupport(read.component, read, matrix, r.int32, t.int32, transpose=True)
 
 
-def _products() -> Iterator[tuple[model.ComponentType, model.ComponentType, model.ComponentType, bool]]:
+def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:
     """Components of A, B and result, and saturation: what devices list, and mixed signs."""
-    t = model.ComponentType
+    t = ComponentType
     float8 = tuple(component for component in t if component.is_float8)
     for a, b, results in (
         (t.float16, t.float16, (t.float16, t.float32)),
@@ -422,11 +420,9 @@ def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
     """What a driver that could do `every`thing lists as a device of this profile."""
     without = {Feature[name] for name in (*OPTIONAL, *(() if vendor.longest_vector else VECTORS))}
     features = every.features - without | (every.features & {Feature[name] for name in vendor.optional})
-    scopes = [
-        scope for scope in model.Scope if scope is not model.Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional
-    ]
+    scopes = [scope for scope in Scope if scope is not Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional]
 
-    def known(*components: model.ComponentType) -> bool:
+    def known(*components: ComponentType) -> bool:
         return not vendor.only or all(c.value in vendor.only for c in components)
 
     products = tuple(p for p in every.mul_adds if p.scope in scopes and known(p.a, p.b, p.c, p.result))
@@ -453,9 +449,9 @@ def _of_rows(p: MulAddSupport, vendor: Vendor) -> Iterator[MulAddSupport]:
 def _factors(p: MulAddSupport) -> Iterator[MatrixSupport]:
     """The matrices of a product."""
     for component, use, rows, cols in (
-        (p.a, model.Use.A, p.m, p.k),
-        (p.b, model.Use.B, p.k, p.n),
-        (p.c, model.Use.Accumulator, p.m, p.n),
-        (p.result, model.Use.Accumulator, p.m, p.n),
+        (p.a, Use.A, p.m, p.k),
+        (p.b, Use.B, p.k, p.n),
+        (p.c, Use.Accumulator, p.m, p.n),
+        (p.result, Use.Accumulator, p.m, p.n),
     ):
         yield MatrixSupport(component, use, p.scope, rows, cols, p.exact)

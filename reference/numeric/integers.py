@@ -15,7 +15,7 @@ from cts.case.model import ComponentType
 from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import intervals
 from cts.reference.numeric.arrays import I64, Bits, Mask
-from cts.reference.numeric.floats import decided
+from cts.reference.numeric.bounds import decided
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, anything, merged, where, with_freedom

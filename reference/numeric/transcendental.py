@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.case.model import ComponentType
 from cts.reference.numeric import intervals, specials
-from cts.reference.numeric.floats import decided, error_bounds, exact_at
+from cts.reference.numeric.bounds import decided, error_bounds, exact_at
 from cts.reference.numeric.formats import F64, ulp
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.rounding import component_of, operand, rounded

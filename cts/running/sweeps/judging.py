@@ -156,10 +156,9 @@ class Sets(Protocol):
 
 def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
     """The states of the sets of these numbers."""
-    try:
-        return _Judge(part, numbers, driver, oracle).judged()
-    finally:
-        heartbeat.returned()
+    judged = _Judge(part, numbers, driver, oracle).judged()
+    heartbeat.returned()
+    return judged
 
 
 def together(parts: Sequence[Judged]) -> Judged:
@@ -234,7 +233,7 @@ class _Judge:
             pending = start + np.flatnonzero(self.result.states[start:] == State.PENDING)
             if not pending.size:
                 return
-            died = self._deaths(pending[0])
+            died = self.driver.resumed.died.get(self._identity(pending[0]), 0)
             if died >= MAX_RUN_DEATHS:
                 self.result.note(
                     pending[:FEW_SETS], State.CRASH, f"{ended_with(self.driver, died)}, with {FEW_SETS} sets"
@@ -357,9 +356,6 @@ class _Judge:
 
     def _identity(self, place: int) -> str:
         return f"{self.part.template.name} {sorted(self.part.fixed.items())} {self.numbers[place]}"
-
-    def _deaths(self, place: int) -> int:
-        return self.driver.resumed.died.get(self._identity(place), 0)
 
     def _starting(self, place: int) -> None:
         heartbeat.started(self.driver.spec, (f"parameter sets of {self.part.template.name}",))

@@ -103,10 +103,7 @@ class Scope:
         return made
 
     def declared(self, name: str, *values: Id | int | str) -> Id:
-        """A type, which is declared if it is missing.
-
-        Structures and arrays are always new: existing ones may have a layout.
-        """
+        """A type, declared if it is missing. Structures and arrays are always new: old ones may have a layout."""
         layout = self.layout
         made = layout.add(name, *values) if name in ("OpTypeStruct", "OpTypeArray") else layout.type(name, *values)
         self.types[made] = Op(name, made, values)

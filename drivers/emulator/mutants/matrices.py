@@ -80,10 +80,7 @@ PERM_INVERSE = mutant("perm-inverse", "the inverse of the view's permutation is 
 PERM_STRIDES_UNPERMUTED = mutant("perm-strides-unpermuted", "the permutation misses the view's strides")
 VIEW_DIMENSIONS_IGNORED = mutant("view-dimensions-ignored", "a view with dimensions is decomposed by the layout's span")
 VIEW_STRIDE_FIELD = mutant("view-stride-field", "a view without dimensions uses its stride field, not the span")
-VIEW_STRIDES_OF_ALL_SPANS = mutant(
-    "view-strides-of-all-spans",
-    "a view without dimensions has the strides of all spans, not of as many as its own rank",
-)
+VIEW_STRIDES_OF_ALL_SPANS = mutant("view-strides-of-all-spans", "a view without dimensions has strides of all spans")
 VIEW_OUTERMOST_UNREDUCED = mutant("view-outermost-unreduced", "a view's last digit is not reduced modulo its dimension")
 VIEW_INDEX_64_BIT = mutant("view-index-64-bit", "the index behind the view is not reduced modulo 2^32")
 
@@ -446,9 +443,7 @@ DECODE_POINTER_HOISTED = block(
 DECODE_OF_CLAMPED = block(
     "decode-of-clamped", "elements out of bounds with Constant are decoded at the nearest edge, the clamp value ignored"
 )
-DECODE_OF_CLIPPED = block(
-    "decode-of-clipped", "clipped elements decode the span's first element instead of keeping the Object's value"
-)
+DECODE_OF_CLIPPED = block("decode-of-clipped", "clipped elements decode the span's first element, not the Object")
 DECODE_BASE_DROPPED = block(
     "decode-base-dropped", "the offset of the load's pointer does not reach the decode function"
 )

@@ -87,7 +87,7 @@ class Ask(_Message, frozen=True, tag="ask"):
 
 
 class Try(_Message, frozen=True, tag="try"):
-    """Like `Ask`: calls that convert matrices, as cts/modules/layout_conversions/calls.py has them.
+    """Like `Ask`: calls that convert matrices, as cts/device/trials.py has them.
 
     `memory` is that of the command, as in `Open`. Answered by `Asking` and `Tried`, or `Failed`.
     """
@@ -229,8 +229,7 @@ class Run(_Message, frozen=True, tag="run"):
     are repeated `times` times, with a barrier between.
     `only_pipeline`: make the pipeline and run nothing; `Done` has no memory then. Calls that the validation layer
     objects to do not reach the driver. No other run may be in flight. `statistics`: `Done` has the driver's statistics
-    of the pipeline's executables, which need the feature pipelineExecutableInfo; `listing`: the code that the pipeline
-    was compiled to.
+    of the pipeline's executables, which need the feature pipelineExecutableInfo; `listing`: its compiled code.
     """
 
     id: int
