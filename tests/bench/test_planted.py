@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -24,9 +25,7 @@ def f(a: int = 3, b: "x < y" = None) -> int:
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCH))
-    import planted
-
-    return planted
+    return importlib.import_module("planted")
 
 
 def test_what_is_changed(planted: ModuleType) -> None:

@@ -28,7 +28,7 @@ F64 = Any
 
 #: Numbers of float16 whose sums and products are inexact, and the special ones among them, as buffers list them.
 ORDINARY = [1.0009765625, -3.5, 7.25, 0.333251953125, -1.5, 2.76953125, 5.0, -0.0999755859375]
-SPECIAL = {
+SPECIAL: dict[str, list[int | str]] = {
     "ordinary": [],
     "nan": ["0x7e01", "0xfe00"],
     "zeros": [0, "0x8000"],
@@ -144,9 +144,9 @@ class Miscomputing:
 
 def case_of(mistake: Mistake, special: str) -> Case:
     component = ComponentType.float32 if mistake.float32 else ComponentType.float16
-    listed = [*ORDINARY, *SPECIAL[special] * 2]
+    listed: list[float | str] = [*ORDINARY, *SPECIAL[special] * 2]
     if mistake.float32:
-        listed = [n for n in ORDINARY if n != 0] + [n if isinstance(n, int) else WIDE[n] for n in SPECIAL[special]]
+        listed = [*ORDINARY, *(n if isinstance(n, int) else WIDE[n] for n in SPECIAL[special])]
         listed = [n if isinstance(n, str) else n + n / 4096 for n in listed]
     values = [[listed[(7 * i + n * (i // 4 + 1)) % len(listed)] for i in range(64)] for n in range(3)]
     buffers = "".join(

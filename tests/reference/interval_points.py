@@ -339,7 +339,7 @@ def allows(value: Value, bits: Bits) -> Mask:
     if free is None:
         return exact
     if component is None:
-        return exact | (free.flags != 0)
+        return np.asarray(exact | (free.flags != 0))
     low, high = interval_bits(component, free.flags, free.lo, free.hi)
     step = None if free.step is None else np.ravel(np.broadcast_to(free.step, value.shape))
     flat = [np.ravel(np.broadcast_to(a, value.shape)) for a in (low, high, free.flags)]
@@ -348,7 +348,7 @@ def allows(value: Value, bits: Bits) -> Mask:
     actual = np.ravel(bits)
     below, above = _multiples(intervals, actual)
     inside = within(intervals, actual) & (below == above)
-    return exact | ((free.flags != 0) & inside.reshape(value.shape))
+    return np.asarray(exact | ((free.flags != 0) & inside.reshape(value.shape)))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from cts.case.model import ComponentType as T
 from cts.case.oracle.expectation import Freedom
 from cts.reference.numeric import conversions
 from cts.reference.numeric.modes import Mode
+from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Free, Value
 from tests.reference.interval_points import (
     Operation,
@@ -66,7 +68,7 @@ def test_the_greatest_number_is_no_multiple_of_an_overflowing_step() -> None:
     """A float32 interval of multiples of 2^103 overflows in float16, where RTZ makes it the greatest number."""
     low = -(2.0**103)
     flags = np.full((1, 1, 1, 1), FREE, np.uint8)
-    ends = [np.full(flags.shape, end) for end in (low, 0.0)]
+    ends = np.full(flags.shape, low), np.full(flags.shape, 0.0)
     bits = np.zeros(flags.shape, np.uint32)
     value = Value(T.float32, bits, Free(flags, *ends, step=np.full(flags.shape, 2.0**103)))
     modes = {T.float16: Mode("towards zero")}
@@ -79,11 +81,11 @@ def test_the_greatest_number_is_no_multiple_of_an_overflowing_step() -> None:
 def test_a_wrong_operation_is_refused() -> None:
     """The sampler sees a conversion that forgets the upper end."""
 
-    def forgetful(setting: Setting, operands: object, watch: object) -> Value:
-        (value,) = operands  # type: ignore[misc]
+    def forgetful(setting: Setting, operands: Sequence[Value], watch: Watch) -> Value:
+        (value,) = operands
         if value.free is not None:
             value = Value(value.component, value.bits, Free(value.flags, value.free.lo, value.free.lo))
-        return conversions.converted(value, T.float16, watch, False, setting.ieee, setting.modes)  # type: ignore[arg-type]
+        return conversions.converted(value, T.float16, watch, False, setting.ieee, setting.modes)
 
     wrong = Operation("forgetful", (T.float32,), T.float16, forgetful)
     _, found = refused((wrong,), settings()[2], np.random.default_rng(0), ELEMENTS, 4)

@@ -171,12 +171,12 @@ def branches_as_the_first_invocation_does(patch: pytest.MonkeyPatch) -> None:
 
 @mistake
 def takes_the_first_member(patch: pytest.MonkeyPatch) -> None:
-    real = composite._at
+    real = composite._part_at
 
     def at(whole: Any, path: Any) -> Any:
         return real(whole, (0,) * len(path) if _is_struct(whole) else path)
 
-    patch.setattr(composite, "_at", at)
+    patch.setattr(composite, "_part_at", at)
 
 
 @mistake
@@ -191,12 +191,12 @@ def inserts_at_the_first_member(patch: pytest.MonkeyPatch) -> None:
 
 @mistake
 def stores_to_the_first_member(patch: pytest.MonkeyPatch) -> None:
-    real = Variables._put
+    real = Variables._with_part
 
     def put(self: Variables, whole: Any, path: Any, value: Any, mask: Any) -> Any:
         return real(self, whole, (0, *path[1:]) if path and _is_struct(whole) else path, value, mask)
 
-    patch.setattr(Variables, "_put", put)
+    patch.setattr(Variables, "_with_part", put)
 
 
 @mistake
