@@ -1,6 +1,6 @@
 """Trials of the function and the command that convert matrices: raw calls and what they leave, none of it judged.
 
-Trials and what comes of them are plain data, as cts/modules/layout_conversions/calls.py of the suite describes them.
+Trials and what comes of them are plain data, as cts/device/trials.py of the suite describes them.
 """
 
 from __future__ import annotations
