@@ -135,6 +135,8 @@ class _Machine:
 
     def take(self, step: Step) -> None:
         instruction = self.case.program[step.index]
+        for access in step.accesses:
+            self.vectors.settle(access)
         match instruction:
             case MatrixConstant():
                 component, operands = instruction.type.component, self.evaluation.operands
