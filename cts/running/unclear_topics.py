@@ -160,7 +160,7 @@ _HUGE = {ClampMode.ClampToEdge: (2**31 + 5, 2**31 - 1), ClampMode.RepeatMirrored
 
 def _huge_dimension(case: Case) -> Iterator[Case]:
     """AM-57: the outermost dimension, which no stride depends on, and a slice that begins before it."""
-    modes = {i.clamp for i in case.program if isinstance(i, TensorLayout)}
+    modes = {i.clamp for i in case.program if isinstance(i, TensorLayout) and isinstance(i.clamp, ClampMode)}
     for mode in modes & _HUGE.keys() if len(modes) == 1 else ():
         for n, instruction in enumerate(case.program):
             if isinstance(instruction, TensorLayoutSetDimension):
