@@ -135,8 +135,8 @@ class _Machine:
 
     def take(self, step: Step) -> None:
         instruction = self.case.program[step.index]
-        for access in step.accesses:
-            self.vectors.settle(access)
+        for reached in step.accesses:
+            self.vectors.settle(reached)
         match instruction:
             case MatrixConstant():
                 component, operands = instruction.type.component, self.evaluation.operands

@@ -1,7 +1,8 @@
 """Accesses to the same location (TA-044, TA-067, CV-019).
 
 Two accesses of one dispatch to one location, at least one of them a write, are a race unless they are of one
-workgroup and a ControlBarrier lies between them, or of one subgroup and a ControlBarrier of its scope. Accumulations of
+workgroup and a ControlBarrier lies between them, or of one subgroup and a ControlBarrier of its scope, or loads and
+stores of vectors by one invocation. Accumulations of
 one type may share a location in any order; with other accesses they race as stores do. Matrices and biases that are
 multiplied may not be written at all.
 """
@@ -26,6 +27,9 @@ from cts.reference.validity import vectors
 #: In place of the index of a workgroup or subgroup: none, and several.
 _NOBODY, _SEVERAL = -1, -2
 
+#: In place of the step of a barrier: every step before orders.
+_ALWAYS = np.iinfo(np.int32).max
+
 #: Who touches a component, for each kind of barrier: the index of a workgroup, and of a subgroup.
 _Owners = dict[Scope, npt.NDArray[np.int32]]
 
@@ -45,10 +49,14 @@ class _Races:
         case = evaluation.case
         barriers = {i.scope for i in case.program if isinstance(i, ControlBarrier)}
         #: Who can wait for whom, the workgroup first. Who is a subgroup matters only where one waits.
-        self.scopes = (Scope.Workgroup, *barriers - {Scope.Workgroup})
+        smallest = {Scope.Subgroup} if case.dispatch.invocations is not None else set()
+        self.scopes = (Scope.Workgroup, *(barriers | smallest) - {Scope.Workgroup})
         self.count = {scope: instances_of(case.dispatch, scope) for scope in self.scopes}
         #: The last step that was a barrier of a scope, for each of its instances.
         self.barrier = {scope: np.full(count, _NOBODY, np.int32) for scope, count in self.count.items()}
+        if case.dispatch.invocations is not None:
+            # The smallest scope is an invocation, which makes its accesses in the order of the program.
+            self.barrier[Scope.Subgroup][:] = _ALWAYS
         stored = {access.buffer for _, access in evaluation.accesses if access.store}
         self._sizes = {name: case.buffers[name].size for name in stored}
         self._forget()
@@ -66,7 +74,9 @@ class _Races:
             instruction = self.evaluation.case.program[step.index]
             if isinstance(instruction, ControlBarrier):
                 active = self.evaluation.active_at(step.taken, instruction.scope)
-                self.barrier[instruction.scope][slice(None) if active is None else active[0]] = number
+                passed = self.barrier[instruction.scope]
+                some = slice(None) if active is None else active[0]
+                passed[some] = np.maximum(passed[some], number)
 
     def _forget(self) -> None:
         self.written, self.read = (

@@ -56,7 +56,7 @@ def test_json_alone_goes_to_standard_output(cts: Cts) -> None:
     ("arguments", "says"),
     [
         ((), "error[no-driver]: no driver to run cases on"),
-        (("AM-27", "-d", "interpreter"), "error[no-topic]: no unclear fact with cases"),
+        (("AM-2", "-d", "interpreter"), "error[no-topic]: no unclear fact with cases"),
         (("AM-26", "-d", "interpretr"), "did you mean"),
         (("AM-26", "-d", "interpreter", "-n", "0"), "greater than or equal to 1"),
         (("AM-26", "-d", "interpreter", "--json", "no/such/u.json"), "error[output-path]"),
