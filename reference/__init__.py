@@ -18,6 +18,7 @@ from cts.reference.sweeping import swept
 from cts.reference.trace.bytes import reached, trace, trace_element
 from cts.reference.trace.element import Element
 from cts.reference.validity import computes, violations
+from cts.reference.validity.basis import with_basis
 
 __all__ = ["ORACLE", "Execution", "Reference", "execute"]
 
@@ -33,7 +34,8 @@ class Reference:
         judged = self._judged(case)
         broken = violations(judged.evaluation)
         # Values mean something only where addresses do, and only some programs can break rules by values.
-        return broken if broken or not computes(case) else violations_of(judged.execution.broken)
+        found = broken if broken or not computes(case) else violations_of(judged.execution.broken)
+        return [with_basis(violation) for violation in found]
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""

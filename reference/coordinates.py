@@ -66,6 +66,7 @@ _MEANS = {
     Status.CLAMPED: Reach.CLAMPED,
     Status.DISCARD: Reach.CLAMPED,
     Status.UNDEFINED: Reach.OUTSIDE,
+    Status.UNCLEAR: Reach.OUTSIDE,
 }
 
 

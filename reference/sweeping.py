@@ -21,6 +21,7 @@ from cts.reference.execution.execute import run
 from cts.reference.execution.program import check_size, evaluate
 from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import races, rules_broken, violations
+from cts.reference.validity.basis import with_basis
 
 
 def swept(sweep: Sweep) -> Swept:
@@ -163,7 +164,7 @@ class _Excluded:
     def take(self, violation: Violation, sets: I64) -> None:
         """Take out sets, by their numbers; the violation is that of the first."""
         self._valid[sets] = False
-        self._groups.setdefault((violation.rule, violation.path), []).append(Exclusion(violation, sets))
+        self._groups.setdefault((violation.rule, violation.path), []).append(Exclusion(with_basis(violation), sets))
 
     def exclusions(self) -> tuple[Exclusion, ...]:
         """One for each rule and path, in the order of their first sets."""

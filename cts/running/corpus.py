@@ -12,7 +12,7 @@ from cts.base.input_files import is_file, is_folder, utf8_text
 from cts.base.located import locate
 from cts.case.model import Case, loads_case
 from cts.case.model.yaml import FILE
-from cts.case.oracle.expectation import Oracle
+from cts.case.oracle.expectation import Oracle, ViolationKind
 from cts.running import archive
 from cts.running.names import named_files, root
 from cts.running.shard import WHOLE, Shard
@@ -96,23 +96,29 @@ def has_words(text: str, words: Iterable[str]) -> bool:
 
 
 def read(entry: Entry, oracle: Oracle) -> Case:
-    """The case of an entry. Raises BadInput for a file that is no case and for undefined behaviour, with its rule."""
+    """The case of an entry. Raises BadInput for a file that is no case and for a case that breaks a rule."""
     return defined(load(entry.path), oracle)
 
 
 def defined(loaded: Loaded, oracle: Oracle) -> Case:
-    """A case that breaks no rule. Raises BadInput for undefined behaviour, with its rule."""
-    violations = oracle.violations(loaded.case)
+    """A case that breaks no rule. Raises BadInput for another one, with the rule: an undefined one's before others."""
+    violations = sorted(oracle.violations(loaded.case), key=lambda v: v.kind is not ViolationKind.UNDEFINED)
     if violations:
         first = violations[0]
+        code, says = _REFUSED[first.kind]
         more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-        raise BadInput(
-            "undefined-behaviour",
-            f"the case breaks rule {first.rule}: {first.what}{more}",
-            locate(loaded.where, loaded.text, first.path),
-            first.remedy,
-        )
+        readings = f"; readings: {' Or: '.join(first.readings)}" if first.readings else ""
+        where = locate(loaded.where, loaded.text, first.path)
+        raise BadInput(code, f"{says.format(first.rule)}: {first.what}{more}{readings}", where, first.remedy)
     return loaded.case
+
+
+#: The codes and words for cases that break a rule.
+_REFUSED = {
+    ViolationKind.UNDEFINED: ("undefined-behaviour", "the case breaks rule {}"),
+    ViolationKind.UNCLEAR: ("unclear", "what the case does is unclear by {}, so that it cannot be judged"),
+    ViolationKind.LIMIT: ("not-judged", "what the case does is defined, but the oracle cannot judge {}"),
+}
 
 
 class Loaded(NamedTuple):

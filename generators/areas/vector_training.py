@@ -58,6 +58,8 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
         body = training.draw_outer if outer else partial(training.draw_sum, how=choices.pick(TrainingDraws.SUMS))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
         outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and _C.float16 in capabilities.vector_components
+    if training.can_read_sums and choices.chance(TrainingDraws.SUM_READ):
+        training.read_sum(choices)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

@@ -11,6 +11,7 @@ from cts.case.model.operand import Factors
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
 from cts.generators.build.memory import Region
+from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, tiles, written
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
@@ -21,6 +22,8 @@ _C = model.ComponentType
 
 #: The most accumulations of one case that go to one location.
 _MEETING = 2
+#: Components of a sum that are read at most: each invocation stores them, and a few show what is wrong with all.
+_READ = 8
 #: The most components that are added atomically: each has an instruction.
 _ATOMIC_LENGTH = 17
 
@@ -177,6 +180,20 @@ class Training:
         region.size = max(region.size, place.most(lanes) + extent)
         offset = written(self.kernel.constness, place)
         self.kernel.program.emit(model.VectorReduceSumAccumulate(vector=vector.id, buffer=region.name, offset=offset))
+
+    def read_sum(self, choices: Choices) -> None:
+        """What the one workgroup has added to a buffer so far, loaded by all behind a barrier and stored (TA-044)."""
+        region, _ = self._sums[-1]
+        length = min(draw_length(choices, self.kernel.capabilities), region.size // region.type.size, _READ)
+        self.kernel.program.barrier()
+        loaded = self.kernel.load_at(region, At(), region.type, length, None)
+        self.kernel.store(choices, loaded)
+
+    @property
+    def can_read_sums(self) -> bool:
+        """Whether a barrier orders all that was added to buffers before what reads it."""
+        lanes = self.kernel.lanes
+        return bool(self._sums) and lanes.instances == lanes.inv and not self.kernel.spec_lengths
 
     def _addable(self) -> list[model.ComponentType]:
         """The types whose numbers can be added to atomically (CV-042): by vectors of a known length (CV-040)."""

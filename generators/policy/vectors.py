@@ -195,6 +195,9 @@ class TrainingDraws:
     #: The next accumulation is of the other kind.
     OTHER_KIND = one_in(3, 2, 4)
 
+    #: A sum is read behind a barrier (TA-044): seldom, as most sums are judged at the end.
+    SUM_READ = tenths(3, 2, 5)
+
     #: An outer product is added to an earlier one's matrix.
     MATRIX_AGAIN = tenths(3, 2, 5)
 

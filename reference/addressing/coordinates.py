@@ -34,13 +34,15 @@ class Status(enum.IntEnum):
     CLAMPED = 2
     #: Out of bounds: a store does nothing.
     DISCARD = 3
-    #: Out of bounds with clamp mode Undefined, or mirrored in a dimension of 1 (TA-060, TA-063).
+    #: Out of bounds with clamp mode Undefined, or where a remainder divides by 0 (TA-060, TA-063).
     UNDEFINED = 4
     #: The instance does not take this step: nothing happens.
     INACTIVE = 5
     #: Outside the range of a storage buffer, in a case with robustness: what is loaded is zero or anything, and a store
     #: does nothing (VK-062, VK-063).
     OUTSIDE = 6
+    #: Out of bounds in a dimension whose clamping depends on how the text's types are read (AM-57).
+    UNCLEAR = 7
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def span_coord_to_tensor_coord(layout: TensorLayoutState, span_coord: Sequence[U
         mode = ClampMode.Constant
     coord, block_coord = [], []
     terminated: Mask | None = None
+    unclear: Mask | None = None
     blocks = bool((layout.block_size != 1).any())
     for dim in range(layout.dim):
         dimension = _axis(layout.layout_dimension, dim)
@@ -111,14 +114,18 @@ def span_coord_to_tensor_coord(layout: TensorLayoutState, span_coord: Sequence[U
         if outside.any():
             if mode in _CLAMP:
                 # Coordinates in bounds are clamped to themselves, so all may go through it.
-                c = _CLAMP[mode](c.view(np.int32), divisor(dimension).view(np.int32)).view(np.uint32)
-            if mode is ClampMode.RepeatMirrored:
-                outside = outside & (dimension == 1)
-            if mode not in (ClampMode.ClampToEdge, ClampMode.Repeat):
+                inside, c = c, _CLAMP[mode](c.view(np.int32), divisor(dimension).view(np.int32)).view(np.uint32)
+                if (doubtful := _doubtful(mode, dimension)).any():
+                    c = np.where(outside, c, inside)
+                    unclear = outside & doubtful if unclear is None else unclear | (outside & doubtful)
+                outside = outside & (dimension == _DIVIDES_BY_ZERO.get(mode, -1))
+            if mode is not ClampMode.ClampToEdge:
                 terminated = outside if terminated is None else terminated | outside
         coord.append(c)
         block_coord.append(quotients(c, _axis(layout.block_size, dim)) if blocks else c)
     status = np.zeros((1, 1, 1), np.uint8) if terminated is None else terminated * np.uint8(_terminal(mode, store))
+    if unclear is not None:
+        status = np.where(unclear & (status == Status.OK), np.uint8(Status.UNCLEAR), status)
     return TensorCoord(coord, block_coord, status)
 
 
@@ -127,13 +134,19 @@ def tensor_coord_to_linear(layout: TensorLayoutState, block_coord: Sequence[U32]
     return _dot(block_coord, layout.stride)
 
 
+def _doubtful(mode: ClampMode, dimension: U32) -> Mask:
+    """AM-57: dimensions with which clamping gives one coordinate in signed arithmetic and another in unsigned."""
+    doubtful: Mask = dimension > _LARGEST[mode]
+    return doubtful if mode is ClampMode.Repeat else doubtful | (dimension == 0)
+
+
 def _edge(c: I32, dimension: I32) -> I32:
     clamped: I32 = np.minimum(np.maximum(c, np.int32(0)), dimension - np.int32(1))
     return clamped
 
 
 def _repeat(c: I32, dimension: I32) -> I32:
-    """TA-035. A dimension from 2^31 on, which is undefined (TA-063), is negative here and counts as 1."""
+    """TA-035. A dimension from 2^31 on, of which all is unclear (AM-57), is negative here and counts as 1."""
     return floor_mod(c, np.maximum(dimension, np.int32(1)))
 
 
@@ -151,6 +164,12 @@ _CLAMP: dict[ClampMode, Callable[[I32, I32], I32]] = {
     ClampMode.Repeat: _repeat,
     ClampMode.RepeatMirrored: _mirror,
 }
+
+#: The dimension by which a mode's remainder would divide by 0 (TA-063).
+_DIVIDES_BY_ZERO = {ClampMode.Repeat: 0, ClampMode.RepeatMirrored: 1}
+
+#: The largest dimension that a mode computes with alike in signed and unsigned 32-bit arithmetic (AM-57).
+_LARGEST = {ClampMode.ClampToEdge: 2**31 - 1, ClampMode.Repeat: 2**31 - 1, ClampMode.RepeatMirrored: 2**30}
 
 
 def _terminal(mode: ClampMode, store: bool) -> Status:

@@ -108,6 +108,8 @@ class _Machine:
 
     def take(self, step: Step) -> None:
         instruction = self.case.program[step.index]
+        for reached in step.accesses:
+            self.vectors.settle(reached)
         match instruction:
             case model.MatrixConstant():
                 component, operands = instruction.type.component, self.evaluation.operands

@@ -1,4 +1,4 @@
-"""Memory that only cooperative vectors have: opaque matrices, and what a dispatch accumulates until its end."""
+"""Memory that only cooperative vectors have: opaque matrices, and sums that are not in memory yet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from cts.case.model import ComponentType, Scope, beside
-from cts.reference.addressing.accesses import instances_of
+from cts.reference.addressing.accesses import Access, instances_of
+from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
 from cts.reference.execution.program import Evaluation, Step
 from cts.reference.numeric.arrays import Mask
@@ -62,13 +63,38 @@ class VectorMemory:
             if (taking & found).any():
                 self.opaque.gains(name, self.sets).add_products(a, b, taking & found)
 
+    def settle(self, access: Access) -> None:
+        """Before an access: what was accumulated to its locations is there, as a barrier orders them (TA-044).
+
+        Not before an accumulation of the same type, which no barrier need order.
+        """
+        for (buffer, component), gains in self._gains.items():
+            if buffer != access.buffer or (access.accumulates and component is access.shape.component):
+                continue
+            shape = np.broadcast_shapes(access.byte.shape, access.status.shape, (self.sets, 1, 1, 1))
+            reached = np.broadcast_to(access.status == Status.OK, shape)
+            places, numbers = np.broadcast_to(access.byte, shape)[reached], np.nonzero(reached)[0]
+            touched = np.zeros((self.sets, gains.count), bool)
+            for later in range(0, access.size, min(component.size, access.unit)):
+                element = (places + later) // component.size
+                inside = element < gains.count  # a component that the end of a buffer cuts off gains nothing
+                touched[numbers[inside], element[inside]] = True
+            self._keep(buffer, gains, touched)
+
     def finish(self) -> None:
         """The end of a dispatch, where everything has been accumulated."""
-        for (buffer, component), gains in self._gains.items():
-            byte = (np.arange(gains.count, dtype=np.int64) * component.size)[None, None, None]
-            memory = self.memories[buffer]
-            before = memory.load(byte, component).broadcast((self.sets, *byte.shape[1:]))
-            after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))
-            memory.store(byte, gained[:, None, None], after.map(lambda a: a[:, None, None]))
+        for (buffer, _), gains in self._gains.items():
+            self._keep(buffer, gains, np.ones((self.sets, gains.count), bool))
         self._gains.clear()
         self.opaque.finish()
+
+    def _keep(self, buffer: str, gains: Accumulation | IntegerAccumulation, chosen: Mask) -> None:
+        """Put the sums of elements of a mask (sets, count) into memory."""
+        byte = (np.arange(gains.count, dtype=np.int64) * gains.component.size)[None, None, None]
+        memory = self.memories[buffer]
+        before = memory.load(byte, gains.component).broadcast((self.sets, *byte.shape[1:]))
+        after, gained = gains.finished(before.map(lambda a: a[:, 0, 0]))
+        kept = gained & chosen
+        if kept.any():
+            memory.store(byte, kept[:, None, None], after.map(lambda a: a[:, None, None]))
+            gains.forget(kept)

@@ -1,4 +1,4 @@
-"""Rules on conversions of matrices between layouts and types (VK-051, VK-053..VK-055)."""
+"""Rules on conversions of matrices between layouts and types (VK-051, VK-053..VK-055, AM-26)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,11 @@ def _place(
         yield Violation("VK-053", f"{path}.of", "Workgroup memory", "a StorageBuffer or PhysicalStorageBuffer")
     row = (conversion.cols if place.layout is model.MatrixLayout.RowMajor else conversion.rows) * component.size
     line = "row" if place.layout is model.MatrixLayout.RowMajor else "column"
-    if place.stride % component.size or place.stride <= row:
-        right = f"a multiple of {component.size} bytes that is greater than a {line}'s {row} (AM-26)"
+    right = f"a multiple of {component.size} bytes that is greater than a {line}'s {row} (AM-26)"
+    if place.stride % component.size or place.stride < row:
         yield Violation("VK-055", f"{path}.stride", f"a stride of {place.stride} bytes", right)
+    elif place.stride == row:
+        yield Violation("AM-26", f"{path}.stride", f"a stride of {row} bytes, exactly a {line}", right)
     alignment = component.size if conversion.host else ALIGNMENT
     if place.offset % alignment:
         what = f"the matrix begins at byte {place.offset}"

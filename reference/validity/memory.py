@@ -1,4 +1,4 @@
-"""Rules on the locations that loads and stores access (TA-042, TA-060, TA-063, TA-069, VK-066)."""
+"""Rules on the locations that loads and stores access (TA-042, TA-060, TA-063, TA-069, VK-066, AM-55, AM-57)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,21 @@ def of_access(evaluation: Evaluation, access: Access, taken: Access, addressable
 
 
 def _undefined(access: Access, addressable: Mask) -> Iterator[Broken]:
-    """TA-060, and the part of TA-063 that only matters out of bounds."""
+    """TA-060, TA-063 and AM-57, all of which only matter out of bounds."""
     if not access.status.any():
         return
+    path = f"program[{access.instruction}].layout"
+    unclear = (access.status == Status.UNCLEAR) & addressable[:, None, None, None]
+    if unclear.any():
+        assert access.layout is not None
+        mode = access.layout.type.clamp.value
+        what = f"is out of bounds in a dimension of 0 or more than {mode} can compute with in signed arithmetic"
+        right = "1 to 2^31 - 1 in dimensions that are left, at most 2^30 if mirrored"
+        yield from broken("AM-57", path, unclear, lambda n: (f"element {_element(of_set(unclear, n))} {what}", right))
     undefined = access.status == Status.UNDEFINED
     if not undefined.any():
         return
     undefined = undefined & addressable[:, None, None, None]
-    path = f"program[{access.instruction}].layout"
 
     def described_element(number: int) -> str:
         return f"element {_element(of_set(undefined, number))} is out of bounds"
@@ -48,26 +55,27 @@ def _undefined(access: Access, addressable: Mask) -> Iterator[Broken]:
             "TA-060", path, undefined, lambda n: (f"{described_element(n)} with clamp mode Undefined", right)
         )
     else:
-        right = "at least 2 in mirrored dimensions that are left"
-        yield from broken(
-            "TA-063", path, undefined, lambda n: (f"{described_element(n)} in a mirrored dimension of 1", right)
-        )
+        right = "at least 1 in dimensions that are left, 2 if mirrored"
+        where = "in a mirrored dimension of 1, or a repeated one of 0: the remainder divides by 0"
+        yield from broken("TA-063", path, undefined, lambda n: (f"{described_element(n)} {where}", right))
 
 
 def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: Mask) -> Iterator[Broken]:
-    """TA-069 and TA-042; also a pointer outside the buffer (CM-010: it points into the array)."""
+    """TA-069, AM-55 and TA-042; also a pointer outside the buffer (CM-010: it points into the array)."""
     size = access.extent
     path = f"program[{access.instruction}]"
     part = "the" if size == evaluation.case.buffers[access.buffer].size else "a workgroup's"
     remedy = f"locations within {part} {size} bytes of {access.buffer!r}"
     if begins_at := evaluation.case.buffers[access.buffer].begins_at:
         remedy = f"locations in bytes {begins_at} to {size - 1} of {access.buffer!r}, which has contents there alone"
+    # Robustness names plain loads and stores alone, but speaks of every access by a descriptor.
+    rule = "AM-55" if access.layout is not None and checked(evaluation.case, access.buffer) else "TA-069"
     past = taken.pointer >= size
     # A plain load or store that is checked may begin outside, too (VK-060).
     if past.any() and (access.stride is None or not checked(evaluation.case, access.buffer)):
         far_pointer = past.any(axis=1) & addressable
         yield from broken(
-            "TA-069",
+            rule,
             f"{path}.{access.field}",
             far_pointer,
             lambda n: (f"the pointer is {int(of_set(taken.pointer, n).max())} bytes in", remedy),
@@ -105,7 +113,7 @@ def _bounds(evaluation: Evaluation, access: Access, taken: Access, addressable: 
 
     path = f"{path}.{access.places_decided_by}"
     yield from broken("TA-042", path, beyond, words)
-    yield from broken("TA-069", path, outside.any(axis=(1, 2, 3)) & ~beyond, words)
+    yield from broken(rule, path, outside.any(axis=(1, 2, 3)) & ~beyond, words)
 
 
 def _element(mask: Mask) -> str:

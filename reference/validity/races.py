@@ -1,9 +1,10 @@
 """Accesses to the same location (TA-044, TA-067, CV-019).
 
 Two accesses of one dispatch to one location, at least one of them a write, are a race unless they are of one
-workgroup and a ControlBarrier lies between them, or of one subgroup and a ControlBarrier of its scope. Accumulations of
-one type may share a location, and nothing else in the dispatch; matrices and biases that are multiplied may not be
-written at all.
+workgroup and a ControlBarrier lies between them, or of one subgroup and a ControlBarrier of its scope, or loads and
+stores of vectors by one invocation. Accumulations of
+one type may share a location in any order; with other accesses they race as stores do. Matrices and biases that are
+multiplied may not be written at all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import ControlBarrier, Scope
+from cts.case.model import ComponentType, ControlBarrier, Scope
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
@@ -25,6 +26,9 @@ from cts.reference.validity import vectors
 
 #: In place of the index of a workgroup or subgroup: none, and several.
 _NOBODY, _SEVERAL = -1, -2
+
+#: In place of the step of a barrier: every step before orders.
+_ALWAYS = np.iinfo(np.int32).max
 
 #: Who touches a component, for each kind of barrier: the index of a workgroup, and of a subgroup.
 _Owners = dict[Scope, npt.NDArray[np.int32]]
@@ -45,11 +49,15 @@ class _Races:
         case = evaluation.case
         barriers = {i.scope for i in case.program if isinstance(i, ControlBarrier)}
         #: Who can wait for whom, the workgroup first. Who is a subgroup matters only where one waits.
-        self.scopes = (Scope.Workgroup, *barriers - {Scope.Workgroup})
+        smallest = {Scope.Subgroup} if case.dispatch.invocations is not None else set()
+        self.scopes = (Scope.Workgroup, *(barriers | smallest) - {Scope.Workgroup})
         self.count = {scope: instances_of(case.dispatch, scope) for scope in self.scopes}
         #: The last step that was a barrier of a scope, for each of its instances.
         self.barrier = {scope: np.full(count, _NOBODY, np.int32) for scope, count in self.count.items()}
-        stored = {access.buffer for _, access in evaluation.accesses if access.store and not access.accumulates}
+        if case.dispatch.invocations is not None:
+            # The smallest scope is an invocation, which makes its accesses in the order of the program.
+            self.barrier[Scope.Subgroup][:] = _ALWAYS
+        stored = {access.buffer for _, access in evaluation.accesses if access.store}
         self._sizes = {name: case.buffers[name].size for name in stored}
         self._forget()
 
@@ -61,17 +69,29 @@ class _Races:
                 dispatch = step.taken.dispatch
                 self._forget()
             for access in step.accesses:
-                if access.buffer in self.written and not access.accumulates:
+                if access.buffer in self.written:
                     yield from self._access(number, step, access)
             instruction = self.evaluation.case.program[step.index]
             if isinstance(instruction, ControlBarrier):
                 active = self.evaluation.active_at(step.taken, instruction.scope)
-                self.barrier[instruction.scope][slice(None) if active is None else active[0]] = number
+                passed = self.barrier[instruction.scope]
+                some = slice(None) if active is None else active[0]
+                passed[some] = np.maximum(passed[some], number)
 
     def _forget(self) -> None:
         self.written, self.read = (
             {name: _Touched(size, self.scopes) for name, size in self._sizes.items()} for _ in range(2)
         )
+        self.added: dict[tuple[str, ComponentType], _Touched] = {}
+
+    def _earlier(self, access: Access) -> Iterator[tuple[_Touched, str]]:
+        """What an access races with, and the verb of that."""
+        yield self.written[access.buffer], "writes"
+        if access.store:
+            yield self.read[access.buffer], "reads"
+        for (buffer, component), touched in self.added.items():
+            if buffer == access.buffer and not (access.accumulates and component is access.shape.component):
+                yield touched, "accumulates into"
 
     def _owner(self, scope: Scope, instances: int, common: bool) -> npt.NDArray[np.int32]:
         """The instance of a scope that makes an access, for each of the access's own instances."""
@@ -87,7 +107,8 @@ class _Races:
         shape = (1, instances, *np.broadcast_shapes(places.shape[2:], accessed.shape[2:]))
         if access.store:
             places, accessed = np.broadcast_to(places, shape), np.broadcast_to(accessed, shape)
-            yield from violations_of(stored_twice(self.evaluation, access))
+            if not access.accumulates:
+                yield from violations_of(stored_twice(self.evaluation, access))
         # Places that are the same in every instance are every workgroup's.
         common = places.shape[1] == 1 and accessed.shape[1] == 1
         owner = {scope: self._owner(scope, instances, common) for scope in self.scopes}
@@ -99,9 +120,8 @@ class _Races:
             span = np.arange(access.size // access.unit)
             touched = (touched[:, None] + span).reshape(-1)
             owners = {scope: np.repeat(o, len(span)) for scope, o in owners.items()}
-        for earlier, verb in ((self.written, "writes"), (self.read, "reads")):
-            if verb == "writes" or access.store:
-                yield from self._clash(step, access, (touched, owners), earlier[access.buffer], verb)
+        for earlier, verb in self._earlier(access):
+            yield from self._clash(step, access, (touched, owners), earlier, verb)
         self._touch(number, access, (touched, owners))
 
     def _clash(
@@ -119,8 +139,8 @@ class _Races:
             other = self.evaluation.steps[int(steps[row, col])].index
             yield Violation(
                 "TA-044",
-                f"program[{step.index}].buffer",
-                f"{'writes' if access.store else 'reads'} byte {int(touched[row]) * access.unit} of {access.buffer!r}, "
+                f"program[{step.index}].{vectors.buffer_field(access)}",
+                f"{_verb(access)} byte {int(touched[row]) * access.unit} of {access.buffer!r}, "
                 f"which program[{other}] {verb}",
                 "other locations, another buffer, or between accesses of one workgroup a ControlBarrier, of which one "
                 "of scope Subgroup orders those of one subgroup",
@@ -128,7 +148,11 @@ class _Races:
 
     def _touch(self, number: int, access: Access, touching: tuple[I64, _Owners]) -> None:
         touched, owners = touching
-        into = (self.written if access.store else self.read)[access.buffer]
+        if access.accumulates:
+            key = (access.buffer, access.shape.component)
+            into = self.added.setdefault(key, _Touched(self._sizes[access.buffer], self.scopes))
+        else:
+            into = (self.written if access.store else self.read)[access.buffer]
         for scope, owner in owners.items():
             by = into.by[scope].reshape(-1, access.unit)
             if self.count[scope] > 1:
@@ -144,6 +168,10 @@ class _Races:
         into.step.reshape(-1, access.unit)[touched] = number
 
 
+def _verb(access: Access) -> str:
+    return "accumulates into" if access.accumulates else "writes" if access.store else "reads"
+
+
 def races(evaluation: Evaluation) -> Iterator[Violation]:
     """TA-067, TA-044 and CV-019, each once for a path. Every access must be within its buffer."""
     reported: set[tuple[str, str]] = set()
@@ -154,7 +182,7 @@ def races(evaluation: Evaluation) -> Iterator[Violation]:
 
 
 def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
-    """Two elements of one store at one location: in one matrix TA-067, in two instances TA-044.
+    """Two elements of one store at one location: in one matrix TA-067, in two instances or calls TA-044.
 
     Ignore the result for sets under which the store is not within its buffer.
     """
@@ -173,7 +201,7 @@ def stored_twice(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     keys = np.sort(keys, axis=1)
     same = keys[:, 1:] == keys[:, :-1]
     path = f"program[{access.instruction}].{access.places_decided_by}"
-    rule = "TA-067" if access.layout is not None else "TA-044"
+    rule = "TA-044" if access.field == "function" else "TA-067"
     yield from broken(rule, path, same, _collision_words(access, instances, True))
     if instances > 1:
         keys //= instances

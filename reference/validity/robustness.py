@@ -75,4 +75,4 @@ def of_program(evaluation: Evaluation) -> Iterator[Violation]:
 
 def _near_end(path: str, buffer: str) -> Violation:
     what = f"reads {buffer!r}, whose last {WIDEST} bytes may be anything: another instruction reads outside of it"
-    return Violation("VK-064", path, what, "another buffer, or robustBufferAccess2")
+    return Violation("VK-063", path, what, "another buffer, or robustBufferAccess2")

@@ -1,4 +1,4 @@
-"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-065, TA-068, DV-014)."""
+"""Rules on the state of layouts and views, where it is computed or used (TA-061..TA-068, DV-014, AM-41)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cts.case.model import Case, ClampMode, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
+from cts.case.model import Case, DecodeVector, TensorLayoutSetDimension, TensorLayoutSetStride
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, block_size
 from cts.reference.addressing.layout import TensorLayoutState, least_strides
@@ -16,13 +16,6 @@ from cts.reference.execution.program import Step
 from cts.reference.numeric.arrays import U32, U64, Mask
 
 _NOT_ZERO = "at least 1 in every dimension"
-
-#: The largest layoutDimension that a load's clamping can compute with in signed 32-bit arithmetic (TA-063).
-_LARGEST_DIMENSION = {
-    ClampMode.ClampToEdge: 2**31 - 1,
-    ClampMode.Repeat: 2**31 - 1,
-    ClampMode.RepeatMirrored: 2**30,
-}
 
 
 def of_setter(case: Case, step: Step) -> Iterator[Broken]:
@@ -127,19 +120,6 @@ def _layout(access: Access, layout: TensorLayoutState) -> Iterator[Broken]:
             several,
             lambda n: (f"a store with block size {_example(size, several, n)}", "block sizes of 1"),
         )
-    largest = _LARGEST_DIMENSION.get(layout.type.clamp)
-    if not access.store and largest is not None:
-        for bad in (layout.layout_dimension == 0, layout.layout_dimension > largest):
-            yield from broken("TA-063", path, bad, _dimension_words(layout, bad, largest))
-
-
-def _dimension_words(layout: TensorLayoutState, bad: Mask, largest: int) -> Callable[[int], tuple[str, str]]:
-    def words(number: int) -> tuple[str, str]:
-        first = int(first_of(layout.layout_dimension, bad, number))
-        what = f"layoutDimension {first} with clamp mode {layout.type.clamp.value}"
-        return what, f"1 to {largest} in every dimension"
-
-    return words
 
 
 def _view(layout: TensorLayoutState, view: TensorViewState, i: int) -> Iterator[Broken]:

@@ -1,4 +1,4 @@
-"""Rules on cooperative vectors: VK-050 (alignment), VK-051 and VK-052 (kinds), CV-011 (indices), CV-019, TA-044."""
+"""Rules on cooperative vectors: VK-050 (alignment), VK-051 and VK-052 (kinds), CV-011 (indices), CV-018, CV-019."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _kinds(i: int, instruction: model.VectorMatrixMul) -> Iterator[Violation]:
 
 
 def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
-    """CV-019, and TA-044 of accumulations: bytes that two kinds of access may not share in one dispatch."""
+    """CV-019: bytes that are multiplied with and changed in one dispatch."""
     multiplied, accumulated = (
         _opaque(evaluation, model.VectorMatrixMul),
         _opaque(evaluation, model.VectorOuterProductAccumulate),
@@ -120,29 +120,21 @@ def of_kinds(evaluation: Evaluation) -> Iterator[Violation]:
         what = f"{name!r} is multiplied with by program[{multiplied[name]}]"
         yield Violation("CV-019", path, what, "a matrix that no instruction of the dispatch multiplies with")
     every = list(evaluation.accesses)
-    constant, additions = _Bytes(evaluation), _Bytes(evaluation)
+    constant = _Bytes(evaluation)
     for _, access in every:
         if access.field in ("matrix_offset", "bias_offset"):
             constant.add(access)
-        if access.accumulates:
-            additions.add(access)
     for _, access in every:
-        if access.store:
-            byte = constant.shared_byte(access)
-            if byte is not None:
-                what = f"writes byte {byte} of {access.buffer!r}, which a multiplication reads in this dispatch"
-                yield Violation(
-                    "CV-019", f"program[{access.instruction}].buffer", what, "other locations or another buffer"
-                )
-        byte = additions.shared_byte(access, access.shape.component if access.accumulates else None)
+        byte = constant.shared_byte(access) if access.store else None
         if byte is not None:
-            verb = "writes" if access.store else "reads"
-            what = f"{verb} byte {byte} of {access.buffer!r}, which is accumulated into in this dispatch"
-            right = "other locations or another buffer: only accumulations of one type may go to the same location"
-            yield Violation("TA-044", f"program[{access.instruction}].{_buffer_field(access)}", what, right)
+            what = f"writes byte {byte} of {access.buffer!r}, which a multiplication reads in this dispatch"
+            yield Violation(
+                "CV-019", f"program[{access.instruction}].buffer", what, "other locations or another buffer"
+            )
 
 
-def _buffer_field(access: Access) -> str:
+def buffer_field(access: Access) -> str:
+    """The operand that names the buffer of an access."""
     return {"matrix_offset": "matrix", "bias_offset": "bias"}.get(access.field, "buffer")
 
 
@@ -162,25 +154,23 @@ def _opaque(
 
 
 class _Bytes:
-    """Which bytes of each buffer accesses of a kind touch, by component type."""
+    """Which bytes of each buffer accesses of a kind touch."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self.sizes = {name: buffer.size for name, buffer in evaluation.case.buffers.items()}
-        self.touched: dict[tuple[str, model.ComponentType], Mask] = {}
+        self.touched: dict[str, Mask] = {}
 
     def add(self, access: Access) -> None:
-        key = (access.buffer, access.shape.component)
-        self.touched.setdefault(key, np.zeros(self.sizes[access.buffer], bool))[_bytes(access)] = True
+        self.touched.setdefault(access.buffer, np.zeros(self.sizes[access.buffer], bool))[_bytes(access)] = True
 
-    def shared_byte(self, access: Access, but: model.ComponentType | None = None) -> int | None:
-        """A byte of the access that those of another type than `but` touch, if any."""
-        for (buffer, component), touched in self.touched.items():
-            if buffer == access.buffer and component is not but:
-                places = _bytes(access)
-                shared = places[touched[places]]
-                if shared.size:
-                    return int(shared.min())
-        return None
+    def shared_byte(self, access: Access) -> int | None:
+        """A byte of the access that those of the kind touch, if any."""
+        touched = self.touched.get(access.buffer)
+        if touched is None:
+            return None
+        places = _bytes(access)
+        shared = places[touched[places]]
+        return int(shared.min()) if shared.size else None
 
 
 def _bytes(access: Access) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

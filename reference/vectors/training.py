@@ -1,7 +1,8 @@
 """Accumulations (CV-020, CV-021, CV-040): everything that is added to an element, in no order.
 
 Exact where every partial sum in any order is (as in `products`); else the exact sum, give or take the
-bound for so many additions. No invocation may read what a dispatch accumulates into, so sums are made at its end.
+bound for so many additions. Sums are made where an element is read or stored to, behind a barrier, else at the end of
+the dispatch.
 """
 
 from __future__ import annotations
@@ -63,6 +64,12 @@ class IntegerAccumulation:
             reasons = (*before.reasons, *self.reasons)
             after = where(unknown, anything(self.component, after.shape, reasons), after)
         return after, self.gained
+
+    def forget(self, elements: Mask) -> None:
+        """Begin anew for elements of a mask (sets, count), whose sums are in memory."""
+        self.total[elements] = 0
+        self.gained[elements] = False
+        self.unknown[elements] = False
 
 
 class Accumulation:
@@ -131,6 +138,14 @@ class Accumulation:
         reason = Policy(f"the order of accumulation is free (CV-037), gamma_{most} at {self.component.value}")
         total = rounded(self.component, (low, high), unknown, (*reasons, reason) if (~few & ~exact).any() else reasons)
         return (where(few, self._of_few(before, few), total) if few.any() else total), gained
+
+    def forget(self, elements: Mask) -> None:
+        """Begin anew for elements of a mask (sets, count), whose sums are in memory."""
+        for numbers in (self.low, self.high, self.magnitude, self.additions, self.unbounded):
+            numbers[elements] = 0
+        self.quantum[elements] = np.inf
+        for kept in self.first:
+            kept[:, elements] = 0
 
     def _of_few(self, before: Value, few: Mask) -> Value:
         """Elements of a mask that few values were added to: whatever any order may give."""

@@ -95,14 +95,14 @@ def test_limits_are_lowered_and_never_raised(b: ModuleType) -> None:
 
 
 FILES = {
-    "cts/model/__init__.py": "from cts.model.loops import *\nfrom cts.model import words as text\n",
-    "cts/model/loops.py": "class Loop: pass\nKIND = Loop\n",
-    "cts/model/words.py": "class Loop: pass\n",
-    "cts/a.py": "from cts.model import Loop as L\n",
-    "cts/b.py": "import cts.model as m\nm.Loop()\nm.text.Loop()\n",
-    "cts/c.py": "import cts.model.loops\nx = cts.model.loops.KIND\n",
+    "cts/case/model/__init__.py": "from cts.case.model.loops import *\nfrom cts.case.model import words as text\n",
+    "cts/case/model/loops.py": "class Loop: pass\nKIND = Loop\n",
+    "cts/case/model/words.py": "class Loop: pass\n",
+    "cts/a.py": "from cts.case.model import Loop as L\n",
+    "cts/b.py": "import cts.case.model as m\nm.Loop()\nm.text.Loop()\n",
+    "cts/c.py": "import cts.case.model.loops\nx = cts.case.model.loops.KIND\n",
     "cts/d.py": "from . import a\nfrom .model import words\nlocal = a.L\nwords.Loop\nother.Loop\n",
-    "cts/e.py": "from cts.model.words import Loop\nLoop()\n",
+    "cts/e.py": "from cts.case.model.words import Loop\nLoop()\n",
     "drivers/x.py": "def f():\n    from cts import model\n    return model.Loop\n",
 }
 
@@ -116,8 +116,8 @@ FILES = {
         ("cts/d.py", "loops words"),
         ("cts/e.py", "words"),
         ("drivers/x.py", "loops"),
-        ("cts/model/loops.py", "loops"),
-        ("cts/model/__init__.py", ""),
+        ("cts/case/model/loops.py", "loops"),
+        ("cts/case/model/__init__.py", ""),
     ],
 )
 def test_names_are_followed_to_where_they_are_defined(b: ModuleType, path: str, named: str) -> None:

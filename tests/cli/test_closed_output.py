@@ -27,6 +27,7 @@ ARGUMENTS = {
     "merge": ("cts-run/001", "cts-run/002"),
     "campaign": ("-d", "emulator", "--cases", "2", "--area", "reductions", "--reduce-time", "0"),
     "sweep": ("matrix_negations_8", "-d", "interpreter"),
+    "unclear": ("--list",),
     "validation": ("tensor_addressing.clamp", "--list"),
     "findings": ("list",),
     "compare": ("cts-run",),

@@ -310,6 +310,12 @@ def findings(world: World) -> None:
 
 
 @exercise
+def unclear(world: World) -> None:
+    out = world.cts("unclear", "CM-023", "-d", "interpreter", "-d", WRONG, "-n", "2").out
+    assert "  interpreter" in out and "2 some order" in out and "of the 2 cases that several drivers ran" in out
+
+
+@exercise
 def drivers(world: World) -> None:
     assert {d["name"] for d in json.loads(world.cts("drivers", "--json", "-").out)} >= {"emulator", "interpreter"}
     assert WRONG in world.cts("drivers", "-d", WRONG).out

@@ -28,11 +28,12 @@ DRAWN, CASES = 5000, 400
 
 STATUS = {
     "m": Status.OK, "c": Status.SKIP, "v": Status.CLAMPED, "n": Status.DISCARD, "u": Status.UNDEFINED,
+    "x": Status.UNCLEAR,
 }  # fmt: skip
 
 #: Answers for each link: rules, the status of each element, and of those in memory index, byte, block and place in it.
 ANSWERS = """
-const letters = {memory: "m", clipped: "c", "clamp value": "v", "not stored": "n", undefined: "u"};
+const letters = {memory: "m", clipped: "c", "clamp value": "v", "not stored": "n", undefined: "u", unclear: "x"};
 document.body.textContent = JSON.stringify(JSON.parse(document.getElementById("links").textContent).map((link) => {
   const access = accessOf(link), {broken, elements} = addressed(access);
   if (linkOf(access) !== link) return {unlike: linkOf(access)};
@@ -153,12 +154,8 @@ def differs(access: Access, answer: Any) -> str:
         return f"the link became {answer['unlike']}"
     layout, view = access.layout, access.view
     spans = [layout.span, layout.block_size, *([view.view_dimension] if view and view.type.has_dimensions else [])]
-    clamps = layout.type.clamp not in (ClampMode.Undefined, ClampMode.Constant) and not access.store
-    greatest = 2**30 if layout.type.clamp is ClampMode.RepeatMirrored else 2**31 - 1
-    none = (
-        any((s == 0).any() for s in spans)
-        or (clamps and bool(((layout.layout_dimension == 0) | (layout.layout_dimension > greatest)).any()))
-        or (view is not None and not view.type.has_dimensions and view.dim > layout.dim)
+    none = any((s == 0).any() for s in spans) or (
+        view is not None and not view.type.has_dimensions and view.dim > layout.dim
     )
     if none != answer["none"]:
         return f"addresses: {answer['rules']}"
@@ -192,7 +189,9 @@ def test_drawn_layouts_lie_where_the_oracle_says(browse: Browse) -> None:
     wrong = [(a.link, how) for a, answer in zip(accesses, found, strict=True) if (how := differs(a, answer))]
     assert wrong[:3] == [] and not wrong
     seen = "".join(answer["status"] for answer in found)
-    assert all(seen.count(letter) > 2000 for letter in STATUS), "every kind of element is among them"
+    seldom = {Status.UNCLEAR: 200}  # huge dimensions, and out of bounds
+    enough = {letter: seen.count(letter) > seldom.get(status, 2000) for letter, status in STATUS.items()}
+    assert all(enough.values()), enough
     assert sum(not answer["none"] for answer in found) > DRAWN * 0.8
 
 
@@ -224,7 +223,7 @@ def test_mistakes_are_found(browse: Browse, mistake: tuple[str, str]) -> None:
 #: Rules on layouts and views that the page checks, and those on locations: the oracle looks at these where none of the
 #: others is broken, and whether two elements of a store are at one place last.
 OF_STATE = {"TA-061", "TA-062", "TA-064", "TA-065", "TA-068", "TA-070"}
-OF_LOCATIONS = {"TA-042", "TA-060", "TA-063", "TA-069"}
+OF_LOCATIONS = {"AM-57", "TA-042", "TA-060", "TA-063", "TA-069"}
 
 
 def test_cases_break_the_rules_that_the_page_names(browse: Browse) -> None:

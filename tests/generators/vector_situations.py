@@ -33,6 +33,8 @@ def vector_situations(case: m.Case, oracle: Oracle) -> set[str]:
         found.add("several layers")
     if any(sum(i.input in m.references(j) for j in case.program) > 1 for i in products):
         found.add("input of VectorMatrixMul used again")
+    if _reads_a_sum(case):
+        found.add("sum read behind a barrier")
     return found | {*_of_values(case, types, oracle), *flow_situations(case), *fast_math_situations(case)}
 
 
@@ -157,6 +159,17 @@ def _of_instruction(case: m.Case, i: Any, types: Any) -> Iterator[str]:
                 m.ControlBarrier: "barrier",
             }
             yield from (name for kind, name in names.items() if isinstance(i, kind))
+
+
+def _reads_a_sum(case: m.Case) -> bool:
+    """Whether a load of a buffer stands behind an addition to it."""
+    added: set[str] = set()
+    for i in case.program:
+        if isinstance(i, m.VectorReduceSumAccumulate | m.VectorAtomicAdd):
+            added.add(i.buffer)
+        if isinstance(i, m.VectorLoad) and i.buffer in added:
+            return True
+    return False
 
 
 def _of_sum(case: m.Case, i: m.VectorReduceSumAccumulate, shape: m.VectorShape) -> Iterator[str]:

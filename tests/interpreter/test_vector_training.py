@@ -222,7 +222,7 @@ REFUSALS = [
     (GOOD.replace("%a %b", "%c %c"), "float16 components (CV-037)"),
     (GOOD.replace("%n3 %n0", "%n64 %n0"), "64 is not a memory layout (CV-002)"),
     (GOOD.replace("%n3 %n0", "%n0 %n0"), "need a MatrixStride (CV-018)"),
-    (GOOD.replace("%n3 %n0", "%n1 %n0 %n2"), "MatrixStride is 2; rows or columns have 4 bytes (CV-018)"),
+    (GOOD.replace("%n3 %n0", "%n1 %n0 %n2"), "MatrixStride is 2; rows or columns have 4 bytes (CV-020)"),
     (GOOD.replace("%n3 %n0", "%lane %n0"), "must be an integer or bool constant"),
     (GOOD.replace("%n3 %n0", "%n3 %lane"), "must be an integer or bool constant"),
     (GOOD.replace("%n3 %n0", "%n3 %n2"), "MatrixInterpretation is float64"),

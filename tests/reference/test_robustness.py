@@ -108,8 +108,8 @@ def test_stores_outside_are_dropped() -> None:
         ("", "", case(dst=168)),
         ("VK-063", "program[1]", case(dst=160, kind="robustBufferAccess")),
         ("", "", case(src=160, kind="robustBufferAccess")),
-        ("TA-069", "program[3].layout", case(TENSOR, src=160)),
-        ("TA-069", "program[3].layout", case(TENSOR + COPY, src=160, kind="robustBufferAccess")),
+        ("AM-55", "program[3].layout", case(TENSOR, src=160)),
+        ("AM-55", "program[3].layout", case(TENSOR + COPY, src=160, kind="robustBufferAccess")),
     ],
 )
 def test_rules(rule: str, path: str, of: Case) -> None:
@@ -125,9 +125,9 @@ def test_what_is_stored_outside_is_not_read_there() -> None:
 
 
 def test_what_may_be_anything_is_read_by_nothing_else() -> None:
-    """VK-064: near the end of a buffer that is read outside."""
+    """VK-063: near the end of a buffer that is read outside."""
     per_element = "  - {op: MatrixPerElement, id: p, matrix: m, function: f}\n"
-    for kind, expected in (("robustBufferAccess", ["VK-064"]), ("robustBufferAccess2", [])):
+    for kind, expected in (("robustBufferAccess", ["VK-063"]), ("robustBufferAccess2", [])):
         of = case(COPY + per_element, kind=kind, src=160, head=TABLE)
         assert [v.rule for v in ORACLE.violations(of)] == expected
 

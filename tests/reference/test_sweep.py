@@ -172,7 +172,7 @@ def test_stores_beside_what_each_set_has_in_the_buffer() -> None:
     case = case_of(program, buffers="        big: {type: float16, shape: [1024], data: {fill: 1}}\n")
     data = np.random.default_rng(4).integers(0, 256, (5, 2048)).astype(np.uint8)
     found = swept(case, {}, {7: 24}, {7: 8}, {8: 64}, {7: 0}, big=data)
-    assert sets_by_rule(found) == {"TA-044": [2], "KM-013": [4]}
+    assert sets_by_rule(found) == {"TA-067": [2], "KM-013": [4]}
 
 
 def test_two_instances_at_one_location() -> None:

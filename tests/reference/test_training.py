@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cts.reference import ORACLE
-from tests.reference.vector_cases import Parts, buffer, contents, expected, load, vector_case
+from tests.reference.vector_cases import Parts, buffer, contents, expected, load, store, vector_case
 
 INVOCATIONS = 37
 
@@ -41,6 +41,46 @@ def test_sums_of_many_invocations_are_exact_in_any_order(component: str, offset:
         for _ in range(n % 3):
             right[where // size : where // size + 5] += vectors[n, :5]
     assert (contents(expected(case), "g", component) == right.astype(component)).all()
+
+
+@pytest.mark.parametrize("component", ["float16", "float32", "int32"])
+def test_sums_are_read_behind_barriers(component: str) -> None:
+    """TA-044: what a workgroup has added so far, some of it stored over, and what it adds later, of each component."""
+    reduces = component != "int32"
+    rng = np.random.default_rng(6)
+    values, start = rng.integers(-4, 5, (INVOCATIONS, 64 // np.dtype(component).itemsize)), rng.integers(-4, 5, 64)
+    adding = {"op": "VectorReduceSumAccumulate" if reduces else "VectorAtomicAdd", "vector": "v", "buffer": "g"}
+    barrier: Parts = {"op": "ControlBarrier"}
+    offset = 4 * 16
+    program = [
+        *(load("v", component, 5), adding, barrier, load("u", component, 8, "g", offset=0), barrier),
+        *({**adding, "offset": 16}, barrier, load("w", component, 3, "g", offset=16)),
+        *(store("u"), store("w", offset={"literal": offset, "inv": 256}), barrier, adding),
+    ]
+    buffers = {"x": buffer(component, values), "g": buffer(component, start)}
+    found = expected(vector_case(program, {**buffers, "y": buffer(component, INVOCATIONS * 128)}, INVOCATIONS))
+    size = np.dtype(component).itemsize
+    memory, total, later = start.copy(), values[:, :5].sum(axis=0), 16 // size
+    memory[:5] += total
+    y = contents(found, "y", component)
+    seen = memory.copy()
+    memory[later : later + 5] += total
+    for n in range(INVOCATIONS):
+        assert y[n * 256 // size :][:8].tolist() == seen[:8].tolist()
+        assert y[(n * 256 + offset) // size :][:3].tolist() == memory[later : later + 3].tolist()
+    memory[:5] += total
+    assert (contents(found, "g", component) == memory.astype(component)).all()
+
+
+def test_a_store_behind_a_barrier_is_what_is_added_to_later() -> None:
+    """TA-044: additions before it are overwritten."""
+    adding = {"op": "VectorReduceSumAccumulate", "vector": "v", "buffer": "g"}
+    program: list[Parts] = [load("v", "float32", 4), adding, {"op": "ControlBarrier"}]
+    program += [{"op": "If", "condition": {"literal": 1, "inv": 1, "mod": 4}}, {"op": "Else"}]
+    program += [store("v", "g", offset=0), {"op": "EndIf"}, {"op": "ControlBarrier"}, adding]
+    case = vector_case(program, {"x": buffer("float32", np.arange(64)), "g": buffer("float32", 8)}, 4)
+    right = np.arange(64).reshape(4, 16)[:, :4]
+    assert contents(expected(case), "g", "float32")[:4].tolist() == (right[3] + right.sum(axis=0)).tolist()
 
 
 @pytest.mark.parametrize("component", ["float16", "float32", "int32", "uint32"])

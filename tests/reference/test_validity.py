@@ -99,15 +99,22 @@ BREAKING = {
         "TA-062",
         "program[4].layout",
     ),
-    "dimension 0 to the edge": (load(sliced("[0, 0]", size="[32, 0]"), "ClampToEdge"), "TA-063", "program[4].layout"),
-    "dimension 2^31 repeated": (
-        load(sliced("[0, 0]", size=f"[{2**31}, 32]"), "Repeat"),
-        "TA-063",
+    "dimension 0 to the edge": (load(sliced("[0, 0]", size="[32, 0]"), "ClampToEdge"), "AM-57", "program[4].layout"),
+    "dimension 0 mirrored": (load(sliced("[0, 0]", size="[32, 0]"), "RepeatMirrored"), "AM-57", "program[4].layout"),
+    "dimension 0 repeated": (load(sliced("[0, 0]", size="[32, 0]"), "Repeat"), "TA-063", "program[4].layout"),
+    "dimension 2^31 repeated, below it": (
+        load(sliced("[-1, 0]", size=f"[{2**31}, 32]"), "Repeat"),
+        "AM-57",
         "program[4].layout",
     ),
-    "dimension 2^30 + 1 mirrored": (
-        load(sliced("[0, 0]", size=f"[{2**30 + 1}, 32]"), "RepeatMirrored"),
-        "TA-063",
+    "dimension 2^31 to the edge, below it": (
+        load(sliced("[-1, 0]", size=f"[{2**31}, 32]"), "ClampToEdge"),
+        "AM-57",
+        "program[4].layout",
+    ),
+    "dimension 2^30 + 1 mirrored, below it": (
+        load(sliced("[-1, 0]", size=f"[{2**30 + 1}, 32]"), "RepeatMirrored"),
+        "AM-57",
         "program[4].layout",
     ),
     "mirrored dimension of 1": (
@@ -169,7 +176,7 @@ BREAKING = {
         "KM-013",
         "program[1].stride",
     ),
-    "overlapping rows of a KHR store": (khr("stride: 32", "stride: 8"), "TA-044", "program[1].stride"),
+    "overlapping rows of a KHR store": (khr("stride: 32", "stride: 8"), "TA-067", "program[1].stride"),
     "two workgroups at one place": (
         khr("stride: 32", dispatch="{workgroups: [2, 1, 1]}"),
         "TA-044",
@@ -243,8 +250,13 @@ VALID = {
     ),
     "dimension 0, constant": load(sliced("[0, 0]", size="[32, 0]")),
     "dimension 0, store": store(sliced("[0, 0]", size="[32, 0]"), clamp="ClampToEdge"),
-    "dimension 2^31 - 1 repeated": load(sliced("[0, 0]", size=f"[{2**31 - 1}, 32]"), "Repeat"),
-    "dimension 2^30 mirrored": load(sliced("[0, 0]", size=f"[{2**30}, 32]"), "RepeatMirrored"),
+    "dimension 2^31 - 1 to the edge, below it": load(sliced("[-1, 0]", size=f"[{2**31 - 1}, 32]"), "ClampToEdge"),
+    "dimension 2^31 repeated, inside": load(sliced("[0, 0]", size=f"[{2**31}, 32]"), "Repeat"),
+    "dimension 2^30 mirrored, below it": load(sliced("[-1, 0]", size=f"[{2**30}, 32]"), "RepeatMirrored"),
+    "dimension 2^30 + 1 mirrored, inside": load(sliced("[0, 0]", size=f"[{2**30 + 1}, 32]"), "RepeatMirrored"),
+    "dimension 0 to the edge, all clipped": load(
+        sliced("[0, 0]", size="[32, 0]"), "ClampToEdge", view=clip("1 0xFFFFFFFF 0 16")
+    ),
     "mirrored dimension of 1, in bounds": load(sliced("[0, 0]", "[1, 32]", size="[1, 32]"), "RepeatMirrored"),
     "mirrored dimension of 1, store": store(sliced("[0, 0]", "[16, 16]", size="[1, 32]"), clamp="RepeatMirrored"),
     "stride of exactly the row": load(strided("[16, 1]")),

@@ -112,7 +112,8 @@ def test_the_case_that_the_others_change_is_valid() -> None:
         ("program[6].buffer", "w", "CV-019"),
         ("program[6].buffer", "t", "TA-044"),
         ("program[6].offset", 0, "TA-044"),
-        ("conversions[0].source.stride", 16, "VK-055"),
+        ("conversions[0].source.stride", 16, "AM-26"),
+        ("conversions[0].source.stride", 8, "VK-055"),
         ("conversions[0].source.stride", 33, "VK-055"),
         ("conversions[0].source.offset", 32, "VK-053"),
         ("conversions[0].source.offset", 832, "VK-053"),
@@ -259,13 +260,22 @@ def test_atomic_additions_may_meet_accumulations(reduces_first: bool) -> None:
     ],
 )
 @pytest.mark.parametrize("behind", [False, True])
-def test_nothing_else_may_meet_atomic_additions(other: Parts, behind: bool) -> None:
-    """TA-044: plain loads and stores, and additions of another type, even behind a barrier."""
+def test_other_accesses_meet_atomic_additions_behind_barriers_alone(other: Parts, behind: bool) -> None:
+    """TA-044: plain loads and stores, and additions of another type, race with additions unless a barrier orders them.
+
+    A barrier orders one workgroup.
+    """
     loads: list[Parts] = [load("f", "float32", 2), load("h", "float16", 2, "y")]
     rest: list[Parts] = [atomic("f"), {"op": "ControlBarrier"}, other]
+    rest = [*reversed(rest)] if behind else rest
     buffers = {"x": buffer("float32", 128), "y": buffer("float16", 128), "t": buffer("float32", 64)}
-    case = vector_case([*loads, *(reversed(rest) if behind else rest)], buffers, 1)
+    invocations = 1 if other["op"] == "VectorStore" else 2
+    assert ORACLE.violations(vector_case([*loads, *rest], buffers, invocations)) == []
+    case = vector_case([*loads, *rest], buffers, dispatch={"workgroups": [2, 1, 1], "invocations": 1})
     assert {v.rule for v in ORACLE.violations(case)} == {"TA-044"}
+    del rest[1]
+    assert {v.rule for v in ORACLE.violations(vector_case([*loads, *rest], buffers, 2))} == {"TA-044"}
+    assert ORACLE.violations(vector_case([*loads, *rest], buffers, 1)) == [], "in the order of the program"
 
 
 @pytest.mark.parametrize(

@@ -117,17 +117,30 @@ class Expectation:
     spreads: dict[str, Spread] = field(default_factory=dict)
 
 
+class ViolationKind(enum.Enum):
+    """Why a rule excludes cases."""
+
+    #: Behaviour is undefined, or the case is invalid, by a sentence of a specification.
+    UNDEFINED = "undefined"
+    #: The specifications can be read in several ways.
+    UNCLEAR = "unclear"
+    #: Behaviour is defined, but the oracle cannot say what is allowed.
+    LIMIT = "limit"
+
+
 @dataclass(frozen=True)
 class Violation:
-    """A rule that a well-formed case breaks: undefined behaviour, or invalid in Vulkan.
+    """A rule that a well-formed case breaks, and why it is not run and judged.
 
-    `rule` is the fact ID, `path` the YAML path (`program[3].offset`).
+    `rule` is the fact ID, `path` the YAML path (`program[3].offset`). What is unclear has `readings`, in words.
     """
 
     rule: str
     path: str
     what: str
     remedy: str
+    kind: ViolationKind = ViolationKind.UNDEFINED
+    readings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

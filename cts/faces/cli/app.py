@@ -41,6 +41,7 @@ GROUPS = {
             "campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS, "configured:Grouped"
         ),
         "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS, "configured:Grouped"),
+        "unclear": Verb("unclear:unclear", "Compare drivers where the text is unclear.", EXIT_STATUS),
         "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
         "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
         "findings": Verb("findings:findings", "List and check what is claimed of drivers and tools.", EXIT_STATUS),

@@ -96,13 +96,6 @@ function stateRules(access, layout, view, broken) {
   if (access.op === "store" && (layout.block.some((b) => b > 1) || access.block)) {
     broken.push({rule: "TA-068", what: access.block ? "a store that decodes" : "a store with a block size"});
   }
-  const largest = {ClampToEdge: 2 ** 31 - 1, Repeat: 2 ** 31 - 1, RepeatMirrored: 2 ** 30}[access.layout.clamp];
-  if (access.op === "load" && largest !== undefined) {
-    if (layout.dimension.includes(0)) noAddress("TA-063", `a dimension of 0 with ${access.layout.clamp}`);
-    if (layout.dimension.some((d) => d > largest)) {
-      noAddress("TA-063", `a dimension above ${largest} with ${access.layout.clamp}`);
-    }
-  }
   if (view !== null) {
     if (access.view.own && view.dimension.includes(0)) noAddress("TA-061", "a dimension of the view is 0: set them");
     if (!access.view.own && access.view.dim > access.layout.dim) {
@@ -115,17 +108,24 @@ function stateRules(access, layout, view, broken) {
   }
 }
 
+/** The dimension by which a mode's remainder would divide by 0 (TA-063). */
+const DIVIDES_BY_ZERO = {Repeat: 0, RepeatMirrored: 1};
+
+/** The largest dimension that a mode computes with alike in signed and unsigned 32-bit arithmetic (AM-57). */
+const LARGEST = {ClampToEdge: 2 ** 31 - 1, Repeat: 2 ** 31 - 1, RepeatMirrored: 2 ** 30};
+
 /** What the clamp mode makes of a coordinate out of bounds: a coordinate, or what becomes of the element (TA-035). */
 function clamped(access, coordinate, dimension) {
   const c = coordinate | 0;
   if (access.layout.clamp === "Undefined") return "undefined";
   if (access.op === "store") return "not stored";
+  if (access.layout.clamp === "Constant") return "clamp value";
+  if (dimension === DIVIDES_BY_ZERO[access.layout.clamp]) return "undefined";
+  if (dimension === 0 || dimension > LARGEST[access.layout.clamp]) return "unclear";
   switch (access.layout.clamp) {
-    case "Constant": return "clamp value";
     case "ClampToEdge": return c < 0 ? 0 : dimension - 1;
     case "Repeat": return floorMod(c, dimension);
     default: {
-      if (dimension === 1) return "undefined";
       const period = 2 * dimension - 2, within = floorMod(c, period);
       return within < dimension ? within : period - within;
     }
@@ -133,8 +133,8 @@ function clamped(access, coordinate, dimension) {
 }
 
 /**
- * Element (row, col): `status` is "memory", "clipped", "clamp value", "not stored" or "undefined"; with "memory", `index`
- * counts locations from the pointer, `byte` is in memory, `block` and `within` are the block and the place in it; what
+ * Element (row, col): `status` is "memory", "clipped", "clamp value", "not stored", "undefined" or "unclear"; with
+ * "memory", `index` counts locations from the pointer, `byte` is in memory, `block` and `within` are the block and the place in it; what
  * comes before is there as far as it was computed.
  */
 function elementOf(access, layout, view, row, col) {
@@ -159,10 +159,12 @@ function elementOf(access, layout, view, row, col) {
   for (const [d, c] of found.unclamped.entries()) {
     const inside = c < Math.min(layout.dimension[d], SIGN);
     const moved = inside ? c : clamped(access, c, layout.dimension[d]);
-    if (typeof moved === "string") return {...found, status: moved};
+    if (moved === "unclear") found.status = moved;
+    else if (typeof moved === "string") return {...found, status: moved};
     found.moved ||= !inside;
     found.coord.push(moved);
   }
+  if (found.status === "unclear") return found;
   found.block = found.coord.map((c, d) => Math.floor(c / layout.block[d]));
   found.within = found.coord.map((c, d) => c - found.block[d] * layout.block[d]);
   found.index = dot(found.block, layout.stride);
@@ -175,14 +177,17 @@ const unitOf = (access) => access.block || SIZES[access.component];
 
 /** Rules on the locations of all elements. */
 function locationRules(access, elements, broken) {
-  const unit = unitOf(access), undefinedAt = elements.find((e) => e.status === "undefined");
+  const unit = unitOf(access), at = (status) => elements.find((e) => e.status === status);
   const place = (e) => `element (${e.row}, ${e.col})`;
+  const clamp = access.layout.clamp, undefinedAt = at("undefined"), unclearAt = at("unclear");
+  if (unclearAt) {
+    const what = `${place(unclearAt)} is out of bounds in a dimension of 0, or above ${LARGEST[clamp]}, with ${clamp}`;
+    broken.push({rule: "AM-57", what: `${what}: unclear`});
+  }
   if (undefinedAt) {
-    const mirrored = access.layout.clamp === "RepeatMirrored";
-    broken.push({
-      rule: mirrored ? "TA-063" : "TA-060",
-      what: `${place(undefinedAt)} is out of bounds ${mirrored ? "in a mirrored dimension of 1" : "with clamp mode Undefined"}`,
-    });
+    const divides = clamp in DIVIDES_BY_ZERO;
+    const why = divides ? `with ${clamp} in a dimension of ${DIVIDES_BY_ZERO[clamp]}` : "with clamp mode Undefined";
+    broken.push({rule: divides ? "TA-063" : "TA-060", what: `${place(undefinedAt)} is out of bounds ${why}`});
   }
   const reached = elements.filter((e) => e.status === "memory");
   if (access.memory) {

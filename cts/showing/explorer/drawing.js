@@ -49,7 +49,7 @@ function drawn(grid, explorer) {
 }
 
 const TEXTURES = {clipped: "clipped", "clamp value": "outside", "not stored": "outside"};
-const SIGNS = {clipped: "·", "clamp value": "c", "not stored": "–", undefined: "?"};
+const SIGNS = {clipped: "·", "clamp value": "c", "not stored": "–", undefined: "?", unclear: "?"};
 
 /** What a location is called: its number and, in a block of several elements, the place in it. */
 function locationText(access, layout, e) {
@@ -67,6 +67,7 @@ function fateOf(access, layout, e) {
     "clamp value": "out of bounds: the clamp value",
     "not stored": "out of bounds: not stored",
     undefined: "undefined",
+    unclear: "unclear",
   }[e.status];
 }
 
@@ -75,7 +76,7 @@ function matrixGrid(access, found, chosen) {
   const at = (row, col) => found.elements[row * access.cols + col];
   const names = (count) => [...Array(count).keys()];
   const count = (status) => found.elements.filter((e) => e.status === status).length;
-  const said = ["memory", "clipped", "clamp value", "not stored", "undefined"].filter(count).map((s) => `${s}: ${count(s)}`).join(", ");
+  const said = ["memory", "clipped", "clamp value", "not stored", "undefined", "unclear"].filter(count).map((s) => `${s}: ${count(s)}`).join(", ");
   return {
     key: "matrix", band: 0, rows: names(access.rows), cols: names(access.cols), rowNames: String, colNames: String,
     title: access.op === "load" ? "the matrix: where each element comes from" : "the matrix: where each element goes",
@@ -87,7 +88,7 @@ function matrixGrid(access, found, chosen) {
         text: memory ? locationText(access, found.layout, e) : SIGNS[e.status],
         hue: memory ? row : null,
         texture: memory ? (e.moved ? "moved" : null) : TEXTURES[e.status] ?? null,
-        mark: focus ? "focus" : e.status === "undefined" || e.twice ? "wrong" : null,
+        mark: focus ? "focus" : e.status === "undefined" || e.status === "unclear" || e.twice ? "wrong" : null,
         title: `(${row}, ${col}): ${fateOf(access, found.layout, e)}`,
         data: {row, col},
       };

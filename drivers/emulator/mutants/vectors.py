@@ -298,6 +298,9 @@ ATOMIC_ADD_LOWER_HALF = training(
 REDUCE_SUM_FORGETS_ATOMICS = training(
     "reduce-sum-forgets-atomics", "a reduced sum overwrites what was added atomically before with what was there before"
 )
+SUMS_NOT_VISIBLE = training(
+    "sums-not-visible", "a load behind a barrier gives what memory held before the dispatch's additions"
+)
 REDUCE_SUM_UNIFORM = training(
     "reduce-sum-uniform", "the sum of a whole subgroup goes to the offset of its first active invocation"
 )

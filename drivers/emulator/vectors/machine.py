@@ -11,6 +11,7 @@ from cts.case import model
 from cts.drivers.emulator import control
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, members_of
+from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
 from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.operands import InstanceOperands
@@ -48,6 +49,8 @@ class VectorMachine:
         self._multiplier = Multiplier(memory, lanes, options, settings)
         self._accumulator = Accumulator(memory, instances, lanes, options, settings)
         self.matrices: dict[str, Vector] = {}
+        #: What buffers held before additions, if a mutant reads that.
+        self._before_sums: dict[str, Bytes] = {}
         self._flow = _Flow(self, case, instances, operands, lanes, options.bug)
 
     def run(self) -> None:
@@ -56,6 +59,8 @@ class VectorMachine:
 
     def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active invocations. Raises MemoryFault."""
+        if self._bug == v.SUMS_NOT_VISIBLE and isinstance(i, model.VectorReduceSumAccumulate | model.VectorAtomicAdd):
+            self._before_sums.setdefault(i.buffer, self._memory.spaces[i.buffer].copy())
         match i:
             case model.VectorStore():
                 self._store(i)
@@ -160,7 +165,10 @@ class VectorMachine:
         if self._bug == v.VECTOR_LOAD_WHOLE_CHUNKS and length * component.size > CHUNK:
             length = length * component.size // CHUNK * CHUNK // component.size
         addresses = self._component_addresses(i, component.size, length)[active]
-        registers[active, :length] = self._memory.gather(i.buffer, addresses, component.size)
+        memory = self._memory
+        if i.buffer in self._before_sums:
+            memory = Memory(self._case, self._before_sums, self._instances)
+        registers[active, :length] = memory.gather(i.buffer, addresses, component.size)
         return Vector(component, registers)
 
     def _store(self, i: model.VectorStore) -> None:

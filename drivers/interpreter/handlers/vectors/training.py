@@ -59,7 +59,7 @@ def outer_product(c: Compiler, i: Instruction) -> Step:
         bases, strides = (_of_adding(m, values) for values in (address(m), stride(m)))
         for step_ in np.unique(strides):
             if step_ < shortest:
-                raise Misuse(f"MatrixStride is {step_}; rows or columns have {shortest} bytes (CV-018)")
+                raise Misuse(f"MatrixStride is {step_}; rows or columns have {shortest} bytes (CV-020)")
             lanes = np.flatnonzero(strides == step_)
             offsets = opaque.offsets(layout, left.count, right.count, dtype.itemsize, int(step_))
             terms = Terms(offsets, dtype, lambda some: columns[lanes[some], :, None] * rows[lanes[some], None, :])  # noqa: B023
