@@ -95,15 +95,15 @@ def test_limits_are_lowered_and_never_raised(b: ModuleType) -> None:
 
 
 FILES = {
-    "cts/case/model/__init__.py": "from cts.case.model.loops import *\nfrom cts.case.model import words as text\n",
-    "cts/case/model/loops.py": "class Loop: pass\nKIND = Loop\n",
-    "cts/case/model/words.py": "class Loop: pass\n",
-    "cts/a.py": "from cts.case.model import Loop as L\n",
-    "cts/b.py": "import cts.case.model as m\nm.Loop()\nm.text.Loop()\n",
-    "cts/c.py": "import cts.case.model.loops\nx = cts.case.model.loops.KIND\n",
-    "cts/d.py": "from . import a\nfrom .model import words\nlocal = a.L\nwords.Loop\nother.Loop\n",
-    "cts/e.py": "from cts.case.model.words import Loop\nLoop()\n",
-    "drivers/x.py": "def f():\n    from cts import model\n    return model.Loop\n",
+    "cts/toy/__init__.py": "from cts.toy.loops import *\nfrom cts.toy import words as text\n",
+    "cts/toy/loops.py": "class Loop: pass\nKIND = Loop\n",
+    "cts/toy/words.py": "class Loop: pass\n",
+    "cts/a.py": "from cts.toy import Loop as L\n",
+    "cts/b.py": "import cts.toy as m\nm.Loop()\nm.text.Loop()\n",
+    "cts/c.py": "import cts.toy.loops\nx = cts.toy.loops.KIND\n",
+    "cts/d.py": "from . import a\nfrom .toy import words\nlocal = a.L\nwords.Loop\nother.Loop\n",
+    "cts/e.py": "from cts.toy.words import Loop\nLoop()\n",
+    "drivers/x.py": "def f():\n    from cts import toy\n    return toy.Loop\n",
 }
 
 
@@ -116,8 +116,8 @@ FILES = {
         ("cts/d.py", "loops words"),
         ("cts/e.py", "words"),
         ("drivers/x.py", "loops"),
-        ("cts/case/model/loops.py", "loops"),
-        ("cts/case/model/__init__.py", ""),
+        ("cts/toy/loops.py", "loops"),
+        ("cts/toy/__init__.py", ""),
     ],
 )
 def test_names_are_followed_to_where_they_are_defined(b: ModuleType, path: str, named: str) -> None:
@@ -129,6 +129,6 @@ def test_names_are_followed_to_where_they_are_defined(b: ModuleType, path: str, 
     modules = [r.Module(name, ast.parse(text)) for name, text in FILES.items()]
     resolver = r.Resolver({module.name: module for module in modules})
     origins = resolver.named(next(module for module in modules if module.path == path))
-    assert {o.module.rpartition(".")[2] for o in origins if o.name == "Loop" and "model." in o.module} == set(
+    assert {o.module.rpartition(".")[2] for o in origins if o.name == "Loop" and "toy." in o.module} == set(
         named.split()
     )
