@@ -122,7 +122,8 @@ def _wide(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> str:
     fits = {
         "offset": not undefined,
         "accumulate": True,
-        "stride": start.dim >= 2 and unblocked,
+        # Only the first span would grow (`leading`), and its stride is far.
+        "stride": start.dim >= 2 and unblocked and not (purpose.needed and purpose.leading == 1),
         "dims": start.dim >= 3 and unblocked and start.clamp is not ClampMode.RepeatMirrored,
         "span": not undefined and not purpose.store,
     }

@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 #: OpFDiv's accuracy in ULP (NU-011), as units of relative error: an ULP is at most one.
 DIVISION_ULP = 2.5
+#: The format of the least precise type with arithmetic.
+_LEAST_ARITHMETIC = ComponentType.bfloat16.format
 #: Sums of so many loaded values are bounded by trying all their orders.
 MOST_ADDENDS = 4
 
@@ -90,7 +92,7 @@ class History:
 
     def slack(self, fmt: FloatFormat) -> F64:
         """How far any rearrangement may be from the value without rounding."""
-        unit = self.roundings * fmt.unit
+        unit = self._units(fmt)
         if unit >= 0.5:
             return np.full(self.lo.shape, 2 * fmt.greatest)
         exact = self.exact(fmt)
@@ -102,6 +104,16 @@ class History:
             lost = np.minimum(factor * fmt.least, self.magnitude + factor * fmt.least * fmt.unit)
             slack = slack + np.where(tiny, lost, 0.0)
         return slack
+
+    def _units(self, fmt: FloatFormat) -> float:
+        """The relative error of all roundings of a term together.
+
+        Nothing adds or multiplies in float8. So a term is rounded to it once, before it is used, and in a type of at
+        least bfloat16's precision otherwise.
+        """
+        if fmt.precision >= _LEAST_ARITHMETIC.precision:
+            return self.roundings * fmt.unit
+        return min(self.roundings * fmt.unit, fmt.unit + self.roundings * _LEAST_ARITHMETIC.unit)
 
     def bounds(self, component: ComponentType) -> Interval:
         """The bounds of every rearrangement, before the last rounding."""

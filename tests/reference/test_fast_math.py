@@ -6,9 +6,22 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from cts.case.model import GUARD_BYTES, Buffer, Case, ComponentType, Data, dumps_case, initial_memory, loads_case
+from cts.case.model import (
+    GUARD_BYTES,
+    Buffer,
+    Case,
+    ComponentType,
+    Data,
+    dumps_case,
+    encode,
+    initial_memory,
+    loads_case,
+)
 from cts.judging.compare import compare
 from cts.reference import ORACLE
+from cts.reference.numeric import conversions
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.value import Value, unrounded
 
 #: Halves of an odd number: each lies between two sums.
 NUMBERS = [0.5, 1.5, -0.5, 3]
@@ -140,3 +153,15 @@ program:
 """)
     assert allows(case, [1, 1, 1, 1])
     assert allows(case, [0, 0, 0, 0]) == free
+
+
+def test_no_arithmetic_rounds_to_float8() -> None:
+    """A sum that becomes float8 was rounded to it once, however many terms it has: 125 is 112 or 128, and not anything."""
+
+    def number(value: float) -> Value:
+        return Value(ComponentType.float32, encode(ComponentType.float32, [value]))
+
+    floats = Floats(loose=True)
+    total = floats.add(floats.mul(number(3.0), number(40.0)), floats.add(number(4.0), number(1.0)))
+    low, high = unrounded(conversions.float_to_float(total, ComponentType.float8_e5m2)).core
+    assert 60 < low.min() <= high.max() < 250
