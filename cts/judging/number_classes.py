@@ -36,6 +36,10 @@ class OfAClass(Struct, frozen=True):
     wrong: int
 
 
+#: So many elements show a class: one may be in it by chance.
+_LEAST = 2
+
+
 def certain(component: ComponentType, lo: Bits, hi: Bits, flags: npt.NDArray[np.uint8]) -> Mask:
     """Which elements have one allowed value, but for the bits of a NaN."""
     one: Mask = (lo == hi) & ((flags == 0) | ((flags == Freedom.NAN) & is_nan(component, lo)))
@@ -52,7 +56,7 @@ def classes(
     count = len(actual)
     for kind, mask in _masks(component, actual, expected, exact):
         some = int(np.count_nonzero(mask & sure))
-        if 2 * some > count:
+        if some >= _LEAST and 2 * some > count:
             yield OfAClass(kind, some, count)
 
 
