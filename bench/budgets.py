@@ -100,7 +100,7 @@ def too_large(declared: Budgets, modules: dict[str, int]) -> Iterator[str]:
 
 
 def raised(declared: Budgets, root: Path = ROOT) -> Iterator[str]:
-    """The limits that were raised without a page that names the limit, what it was and what it is."""
+    """The limits that were raised without a page that names them, with the old and the new figure."""
     for name, budget in declared.modules.items():
         if budget.limit > budget.since:
             yield f"{name}: an exception may only fall, {budget.since:g} lines at first and now {budget.limit:g}"

@@ -194,7 +194,7 @@ def or_zero(value: Value, mask: Mask) -> Value:
 
 
 def widened(value: Value, mask: Mask, bounds: tuple[F64, F64]) -> Value:
-    """Floats of which those of a mask may also be any number between the bounds, and between these and their own."""
+    """Floats with a wider interval where the mask is set: it reaches from their own bounds to these bounds."""
     if not mask.any():
         return value
     low, high = value.core

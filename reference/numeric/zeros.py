@@ -76,8 +76,7 @@ def equal_zeros(
 ) -> tuple[Mask, Interval]:
     """Where operands that may be flushed may compare as equal, and what a minimum or maximum may then be beside zero.
 
-    A device that flushes for the comparison, and then moves one of the operands as it is, flushes the operands of one
-    of its two steps (NU-013).
+    A device may flush the operands of the comparison and then move an operand that it has not flushed (NU-013).
     """
     (x, x_zero), (y, y_zero) = first, second
     near_x, near_y = near_zero(x, least), near_zero(y, least)

@@ -68,7 +68,7 @@ _ENDINGS = {
     Status.UNSUPPORTED: State.UNSUPPORTED,
 }
 
-#: Bad endings of many sets whose smaller dispatches end well. A timeout is none: many sets take longer.
+#: Bad endings of many sets whose smaller dispatches end well. A timeout does not count, as many sets take longer.
 _NOT_BY_SIZE = (Status.CRASH, Status.DEVICE_LOST)
 
 #: Of states that are a verdict.
