@@ -199,6 +199,7 @@ NEIGHBOURS = [
         "min(int8(row), (value | ~value) * value)",
         "-value",
     ),
+    ("matrix-doubled", "matrix_arithmetic.environment.doubled_zero", "scalar: 2", "scalar: 3"),
     ("clip-wraps", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "3"),
     (
         "clamp-value-without-dimension",

@@ -75,7 +75,8 @@ def value(*numbers: Operand, component: T = T.float16) -> Value:
         # What is not mathematically defined, or no precision is promised for, is free.
         ("div", (0, 0), ANYTHING),
         ("div", (NAN, 2), ANYTHING),
-        ("div", (1, INF), ANYTHING),
+        ("div", (1, INF), ["0"]),
+        ("div", (1, MINUS_INF), ["-0"]),
         ("div", (INF, INF), ANYTHING),
         ("div", (1, TINY), ANYTHING),
         ("div", (65504, 0.5), ["65504", "inf"]),
