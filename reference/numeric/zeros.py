@@ -62,6 +62,8 @@ def with_equal_zeros(
 
     `least` is the least number that is no denormal.
     """
+    if first[1] is None and second[1] is None:
+        return bounds  # Nothing may be flushed: an operand with a denormal may be zero beside it.
     equal, (low, high) = equal_zeros(first, second, least)
     if not equal.any():
         return bounds
