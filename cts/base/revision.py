@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
+#: The package `cts`, beside which a checkout has its `.git`.
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def commit() -> str:

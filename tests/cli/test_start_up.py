@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -36,10 +37,18 @@ atexit.register(lambda: print("LOADED", *sys.modules))
 main()
 """
 
-#: Packages that only other commands need, and rooms that import much.
+#: Packages that only other commands need, and rooms of the suite that import much.
 HEAVY = {"hypothesis", "jinja2", "numba", "pytest", "rich", "vulkan"}
 OF_CASES = {
-    f"cts.{room}" for room in ("capabilities", "generators", "judging", "known", "model", "oracle", "reference")
+    "cts.case.model",
+    "cts.case.oracle",
+    "cts.features",
+    "cts.findings",
+    "cts.generators",
+    "cts.judging.judge",
+    "cts.judging.known",
+    "cts.reference",
+    "cts.showing",
 }
 
 
@@ -50,6 +59,11 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
     )
     assert ran.returncode == 0, ran.stderr
     return set(ran.stdout.rpartition("LOADED")[2].split())
+
+
+@pytest.mark.parametrize("room", sorted(OF_CASES))
+def test_rooms_of_cases_are_named_as_they_are(room: str) -> None:
+    assert importlib.util.find_spec(room)
 
 
 def test_a_dispatch_imports_nothing_of_cases(tmp_path: Path) -> None:
