@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cts.case.model import Case
 from cts.case.model.sweep import Sweep
+from cts.case.oracle.deviation import Deviation
 from cts.case.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
+from cts.reference.deviated import leaves
 from cts.reference.coordinates import coordinates, extents
 from cts.reference.execution.execute import Recording, execute, run
 from cts.reference.execution.execution import Execution
@@ -45,6 +48,10 @@ class Reference:
             {name: bits[0] for name, bits in execution.matrices.items()},
             execution.spreads(),
         )
+
+    def leaves(self, case: Case, deviations: Sequence[Deviation]) -> Expectation | None:
+        """What buffers may hold if instructions of the case deviate; None if nobody can say."""
+        return leaves(case, deviations)
 
     def sweep(self, sweep: Sweep) -> Swept:
         """Which parameter sets may be run, and what these may leave behind."""

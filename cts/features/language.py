@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -113,6 +113,12 @@ def getter(path: str, kind: str) -> Get:
     """The values of a path of attributes at a site of a kind. Raises BadInput."""
     typed = _Parser(path, "").value(ast.parse(path, mode="eval").body, (kind,), 0)
     return typed.get
+
+
+def sites_of(arguments: Sequence[ast.expr], text: str, where: str) -> Callable[[Site], Iterator[Site]]:
+    """The sites of a case that `some(...)` with these arguments asks for. Raises BadInput."""
+    call = ast.Call(ast.Name("some", ast.Load()), list(arguments), [])
+    return _Parser(text, where)._sites(call, ("Case",), 0)
 
 
 class _Parser:

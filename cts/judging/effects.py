@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -11,7 +12,9 @@ from cts.case.model import Case
 from cts.case.model.sweep import Bytes
 from cts.device.driver import Driver, Status
 from cts.features import parse, view
+from cts.features.deviations import parse_deviation
 from cts.judging.compare import Differing
+from cts.judging.deviations import owned
 from cts.judging.judge import Attempt, OpenDriver, job
 from cts.judging.known.quarantine import Rule
 from cts.plugins import registry
@@ -19,12 +22,25 @@ from cts.plugins import registry
 
 def known(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
     """The entry of the driver's baseline that lists this failure, and whose effect it has, or None."""
-    return driver.baseline.known(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+    rule = driver.baseline.known(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+    return rule or _together(driver.baseline.rules, case, attempt)
 
 
 def known_by_condition(driver: OpenDriver, case: Case, attempt: Attempt) -> Rule | None:
     """The same, without the name and the hash of the case."""
-    return driver.baseline.known_by_condition(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+    rule = driver.baseline.known_by_condition(case, attempt.verdict, partial(has_effect, case=case, attempt=attempt))
+    return rule or _together([r for r in driver.baseline.rules if r.match.cases is None], case, attempt)
+
+
+def _together(rules: Sequence[Rule], case: Case, attempt: Attempt) -> Rule | None:
+    """The first of several entries that together explain a failure: each says what it leaves, and nothing else."""
+    if attempt.divergence is None or attempt.outcome is None:
+        return None
+    computed = [r for r in rules if r.leaves and not r.effect and not r.model and r.match.matches_case(case)]
+    bugs = [parse_deviation(rule.leaves).at(case) for rule in computed]
+    if sum(map(bool, bugs)) < 2 or not owned(case, bugs, attempt.outcome.memory):
+        return None
+    return next(rule for rule, bug in zip(computed, bugs, strict=True) if bug)
 
 
 def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
@@ -36,12 +52,20 @@ def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
         holds = parse(rule.effect, kind="Memory").test
         if not all(holds(view(case).view.memory(group.buffer)) for group in groups):
             return False
+    if rule.leaves and not _leaves(rule, case, attempt):
+        return False
     if not rule.model:
         return True
     outcome = _model(rule.model).run(job(case, _model(rule.model).capabilities().subgroup_size))
     if outcome.status is not Status.DONE:
         return False
     return all(_is_left(group, outcome.memory[group.buffer]) for group in groups)
+
+
+def _leaves(rule: Rule, case: Case, attempt: Attempt) -> bool:
+    """Whether each element is right, or as the entry's deviation leaves it."""
+    assert attempt.outcome is not None
+    return owned(case, [parse_deviation(rule.leaves).at(case)], attempt.outcome.memory)
 
 
 def _is_left(group: Differing, memory: Bytes) -> bool:

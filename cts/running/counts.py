@@ -13,8 +13,9 @@ from cts.case.model import Case, dumps_case
 from cts.case.model.plain import plain
 from cts.features.coverage.exercised import exercised
 from cts.features.phrases import phrases
+from cts.judging.effects import has_effect
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
-from cts.judging.judge import OpenDriver
+from cts.judging.judge import Attempt, OpenDriver
 from cts.judging.verdict import Verdict
 from cts.running.drawing import Fault
 from cts.running.usage import describe
@@ -98,15 +99,19 @@ class Counts:
             whose, largest = (number, value) if value > largest else (whose, largest)
             self.statistics[name] = cases + 1, total + value, largest, whose
 
-    def match(self, case: Case, verdict: Verdict) -> None:
-        """Note which entries with a condition match a case that has run, or was left out."""
+    def match(self, case: Case, attempt: Attempt) -> None:
+        """Note which entries with a condition match a case that has run, or was left out.
+
+        A case counts as blind if an entry would excuse whatever it leaves.
+        """
         found = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
-        ran = verdict is not Verdict.NOT_RUN
-        self.matching += ran and bool(found)
+        ran = attempt.verdict is not Verdict.NOT_RUN
+        self.matching += ran and any(not rule.leaves for rule, _ in found)
         for rule, text in found:
             counts = self.entries[text]
             counts[0] += ran
-            counts[1] += ran and verdict.value in rule.verdicts
+            listed = ran and attempt.verdict.value in rule.verdicts
+            counts[1] += listed and (not rule.has_effect or has_effect(rule, case, attempt))
             counts[2] += not ran and rule.when == "never"
 
     def fail(self, kept: Kept, *, end: bool) -> None:

@@ -165,7 +165,7 @@ class Explorer:
             counts.lacks.update(attempt.lacks)
         elif attempt.verdict is Verdict.NOT_RUN:
             counts.not_run[attempt.detail] += 1
-            counts.match(case, attempt.verdict)
+            counts.match(case, attempt)
         else:
             counts.ran(case)
             if attempt.outcome is not None:
@@ -176,7 +176,7 @@ class Explorer:
             else:
                 attempt = self._failed(counts, number, case, attempt, expectation)
             counts.verdicts[attempt.verdict.value] += 1
-            counts.match(case, attempt.verdict)
+            counts.match(case, attempt)
 
     def _failed(
         self, counts: Counts, number: int, case: Case, attempt: Attempt, expectation: Expectation | None
@@ -268,9 +268,12 @@ class Explorer:
 
 
 def avoided(drivers: Sequence[OpenDriver], profile: Profile) -> Callable[[Case], bool] | None:
-    """The condition for cases to draw less often: conditions of the drivers' baselines and quarantines match them."""
+    """The condition for cases to draw less often: conditions of the drivers' baselines and quarantines match them.
+
+    Entries that say what a bug leaves hide nothing else, so their cases are drawn like others.
+    """
     of_drivers = ((*d.baseline.rules, *d.quarantine.rules) for d in drivers) if profile.steer else ()
-    matches = {r.match: None for rules in of_drivers for r in rules if r.match.condition is not None}
+    matches = {r.match: None for rules in of_drivers for r in rules if r.match.condition is not None and not r.leaves}
     return (lambda case: any(match.matches_case(case) for match in matches)) if matches else None
 
 

@@ -23,12 +23,13 @@ class State:
     @property
     def leading_shape(self) -> tuple[int, ...]:
         """The common leading shape of all members."""
-        return np.broadcast_shapes(*(getattr(self, name).shape[:-1] for name in self._members()))
+        return np.broadcast_shapes(*(getattr(self, name).shape[:-1] for name in self.members()))
 
     def map(self: _S, f: Callable[[U32], U32]) -> _S:
         """The same state with `f` applied to every member."""
-        return replace(self, **{name: f(getattr(self, name)) for name in self._members()})
+        return replace(self, **{name: f(getattr(self, name)) for name in self.members()})
 
     @classmethod
-    def _members(cls) -> tuple[str, ...]:
+    def members(cls) -> tuple[str, ...]:
+        """The names of the arrays."""
         return tuple(name for name in cls.__dataclass_fields__ if name != "type")

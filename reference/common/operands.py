@@ -16,6 +16,10 @@ import numpy.typing as npt
 
 from cts.case import model
 from cts.case.model.operand import ComponentValue, Factors
+from cts.case.oracle.deviation import Step
+from cts.reference.deviation import numbers
+from cts.reference.deviation.elements import constant
+from cts.reference.deviation.parts import NO_PARTS, Parts
 from cts.reference.numeric.arrays import U32
 from cts.reference.numeric.value import Value
 
@@ -25,8 +29,9 @@ _MASK = 0xFFFFFFFF
 class ParameterSetOperands:
     """Reads the operands of a case's instructions under a batch of parameter sets."""
 
-    def __init__(self, case: model.Case, parameter_sets: U32 | None = None) -> None:
-        """`parameter_sets` is (sets, run-time operands); None: one set, the case's own."""
+    def __init__(self, case: model.Case, parameter_sets: U32 | None = None, parts: Parts = NO_PARTS) -> None:
+        """`parameter_sets` is (sets, run-time operands); None: one set, the case's own. `parts` deviate."""
+        self._parts = parts
         self._sets = model.dynamic_words(case)[None] if parameter_sets is None else parameter_sets
         self._column = {(i, path): column for column, (i, path, _) in enumerate(model.case_dynamic_operands(case))}
         self._dispatch = case.dispatch
@@ -42,6 +47,13 @@ class ParameterSetOperands:
         self, instruction: int, field: str, operands: Sequence[model.Operand], iterations: tuple[int, ...] = ()
     ) -> U32:
         """The operands of a tuple field, (sets, instances, len(operands))."""
+        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
+            return numbers.transformed(self._vector(instruction, field, operands, _first(steps, iterations)), steps)
+        return self._vector(instruction, field, operands, iterations)
+
+    def _vector(
+        self, instruction: int, field: str, operands: Sequence[model.Operand], iterations: tuple[int, ...]
+    ) -> U32:
         if all(isinstance(o, int) for o in operands):
             return np.array([[[int(str(o)) & _MASK for o in operands]]], np.uint32)
         values = [self._value(o, (instruction, f"{field}[{i}]"), iterations) for i, o in enumerate(operands)]
@@ -49,6 +61,8 @@ class ParameterSetOperands:
 
     def scalar(self, instruction: int, field: str, operand: model.Operand, iterations: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
+        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
+            return numbers.transformed(self._value(operand, (instruction, field), _first(steps, iterations)), steps)
         return self._value(operand, (instruction, field), iterations)
 
     def word(self, instruction: int, field: str) -> U32:
@@ -57,6 +71,11 @@ class ParameterSetOperands:
 
     def component(self, instruction: int, field: str, component: model.ComponentType, value: ComponentValue) -> Value:
         """A component value of an instruction, (sets, 1, 1, 1)."""
+        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
+            return constant(self._component(instruction, field, component, value), steps)
+        return self._component(instruction, field, component, value)
+
+    def _component(self, instruction: int, field: str, component: model.ComponentType, value: ComponentValue) -> Value:
         if isinstance(value, model.SpecNumber) and value.dynamic is not None:
             words = self.word(instruction, field)
             return Value(component, words.astype(component.bits_dtype)[..., None, None])
@@ -83,6 +102,11 @@ class ParameterSetOperands:
             self._grid = instance_grid(self._dispatch)
         gained: U32 = np.array([[w & _MASK for w in _grid_factors(factors)]], np.uint32) @ self._grid
         return gained
+
+
+def _first(steps: Sequence[Step], iterations: tuple[int, ...]) -> tuple[int, ...]:
+    """The iterations in which an operand is computed: the first ones if it deviates so."""
+    return (0,) * len(iterations) if any(step.name == "first_iteration" for step in steps) else iterations
 
 
 def _grid_factors(factors: Factors) -> tuple[int, ...]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from cts.case import model
+from cts.case.oracle.deviation import MEMORY, RESULT
+from cts.case.oracle.deviation import Step as Deed
 from cts.case.oracle.expectation import Violation
-from cts.reference.addressing.accesses import Access
+from cts.reference.addressing.accesses import Access, Shape, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, everywhere, of_set
 from cts.reference.common.memory import Memory
+from cts.reference.deviation.elements import Around, transformed
+from cts.reference.deviation.moves import NotComputable
+from cts.reference.deviation.parts import Steps
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.outside import with_outside
 from cts.reference.execution.program import Evaluation, Step, evaluate
@@ -22,6 +28,7 @@ from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
 from cts.reference.numeric.arrays import U8, U32, Mask
+from cts.reference.numeric.conversions import bitcast
 from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.history import Deferred
 from cts.reference.numeric.rounding import binding
@@ -78,7 +85,7 @@ def run(
     case, data = evaluation.case, data or {}
     memories = {name: Memory(buffer, data.get(name)) for name, buffer in case.buffers.items()}
     result = Execution(evaluation, sets, memories)
-    machine = _Machine(evaluation, result, recording)
+    machine = (_DeviatingMachine if evaluation.parts else _Machine)(evaluation, result, recording)
     convert(case, False, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
     dispatch = 0
     for machine.number, step in enumerate(evaluation.steps):
@@ -92,6 +99,8 @@ def run(
 
 
 class _Machine:
+    """Takes one step after the other."""
+
     def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
         self.evaluation = evaluation
         self.case = evaluation.case
@@ -129,7 +138,7 @@ class _Machine:
                 stored = self._stored(
                     self._passed(value) if isinstance(instruction, model.VectorInstruction) else value
                 )
-                self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
+                self._store(step, access, stored)
             case model.BlockStart():
                 self._carry(step, instruction, model.references(instruction))
             case model.EndIf() | model.EndSwitch():
@@ -145,6 +154,10 @@ class _Machine:
                 self.vectors.accumulate_products(step, instruction.matrix, a, b)
             case _ if isinstance(instruction, model.MatrixInstruction | model.VectorInstruction):
                 self._compute(step, instruction)
+
+    def _store(self, step: Step, access: Access, stored: Value) -> None:
+        """The elements of a store go to memory."""
+        self.result.memories[access.buffer].store(access.byte, access.accessed, stored)
 
     def _stored(self, value: Value) -> Value:
         """A value as memory holds it: in a strict program surely rounded (NU-019)."""
@@ -362,6 +375,139 @@ class _Machine:
                 elements = elements & active.reshape(*active.shape, *[1] * (elements.ndim - 2))
             if elements.any():
                 self.result.note(_broken(self.case, step.index, undefined, elements))
+
+
+#: Transforms of operands that take effect once the instruction has run.
+_AFTERWARDS = ("overwritten", "accumulated", "tile_alone")
+
+
+class _DeviatingMachine(_Machine):
+    """The same where instructions deviate: in operands, in results, and in the memory that loads see."""
+
+    def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
+        super().__init__(evaluation, result, recording)
+        self.parts = evaluation.parts
+        self.initial = deepcopy(result.memories)
+        self.earlier = dict(self.initial)
+
+    def take(self, step: Step) -> None:
+        parts = self.parts.get(step.index, {})
+        instruction = self.case.program[step.index]
+        if isinstance(instruction, model.Accumulation) and RESULT in parts:
+            if [name for name, _ in parts[RESULT]] != ["before"]:
+                raise NotComputable("an accumulation adds to memory, or it does not")
+            return
+        right, afterwards = {}, []
+        for part, steps in parts.items():
+            name = getattr(instruction, part, None)
+            if isinstance(name, str) and name in self.values:
+                if steps[0].name in _AFTERWARDS:
+                    afterwards.append((name, steps[0]))
+                    continue
+                right[name] = self.values[name]
+                self.values[name] = self._transformed(step, self._whole(name), steps, lambda value=right[name]: value)
+        memories = self.result.memories
+        if MEMORY in parts and step.access is not None:
+            seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
+            self.result.memories = {**memories, step.access.buffer: seen[step.access.buffer]}
+        if isinstance(instruction, model.Store) and step.access is not None:
+            self.earlier[step.access.buffer] = deepcopy(memories[step.access.buffer])
+        super().take(step)
+        self.result.memories = memories
+        self.values.update({name: value for name, value in right.items() if name not in instruction.defines})
+        for name, deed in afterwards:
+            self._afterwards(step, instruction, name, deed)
+
+    def _afterwards(self, step: Step, instruction: model.Instruction, name: str, deed: Deed) -> None:
+        """What an instruction does to an operand, or in a second pass to its result."""
+        if deed.name == "overwritten":
+            self.values[name] = self._in_place_of(name, instruction)
+            return
+        n = int(deed.arguments[0])
+        match instruction:
+            case model.MatrixMulAdd(a=a, b=b, c=c) if deed.name == "accumulated" and name == c:
+                depth = self.shapes[a].cols - n
+                if depth > 0:
+                    crops = {a: (slice(None), slice(depth)), b: (slice(depth), slice(None))}
+                    self.values[c] = self._cropped(step, instruction, crops)
+            case model.MatrixReduce(mode=(mode,)) if deed.name == "tile_alone":
+                self._of_tiles(step, instruction, n, by_row=mode is model.ReduceMode.Row)
+            case _:
+                raise NotComputable(deed.name)
+
+    def _of_tiles(self, step: Step, instruction: model.MatrixReduce, n: int, *, by_row: bool) -> None:
+        """A reduction whose rows or columns are, but for those of the first tile, those of one tile."""
+        of, whole = self.shapes[instruction.matrix], self._whole(instruction.id)
+        if n < 1 or of.rows % n or of.cols % n:
+            raise NotComputable("not of whole tiles")
+        axis = -2 if by_row else -1
+        index = np.arange(whole.shape[axis])
+        for tile in range(1, (of.rows if by_row else of.cols) // n):
+            row, col = (n * place for place in divmod(tile, of.cols // n))
+            crops = {
+                instruction.matrix: (slice(row, row + n), slice(col, col + n)),
+                instruction.id: (slice(n), slice(None)) if by_row else (slice(None), slice(n)),
+            }
+            part = self._cropped(step, instruction, crops).map(lambda a: np.take(a, index % n, axis))
+            shown = index // n == tile
+            whole = where(shown[:, None] if by_row else shown, part, whole)
+        self.values[instruction.id] = whole
+
+    def _cropped(self, step: Step, instruction: model.Instruction, crops: Mapping[str, tuple[slice, slice]]) -> Value:
+        """The result of an instruction that has but some rows and columns of its operands, and perhaps of its result."""
+        (result,) = instruction.defines
+        values, shapes = dict(self.values), self.shapes
+        self.shapes = dict(shapes)
+        for name, (rows, cols) in crops.items():
+            self.values[name] = self._whole(name).map(lambda a, r=rows, c=cols: a[..., r, c])
+            shape = self.values[name].shape
+            self.shapes[name] = replace(shapes[name], rows=shape[-2], cols=shape[-1])
+        self._compute(step, instruction)
+        self.shapes = shapes
+        cropped = self.values[result]
+        self.values.update(values)
+        return cropped
+
+    def _in_place_of(self, name: str, instruction: model.Instruction) -> Value:
+        """The bits of an instruction's result, read as an operand of the same size."""
+        (result,) = instruction.defines
+        value, shape = self.values[result], self.shapes[name]
+        if value.component is None or value.component.size != shape.component.size:
+            raise NotComputable("an operand of another size")
+        return bitcast(self._whole(result), shape.component) if value.component is not shape.component else value
+
+    def _store(self, step: Step, access: Access, stored: Value) -> None:
+        if (steps := self.parts.get(step.index, {}).get(RESULT)) is not None:
+            shape = self._whole_shape(access.shape, stored)
+            stored = self._transformed(step, stored.broadcast(shape), steps, lambda: self._read(access))
+        super()._store(step, access, stored)
+
+    def _define(self, step: Step, name: str, value: Value) -> None:
+        if (steps := self.parts.get(step.index, {}).get(RESULT)) is not None:
+            shape = self._whole_shape(self.shapes[name], value)
+            zero = Value(value.component, np.zeros((1, 1, 1, 1), value.bits.dtype))
+            before = self.values.get(name, zero)
+            value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
+        super()._define(step, name, value)
+
+    def _transformed(self, step: Step, value: Value, steps: Steps, before: Callable[[], Value]) -> Value:
+        instruction = self.case.program[step.index]
+
+        def operand(field: str) -> Value:
+            name = getattr(instruction, field, None)
+            if not isinstance(name, str) or name not in self.values:
+                raise NotComputable(f"no operand {field}")
+            return self._whole(name)
+
+        return transformed(value, steps, Around(before, operand))
+
+    def _whole(self, name: str) -> Value:
+        """A result with all its instances, rows and columns."""
+        value = self.values[name]
+        return value.broadcast(self._whole_shape(self.shapes[name], value))
+
+    def _whole_shape(self, shape: Shape, value: Value) -> tuple[int, ...]:
+        return value.shape[0], instances_of(self.case.dispatch, shape.scope), shape.rows, shape.cols
 
 
 #: The operand that an instruction's undefined behaviour is blamed on, the first that it has.

@@ -7,7 +7,7 @@ depends on the contents of memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -34,6 +34,8 @@ from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.operands import ParameterSetOperands, lanes_of
+from cts.reference.deviation.parts import NO_PARTS, Parts
+from cts.reference.execution import deviating
 from cts.reference.execution.unroll import Taken, unroll
 from cts.reference.matrices.callback_memory import outputs, whole, windows
 from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
@@ -99,7 +101,7 @@ class Evaluation:
     """Everything about a case, under a batch of parameter sets, that does not depend on memory's contents.
 
     `layouts` and `views` hold the last state behind every id, with an instance axis of subgroups;
-    `pointers` the offset in elements behind every pointer id, (sets, subgroups).
+    `pointers` the offset in elements behind every pointer id, (sets, subgroups). `parts` are what deviates.
     """
 
     case: model.Case
@@ -109,6 +111,7 @@ class Evaluation:
     views: dict[str, TensorViewState] = field(default_factory=dict)
     pointers: dict[str, I64] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    parts: Parts = field(default_factory=lambda: NO_PARTS)
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -169,17 +172,20 @@ class Evaluation:
         return np.broadcast_to(active, (len(active), instances_of(self.case.dispatch, scope)))
 
 
-def evaluate(case: model.Case, parameter_sets: U32 | None = None) -> Evaluation:
+def evaluate(case: model.Case, parameter_sets: U32 | None = None, parts: Parts = NO_PARTS) -> Evaluation:
     """Evaluate a well-formed case; `parameter_sets` is (sets, run-time operands), None: the case's own.
 
-    Raises BadInput for a case too large to be judged.
+    Instructions deviate in `parts`. Raises BadInput for a case too large to be judged, and NotComputable if what
+    deviates reaches outside of a buffer.
     """
     types = model.types_of(case)
     check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
-    evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets))
+    evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets, parts), parts=parts)
     elements = 0
     for taken in unroll(case, evaluation.operands):
         step = _step(evaluation, taken)
+        if parts:
+            step = _deviating(evaluation, step)
         evaluation.steps.append(step)
         for access in step.accesses:
             elements += access.byte.size
@@ -226,7 +232,8 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             return Step(taken, matrix, bias=bias)
         case _ if isinstance(instruction, model.ViewInstruction):
             seen = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
-            view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
+            view = deviating.state(evaluation.parts, taken.index, seen, _view(evaluation, taken, instruction))
+            evaluation.views[instruction.id] = view
             return Step(taken, view_before=seen, view_after=view)
         case model.Pointer():
             offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
@@ -237,11 +244,25 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             evaluation.pointers[instruction.id] = np.where(condition != 0, a, b)
         case _ if isinstance(instruction, model.LayoutInstruction):
             before = evaluation.layouts[instruction.of] if isinstance(instruction, model.Setter) else None
-            after = evaluation.layouts[instruction.id] = _layout(evaluation, taken, instruction)
+            after = deviating.state(evaluation.parts, taken.index, before, _layout(evaluation, taken, instruction))
+            evaluation.layouts[instruction.id] = after
             return Step(taken, None, before, after)
         case _:
             pass
     return Step(taken)
+
+
+def _deviating(evaluation: Evaluation, step: Step) -> Step:
+    """A step that accesses memory where its deviations, and those of what it depends on, make it."""
+    dispatch, buffers = evaluation.case.dispatch, evaluation.case.buffers
+
+    def deviated(access: Access | None) -> Access | None:
+        if access is None:
+            return None
+        instances = instances_of(dispatch, access.shape.scope)
+        return deviating.access(evaluation.parts, step.index, access, buffers[access.buffer].size, instances)
+
+    return replace(step, access=deviated(step.access), bias=deviated(step.bias))
 
 
 def _calling(

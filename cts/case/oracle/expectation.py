@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cts.case.model import Case, ComponentType
 from cts.case.model.sweep import Sweep
+from cts.case.oracle.deviation import Deviation
 from cts.case.oracle.trace import TraceStep
 
 
@@ -254,6 +255,10 @@ class Oracle(Protocol):
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
+        ...
+
+    def leaves(self, case: Case, deviations: Sequence[Deviation]) -> Expectation | None:
+        """What buffers may hold if instructions of the case deviate; None if nobody can say."""
         ...
 
     def sweep(self, sweep: Sweep) -> Swept:

@@ -28,6 +28,7 @@ from cts.case.stages import Stage, named
 from cts.device.driver import MutantFactory
 from cts.features import Condition
 from cts.features import parse as parse_condition
+from cts.features.deviations import parse_deviation
 from cts.features.sets import Answers, Mask, of_sets
 from cts.judging.known.versions import comparisons, holds
 from cts.plugins import registry
@@ -115,9 +116,9 @@ class Match(Struct, frozen=True, forbid_unknown_fields=True):
 class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     """Which cases on which devices; when they run, or the verdicts that they are known to have; and why.
 
-    Where it has an effect, a failure that has another one is not what is known: `effect` is a condition of memory that
-    must hold of every buffer that is wrong, and what is wrong must be as the planted bug `model` of the emulator (`as`
-    in a file) leaves it.
+    If it has an effect, a failure that has another one is not what is known: `effect` is a condition of memory that
+    must hold of every buffer that is wrong, each wrong element must be as the deviation `leaves` leaves it, or as the
+    planted bug `model` of the emulator (`as` in a file) does.
     """
 
     match: Match
@@ -127,6 +128,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     link: str = ""
     effect: str = ""
     model: str = field(default="", name="as")
+    leaves: str = ""
 
     def __post_init__(self) -> None:
         if self.when is None and self.verdict is None:
@@ -134,7 +136,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
         if self.when == "never" and self.verdict is not None:
             raise ValueError("an entry with `when: never` cannot have a `verdict`: its cases never run")
         if self.has_effect and self.verdicts != ("fail",):
-            raise ValueError("`effect` and `as` say what is wrong in memory: they want `verdict: fail`")
+            raise ValueError("`effect`, `as` and `leaves` say what is wrong in memory: they want `verdict: fail`")
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def has_effect(self) -> bool:
         """Whether not every failure of its cases is what is known."""
-        return bool(self.effect or self.model)
+        return bool(self.effect or self.model or self.leaves)
 
     @property
     def text(self) -> str:
@@ -251,6 +253,8 @@ def loads_rules(text: str, where: str = "<string>") -> tuple[Rule, ...]:
             _check_condition(condition, file.conditions, locate(where, text, f"entries[{i}].match.condition"))
         if rule.effect:
             parse_condition(rule.effect, locate(where, text, f"entries[{i}].effect"), "Memory")
+        if rule.leaves:
+            parse_deviation(rule.leaves, locate(where, text, f"entries[{i}].leaves"))
         if rule.model and rule.model not in (names := _models()):
             remedy = did_you_mean(rule.model, names)
             raise BadInput(

@@ -16,19 +16,25 @@ PRECISE = 0.9
 
 @dataclass
 class Entry:
-    """An entry on a driver: cases that ran, those of them that failed as it lists, and those that it left out."""
+    """An entry on a driver: cases that ran, those of them that failed as it lists, and those that it left out.
+
+    One that is `computed` says what its bug leaves in memory, so that it excuses no other failure.
+    """
 
     driver: str
     text: str
     ran: int = 0
     failed: int = 0
     left_out: int = 0
+    computed: bool = False
 
     @property
     def verdict(self) -> str:
         """What is to be said of it: "too wide", "dead", "few" where that cannot be said yet, "" where it is precise."""
         if not self.ran:
             return "" if self.left_out else "dead"
+        if self.computed:
+            return "computed"
         if self.ran < ENOUGH:
             return "few"
         return "" if self.failed >= PRECISE * self.ran else "too wide"
@@ -43,6 +49,7 @@ class Area:
     ran: int = 0
     matching: int = 0
     left_out: int = 0
+    failed: int = 0
 
     @property
     def blind(self) -> float:
@@ -70,6 +77,10 @@ class Audit:
             yield f"{driver}: {whole.ran:,} generated cases ran"
             if areas:
                 yield f"blind: {whole.blind:.1%} of them match an entry; {whole.out:.1%} were left out"
+                computed = sum(e.failed for e in self.entries.values() if e.driver == driver and e.computed)
+                failed = sum(a.failed for a in areas)
+                if failed:
+                    yield f"computed: {min(computed, failed):,} of {failed:,} failures are what a deviation leaves"
             for area in sorted(areas, key=lambda one: -one.blind):
                 if area.matching or area.left_out:
                     yield f"  {area.area:<20} {area.blind:6.1%} blind, {area.out:6.1%} left out"
@@ -103,17 +114,18 @@ def audited(run: Run) -> Audit:
         for rule in rules.for_driver(*names, stage=opened.stage).rules:
             if rule.match.condition is not None:
                 text = describe(rule)
-                audit.entries[opened.driver, text] = Entry(opened.driver, text)
+                audit.entries[opened.driver, text] = Entry(opened.driver, text, computed=bool(rule.leaves))
         for one in () if run.examples else run.judged:
             for rule in (known[place] for place in one.entries if one.driver == opened.driver):
                 if rule.match.condition is not None:
                     entry = audit.entries[opened.driver, describe(rule)]
                     entry.ran += 1
-                    entry.failed += one.verdict.value in rule.verdicts
+                    entry.failed += one.verdict.value in rule.verdicts and not rule.leaves
     for judged in run.examples:
         area = audit.areas.setdefault((judged.driver, judged.area), Area(judged.driver, judged.area))
         area.ran += sum(judged.verdicts.values())
         area.matching += judged.matching
+        area.failed += judged.verdicts.get("fail", 0)
         left_out = [n for _, _, n in judged.entries.values()]
         area.left_out += min(sum(left_out), sum(judged.not_run.values()))
         for text, (ran, failed, out) in judged.entries.items():

@@ -1,0 +1,188 @@
+"""The vocabulary of deviations, applied to an instruction: all that it may do wrong, as arguments of `wrong(...)`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from cts.case import model
+from cts.case.model.types import ResultType
+from cts.case.oracle.deviation import ADDRESS, CLASSES, LAYOUT_MEMBERS, MEMORY, RESULT, VIEW_MEMBERS, Step
+
+#: Numbers of bits, rows, columns and instances that hardware has a border at.
+_WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
+
+_ELSEWHERE = (
+    "transposed", "first", "first_row", "first_column", "reversed_rows", "reversed_columns", "columns_by_rows",
+    "rows_by_columns", "swapped_halves", "first_instance", "last_instance", "instance_before",
+)  # fmt: skip
+_ELSEWHERE_BY = {
+    "transposed_blocks": (2, 4, 8),
+    "moved_rows": (1, -1),
+    "moved_columns": (1, -1),
+    "rows_below": _BORDERS,
+    "columns_below": _BORDERS,
+    "first_of_each": _GROUPS,
+}
+_AS_BEFORE = ("before", "before_in_last_row", "before_in_last_column")
+_AS_BEFORE_BY = {
+    "before_from_row": _BORDERS,
+    "before_from_column": _BORDERS,
+    "before_from_instance": (1, *_GROUPS),
+    "before_beyond_rows": _BORDERS[1:],
+    "before_beyond_columns": _BORDERS[1:],
+}
+_NUMBERS = ("zero", "negated", "reversed", "first_instance", "last_instance", "instance_before", "first_iteration")
+_NUMBERS_BY = {
+    "number": (1, 2, 4),
+    "plus": (1, -1),
+    "times": (2, 4),
+    "divided": (2, 4),
+    "low_bits": (8, 16, 31),
+    "first_of_each": _GROUPS,
+}
+
+
+@dataclass(frozen=True)
+class Deed:
+    """How one part of an instruction is wrong: `steps`, or another `word` of a field that is no number."""
+
+    part: str
+    steps: tuple[Step, ...] = ()
+    word: str = ""
+
+    @property
+    def text(self) -> str:
+        """The argument of `wrong(...)`."""
+        return f"{self.part}={self.how}"
+
+    @property
+    def how(self) -> str:
+        """What stands behind the part."""
+        if self.word:
+            word = {"none": "None"}.get(self.word, self.word)
+            return word if all(part.isidentifier() for part in word.split("|")) else repr(word)
+        texts = [_text(step) for step in self.steps]
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _text(step: Step) -> str:
+    return step.name + (f"({', '.join(map(str, step.arguments))})" if step.arguments else "")
+
+
+def deeds(case: model.Case, place: int) -> Iterator[Deed]:
+    """All that the instruction at a place of the program may do wrong, the commonest first."""
+    instruction = case.program[place]
+    types = model.types_of(case)
+    results = [types[name] for name in instruction.defines if name in types]
+    if isinstance(instruction, model.LayoutInstruction | model.ViewInstruction):
+        yield from _of_states(instruction)
+    elif isinstance(instruction, model.Store):
+        yield from _of_elements(RESULT, types.get(instruction.stored), stays=True)
+    elif isinstance(instruction, model.Accumulation):
+        yield Deed(RESULT, (Step("before"),))
+    elif results:
+        yield from _of_elements(RESULT, results[0], stays=True)
+    if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore | model.VectorMatrixMul):
+        yield from _of_places(instruction)
+    yield from _of_fields(instruction, types)
+
+
+def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:
+    for name in names:
+        yield Deed(part, (Step(name),))
+    for name, numbers in by.items():
+        yield from (Deed(part, (Step(name, (n,)),)) for n in numbers)
+
+
+def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed]:
+    """Other elements, other numbers; of results (`stays`) also what was there before."""
+    component = getattr(of, "component", None)
+    if component is None:
+        return
+    yield from _steps(
+        part, ("zero", "negated", "magnitude", "apart") if stays else ("zero", "negated", "overwritten"), {}
+    )
+    if stays:
+        yield from _steps(part, _AS_BEFORE, _AS_BEFORE_BY)
+    yield from _steps(part, _ELSEWHERE, _ELSEWHERE_BY)
+    width = 8 * component.size
+    bits = tuple(n for n in (4, *_WIDTHS, width - 1) if n < width)
+    yield from _steps(part, (), {"low_bits": bits, "high_bits": bits, "sign_extended": bits, "number": (1,)})
+    if component.is_float:
+        yield from _steps(part, ("flushed", "integral"), {})
+        narrower = [t for t in model.ComponentType if t.is_float and t is not component and t.size <= component.size]
+        for name, target in product(("rounded", "rounded_towards_zero"), narrower):
+            yield Deed(part, (Step(name, (target.value,)),))
+    others = ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")
+    for which, other in product(CLASSES, others):
+        if which != other:
+            yield Deed(part, (Step("instead", (which, other)),))
+
+
+def _of_states(instruction: model.Instruction) -> Iterator[Deed]:
+    if isinstance(instruction, model.Setter):
+        yield Deed(RESULT, (Step("before"),))
+    for member in LAYOUT_MEMBERS if isinstance(instruction, model.LayoutInstruction) else VIEW_MEMBERS:
+        yield from _steps(member, ("before",), {})
+        yield from _of_numbers(member, 5)
+
+
+def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
+    yield from _steps(part, _NUMBERS, _NUMBERS_BY)
+    if entries > 1:
+        yield from (Deed(part, (Step("entry", (n,)),)) for n in (0, -1))
+        yield from (Deed(part, (Step("swapped", pair),)) for pair in ((0, 1), (-1, -2)))
+        yield from (Deed(part, (Step("with_entry", pair),)) for pair in ((0, 0), (0, 1), (-1, 0), (-1, 1)))
+
+
+def _of_places(instruction: model.Instruction) -> Iterator[Deed]:
+    yield from _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, "plus": (1, -1)})
+    if isinstance(instruction, model.Load):
+        yield from _steps(MEMORY, ("before", "initial"), {})
+
+
+def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> Iterator[Deed]:
+    operands = [f for f in instruction.refers if isinstance(getattr(instruction, f, None), str)]
+    if isinstance(instruction, model.Store) and "matrix" not in operands:
+        operands = [f for f in ("matrix", "vector") if isinstance(getattr(instruction, f, None), str)]
+    for field in operands:
+        of = types.get(getattr(instruction, field))
+        if hasattr(of, "component"):
+            if not isinstance(instruction, model.Store):
+                yield from _of_elements(field, of, stays=False)
+            for other in (RESULT, *operands):
+                if other != field:
+                    yield Deed(other, (Step("operand", (field,)),))
+    for field in instruction.__struct_fields__:
+        value = getattr(instruction, field)
+        items = value if isinstance(value, tuple) else (value,)
+        if field in ("id", "type", "dim") or field in operands:
+            continue
+        if items and all(_is_number(item) for item in items):
+            yield from _of_numbers(field, len(items) if isinstance(value, tuple) else 1)
+        else:
+            yield from _of_words(field, value)
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (model.Scalar, float)) or (
+        isinstance(item, int) and not isinstance(item, (bool, enum.Enum))
+    )
+
+
+def _of_words(field: str, value: Any) -> Iterator[Deed]:
+    """Other words of a field: of a truth the other one, of an enumeration each, of several none and one less."""
+    if isinstance(value, bool):
+        yield Deed(field, word=str(not value))
+    elif isinstance(value, enum.Enum):
+        yield from (Deed(field, word=one.name) for one in type(value) if one is not value)
+    elif isinstance(value, tuple) and value and all(isinstance(one, enum.Enum) for one in value):
+        yield Deed(field, word="none")
+        if len(value) > 1:
+            yield from (Deed(field, word="|".join(o.name for o in value if o is not one)) for one in value)
+        elif len(value) == 1:
+            yield from (Deed(field, word=one.name) for one in type(value[0]) if one is not value[0])

@@ -1,0 +1,1 @@
+"""What deviations make of elements, places and numbers (`cts.case.oracle.deviation`)."""

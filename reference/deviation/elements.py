@@ -1,0 +1,233 @@
+"""Transforms of elements: a value with its freedom, as a wrong program has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cts.case.model import ComponentType
+from cts.case.oracle.deviation import Step
+from cts.reference.deviation.moves import NotComputable, move_of
+from cts.reference.numeric import integers
+from cts.reference.numeric.arrays import Bits, Mask
+from cts.reference.numeric.conversions import converted
+from cts.reference.numeric.floats import Floats
+from cts.reference.numeric.formats import nearest, real
+from cts.reference.numeric.modes import Mode
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import Value, anything, where
+
+_UNKNOWN = ("made of a value that is not exact by a deviation",)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What transforms may take instead of the value: each a function, as most transforms take nothing."""
+
+    before: Callable[[], Value]
+    operand: Callable[[str], Value]
+
+
+def transformed(value: Value, steps: Sequence[Step], around: Around) -> Value:
+    """A value with all its rows, columns and instances as a wrong program has it.
+
+    Raises NotComputable for a transform that does not apply to it.
+    """
+    value = replace(value, history=None)
+    for step in steps:
+        value = _transformed(value, step, around)
+    return value
+
+
+def constant(value: Value, steps: Sequence[Step]) -> Value:
+    """A component value among an instruction's operands as a wrong program has it."""
+
+    def nothing(*_: object) -> Value:
+        raise NotComputable("a constant has no earlier value")
+
+    return transformed(value, steps, Around(nothing, nothing))
+
+
+def _transformed(value: Value, step: Step, around: Around) -> Value:
+    if (move := move_of(step)) is not None:
+        return value.map(move)
+    name, arguments = step
+    if name == "operand":
+        return _alike(around.operand(str(arguments[0])), value)
+    if name.startswith("before"):
+        return _partly(value, _alike(around.before(), value), name, arguments)
+    if name == "apart":
+        return value if value.free is None else replace(value, free=replace(value.free, group=None))
+    component = value.component
+    if component is None:
+        raise NotComputable("a condition")
+    if (function := _OF_VALUES.get(name)) is not None:
+        return function(value, component, *arguments)
+    if (of_bits := _BITS.get(name)) is None:
+        raise NotComputable(name)
+    return _each(value, component, lambda bits: of_bits(bits, component, *arguments))
+
+
+def _alike(other: Value, value: Value) -> Value:
+    """Another value in the place of one: of the same type, and of its shape."""
+    if other.component is not value.component:
+        raise NotComputable("of another type")
+    try:
+        return other.broadcast(np.broadcast_shapes(other.shape, value.shape))
+    except ValueError:
+        raise NotComputable("of another shape") from None
+
+
+def _partly(value: Value, before: Value, name: str, arguments: Sequence[Any]) -> Value:
+    """The earlier value in a part of the rows, columns or instances."""
+    if name == "before":
+        return before
+    _, instances, rows, cols = np.broadcast_shapes(value.shape, before.shape)
+    row, col = np.arange(rows)[:, None], np.arange(cols)
+    match name:
+        case "before_from_row":
+            mask = row >= arguments[0]
+        case "before_from_column":
+            mask = col >= arguments[0]
+        case "before_from_instance":
+            mask = np.arange(instances)[:, None, None] >= arguments[0]
+        case "before_beyond_rows":
+            mask = row >= rows - rows % max(1, arguments[0])
+        case "before_beyond_columns":
+            mask = col >= cols - cols % max(1, arguments[0])
+        case "before_in_last_row":
+            mask = row == rows - 1
+        case _:
+            mask = col == cols - 1
+    return where(mask, before, value)
+
+
+def _each(value: Value, component: ComponentType, of_bits: Callable[[Bits], Bits]) -> Value:
+    """A function of bits; nothing is known of it where an element is not exact."""
+    result = Value(component, of_bits(value.bits).astype(component.bits_dtype))
+    if value.free is None:
+        return result
+    return where(value.flags != 0, anything(component, value.shape, _UNKNOWN), result)
+
+
+def _rounded(value: Value, component: ComponentType, to: str, mode: Mode | None = None) -> Value:
+    target, watch = ComponentType(to), Watch()
+    if not (component.is_float and target.is_float):
+        if component.is_float or target.is_float:
+            raise NotComputable("integers have no float in between")
+        return converted(converted(value, target, watch), component, watch)
+    modes = MappingProxyType({} if mode is None else {target: mode})
+    return converted(converted(value, target, watch, False, True, modes), component, watch, False, True)
+
+
+def _number(value: Value, component: ComponentType, number: float) -> Value:
+    return Value(component, np.full(value.shape, _bits_of(component, number)))
+
+
+def _bits_of(component: ComponentType, number: float) -> Any:
+    if component.is_float:
+        return nearest(component, np.array([float(number)]))[0]
+    return component.bits_dtype.type(int(number) & ((1 << 8 * component.size) - 1))
+
+
+def _negated(value: Value, component: ComponentType) -> Value:
+    return Floats(loose=False).neg(value) if component.is_float else integers.negated(value)
+
+
+def _magnitude(value: Value, component: ComponentType) -> Value:
+    if component.is_float:
+        return Floats(loose=False).abs(value)
+    return _each(value, component, lambda bits: np.abs(bits.view(f"i{component.size}")).view(component.bits_dtype))
+
+
+def _instead(value: Value, component: ComponentType, of: str, other: str) -> Value:
+    mask = _class_of(component, value.bits, of)
+    if other == "negated":
+        return where(mask, _negated(value, component), value)
+    numbers = {"zero": 0.0, "negative_zero": -0.0, "one": 1.0, "nan": np.nan, "infinity": np.inf}
+    if component.is_float:
+        numbers["greatest"] = component.format.greatest
+    if other not in numbers or (not component.is_float and other in ("nan", "infinity", "negative_zero")):
+        raise NotComputable(f"no {other} among {component.value}")
+    new = np.broadcast_to(_bits_of(component, numbers[other]), value.shape)
+    sign = value.bits & component.bits_dtype.type(1 << (8 * component.size - 1))
+    if component.is_float and other in ("infinity", "greatest", "zero"):
+        new = new | sign if other != "zero" else new
+    # What an element that is not exact would be is not asked: it is no NaN, infinity or zero for sure.
+    exact = mask & (value.flags == 0)
+    return where(exact, Value(component, new.astype(component.bits_dtype)), value) if exact.any() else value
+
+
+def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
+    if not component.is_float:
+        top = bits >> component.bits_dtype.type(8 * component.size - 1) != 0
+        zero: Mask = bits == 0
+        return {"zero": zero, "negative": top}.get(name, np.zeros(bits.shape, bool))
+    numbers = real(component, bits)
+    with np.errstate(invalid="ignore"):
+        masks: dict[str, Mask] = {
+            "nan": np.isnan(numbers),
+            "infinity": np.isinf(numbers),
+            "zero": numbers == 0,
+            "negative_zero": (numbers == 0) & np.signbit(numbers),
+            "denormal": (numbers != 0) & (np.abs(numbers) < component.format.least),
+            "negative": numbers < 0,
+            "overflow": np.abs(numbers) > component.format.greatest,
+        }
+    return masks[name]
+
+
+def _flushed(bits: Bits, component: ComponentType) -> Bits:
+    if not component.is_float:
+        raise NotComputable("integers have no denormals")
+    sign = component.bits_dtype.type(1 << (8 * component.size - 1))
+    return np.where(_class_of(component, bits, "denormal"), bits & sign, bits)
+
+
+def _integral(bits: Bits, component: ComponentType) -> Bits:
+    if not component.is_float:
+        raise NotComputable("integers have no fraction")
+    numbers = real(component, bits)
+    whole = np.trunc(np.where(np.isfinite(numbers), numbers, 0.0))
+    return np.where(np.isfinite(numbers), nearest(component, whole), bits)
+
+
+def _sign_extended(bits: Bits, component: ComponentType, n: int) -> Bits:
+    width = 8 * component.size
+    if not 0 < n <= width:
+        raise NotComputable(f"{n} of {width} bits")
+    wide = bits.astype(np.int64) & ((1 << n) - 1)
+    wide = wide - ((wide >> (n - 1)) << n)
+    return (wide & ((1 << width) - 1)).astype(component.bits_dtype)
+
+
+def _low_bits(bits: Bits, component: ComponentType, n: int) -> Bits:
+    return bits & component.bits_dtype.type((1 << min(n, 8 * component.size)) - 1)
+
+
+def _high_bits(bits: Bits, component: ComponentType, n: int) -> Bits:
+    width = 8 * component.size
+    return bits & component.bits_dtype.type(((1 << width) - 1) & ~((1 << max(0, width - n)) - 1))
+
+
+_OF_VALUES: dict[str, Callable[..., Value]] = {
+    "zero": lambda value, component: _number(value, component, 0.0),
+    "number": _number,
+    "negated": _negated,
+    "magnitude": _magnitude,
+    "rounded": _rounded,
+    "rounded_towards_zero": lambda v, c, to: _rounded(v, c, to, Mode(rounding="towards zero")),
+    "instead": _instead,
+}
+
+_BITS: dict[str, Callable[..., Bits]] = {
+    "low_bits": _low_bits,
+    "high_bits": _high_bits,
+    "sign_extended": _sign_extended,
+    "flushed": _flushed,
+    "integral": _integral,
+}

@@ -1,0 +1,87 @@
+"""Transforms that take elements from other places: functions of arrays (sets, instances, rows, columns)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.case.oracle.deviation import Step
+
+Array = npt.NDArray[Any]
+Move = Callable[[Array], Array]
+
+
+class NotComputable(Exception):
+    """A wrong program of which nobody can say what it leaves, as one that reads outside of its buffers."""
+
+
+def move_of(step: Step) -> Move | None:
+    """The function that moves elements; None if the transform changes them otherwise.
+
+    The function wants all rows, columns and instances, and raises NotComputable for a shape that it does not apply to.
+    """
+    function = _MOVES.get(step.name)
+    if function is None:
+        return None
+    return lambda array: function(array, *step.arguments)
+
+
+def _transposed(a: Array) -> Array:
+    if a.shape[-1] != a.shape[-2]:
+        raise NotComputable("not square")
+    return np.swapaxes(a, -1, -2)
+
+
+def _transposed_blocks(a: Array, n: int) -> Array:
+    *lead, rows, cols = a.shape
+    if n < 2 or rows % n or cols % n:
+        raise NotComputable("not of whole blocks")
+    blocks = a.reshape(*lead, rows // n, n, cols // n, n)
+    return np.swapaxes(blocks, -1, -3).reshape(a.shape)
+
+
+def _rows(a: Array, index: Array) -> Array:
+    return np.take(a, index, axis=-2)
+
+
+def _columns(a: Array, index: Array) -> Array:
+    return np.take(a, index, axis=-1)
+
+
+def _instances(a: Array, index: Array) -> Array:
+    return np.take(a, index, axis=1)
+
+
+def _indices(a: Array, axis: int) -> Array:
+    return np.arange(a.shape[axis])
+
+
+def _modulo(index: Array, n: int) -> Array:
+    if n < 1:
+        raise NotComputable("modulo 0")
+    return index % n
+
+
+_MOVES: dict[str, Callable[..., Array]] = {
+    "transposed": _transposed,
+    "transposed_blocks": _transposed_blocks,
+    "first": lambda a: np.broadcast_to(a[..., :1, :1], a.shape),
+    "first_row": lambda a: np.broadcast_to(a[..., :1, :], a.shape),
+    "first_column": lambda a: np.broadcast_to(a[..., :, :1], a.shape),
+    "moved_rows": lambda a, n: _rows(a, (_indices(a, -2) + n) % a.shape[-2]),
+    "moved_columns": lambda a, n: _columns(a, (_indices(a, -1) + n) % a.shape[-1]),
+    "reversed_rows": lambda a: a[..., ::-1, :],
+    "reversed_columns": lambda a: a[..., ::-1],
+    "rows_below": lambda a, n: _rows(a, _modulo(_indices(a, -2), n)),
+    "columns_below": lambda a, n: _columns(a, _modulo(_indices(a, -1), n)),
+    "columns_by_rows": lambda a: _columns(a, _indices(a, -1) % a.shape[-2]),
+    "rows_by_columns": lambda a: _rows(a, _indices(a, -2) % a.shape[-1]),
+    "swapped_halves": lambda a: _columns(a, (_indices(a, -1) + a.shape[-1] // 2) % a.shape[-1]),
+    "first_instance": lambda a: np.broadcast_to(a[:, :1], a.shape),
+    "last_instance": lambda a: np.broadcast_to(a[:, -1:], a.shape),
+    "instance_before": lambda a: _instances(a, np.maximum(_indices(a, 1) - 1, 0)),
+    "first_of_each": lambda a, n: _instances(a, _indices(a, 1) - _modulo(_indices(a, 1), n)),
+}

@@ -1,0 +1,73 @@
+"""The deviations of a case, by the instruction and its part."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from msgspec import structs
+
+from cts.case import model
+from cts.case.oracle.deviation import OF_CASE, Deviation, Step
+from cts.reference.deviation.moves import NotComputable
+
+Steps: TypeAlias = tuple[Step, ...]
+
+#: The steps of each part of each instruction that deviates.
+Parts: TypeAlias = Mapping[int, Mapping[str, Steps]]
+
+NO_PARTS: Parts = MappingProxyType({})
+
+
+def parts_of(deviations: Iterable[Deviation]) -> Parts:
+    """Deviations by place and part; those of one part in turn."""
+    parts: dict[int, dict[str, Steps]] = defaultdict(dict)
+    for one in deviations:
+        if not one.word:
+            parts[one.place][one.part] = (*parts[one.place].get(one.part, ()), *one.steps)
+    return dict(parts)
+
+
+def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
+    """The case with other words in fields that are no numbers. Raises NotComputable for words that they cannot be."""
+    for one in deviations:
+        if not one.word:
+            continue
+        if one.place == OF_CASE:
+            case = structs.replace(case, **{one.part: _word(case, one)})
+            if one.part == "float_controls":
+                case = _without_fast_math(case)
+        else:
+            instruction = case.program[one.place]
+            changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
+            case = structs.replace(case, program=(*case.program[: one.place], changed, *case.program[one.place + 1 :]))
+    return case
+
+
+def _without_fast_math(case: model.Case) -> model.Case:
+    """The case without what refines its float controls: the fast math of types and of single instructions."""
+    program = tuple(structs.replace(i, fast_math=None) if hasattr(i, "fast_math") else i for i in case.program)
+    return structs.replace(case, program=program, fast_math={})
+
+
+def _word(owner: Any, deviation: Deviation) -> Any:
+    """The value of a field behind a word."""
+    now = getattr(owner, deviation.part, None)
+    listed = isinstance(now, tuple)
+    kind = type(now[0]) if listed and now else type(now)
+    if kind is bool:
+        return deviation.word == "True"
+    if deviation.word == "none":
+        return type(now)() if isinstance(now, tuple | dict) else None
+    if not issubclass(kind, Enum):
+        if deviation.part in ("function", "combine", "decode") or isinstance(now, str):
+            return deviation.word
+        raise NotComputable(f"{deviation.part} is no word")
+    words = deviation.word.split("|")
+    members = [m for w in words for m in kind if w in (m.name, m.value)]
+    if len(members) != len(words):
+        raise NotComputable(f"{deviation.part} is never {deviation.word}")
+    return tuple(members) if listed else members[0]

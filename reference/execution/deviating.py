@@ -1,0 +1,61 @@
+"""The memory that a case leaves if instructions deviate from the specifications, one switch at each named part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from cts.base.errors import BadInput
+from cts.case import model
+from cts.case.oracle.deviation import ADDRESS, RESULT, Deviation
+from cts.reference.addressing.accesses import Access
+from cts.reference.addressing.coordinates import Status
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
+from cts.reference.common.memory import Memory
+from cts.reference.deviation import numbers
+from cts.reference.deviation.moves import NotComputable, move_of
+from cts.reference.deviation.parts import Parts, Steps
+
+_S = TypeVar("_S", TensorLayoutState, TensorViewState)
+
+
+def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
+    """The state behind a layout or view instruction. `before` is its operand's; None if it has no operand."""
+    for part, steps in parts.get(place, {}).items():
+        if part == RESULT and before is not None:
+            if [step.name for step in steps] != ["before"]:
+                raise NotComputable("a layout or view as a whole can only be as before")
+            after = before
+        elif part in after.members():
+            now = getattr(after, part)
+            earlier = None if before is None else getattr(before, part)
+            after = replace(after, **{part: numbers.transformed(now[...], steps, earlier)})
+    return after
+
+
+def access(parts: Parts, place: int, right: Access, size: int, instances: int) -> Access:
+    """The access of a load or store; `size` are the bytes of the buffer. Raises NotComputable if it goes outside."""
+    steps = parts.get(place, {}).get(ADDRESS, ())
+    shape = (*right.byte.shape[:1], instances, right.shape.rows, right.shape.cols)
+    byte, status = (
+        (np.broadcast_to(a, shape) for a in (right.byte, right.status)) if steps else (right.byte, right.status)
+    )
+    for step in steps:
+        if step.name == "plus":
+            byte = byte + int(step.arguments[0]) * right.size
+        elif step.name == "in_bounds":
+            status = np.where(status == Status.INACTIVE, status, np.uint8(Status.OK))
+        elif (move := move_of(step)) is not None:
+            byte, status = move(byte), move(status)
+        else:
+            raise NotComputable(step.name)
+    reached = np.broadcast_to(status == Status.OK, np.broadcast_shapes(byte.shape, status.shape))
+    outside = reached & np.broadcast_to((byte < 0) | (byte > size - right.size), reached.shape)
+    if outside.any() or (right.unit > 1 and (byte % right.unit).any()):
+        raise NotComputable("outside of its buffer")
+    return replace(right, byte=np.ascontiguousarray(byte), status=np.ascontiguousarray(status)) if steps else right
