@@ -57,12 +57,7 @@ class Settings:
     ] = ()
     area: Annotated[
         tuple[str, ...],
-        Option(
-            "Generate cases of this area only. Repeatable.",
-            verbs=(RUN, CAMPAIGN),
-            key="areas",
-            complete="areas",
-        ),
+        Option("Generate cases of this area only. Repeatable.", verbs=(RUN, CAMPAIGN), key="areas", complete="areas"),
     ] = ()
     corpus: Annotated[
         bool | None,
@@ -155,32 +150,17 @@ class Settings:
     ] = 0
     sweep: Annotated[
         int,
-        Option(
-            "Also run N parameter sets of each universe.",
-            metavar="N",
-            verbs=(RUN, CAMPAIGN),
-            key="",
-            at_least=0,
-        ),
+        Option("Also run N parameter sets of each universe.", metavar="N", verbs=(RUN, CAMPAIGN), key="", at_least=0),
     ] = 0
     max_sets: Annotated[
         int | None,
         Option(
-            "Only N parameter sets of each universe, evenly spread.",
-            metavar="N",
-            verbs=(SWEEP,),
-            key="",
-            at_least=1,
+            "Only N parameter sets of each universe, evenly spread.", metavar="N", verbs=(SWEEP,), key="", at_least=1
         ),
     ] = None
     listed: Annotated[
         bool,
-        Option(
-            "Run the smallest and largest case of each listed row instead.",
-            ("--listed",),
-            verbs=(RUN,),
-            key="",
-        ),
+        Option("Run the smallest and largest case of each listed row instead.", ("--listed",), verbs=(RUN,), key=""),
     ] = False
     known: Annotated[
         int | None,
@@ -235,10 +215,7 @@ class Settings:
     jobs: Annotated[
         str,
         Option(
-            "Processes that share the run; auto: one for each processor.",
-            ("--jobs", "-j"),
-            metavar="N",
-            resumed=True,
+            "Processes that share the run; auto: one for each processor.", ("--jobs", "-j"), metavar="N", resumed=True
         ),
     ] = "1"
     devices: Annotated[

@@ -131,10 +131,7 @@ VENDORS: dict[str, Vendor] = {
         tile="col",
     ),
     "vectors-of-4": Vendor(
-        "cooperative vectors of at most 4, and matrices of halves",
-        32,
-        _each((16, 16, 16), _HALVES),
-        longest_vector=4,
+        "cooperative vectors of at most 4, and matrices of halves", 32, _each((16, 16, 16), _HALVES), longest_vector=4
     ),
 }
 

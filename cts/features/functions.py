@@ -7,20 +7,8 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model import expression as ast
-from cts.features.attributes import (
-    COMPONENTS,
-    NUMBER,
-    TRUTH,
-    TYPES,
-    WORD,
-    one_of,
-    several,
-    word_of,
-)
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.features.attributes import COMPONENTS, NUMBER, TRUTH, TYPES, WORD, one_of, several, word_of
+from cts.features.sites import Site, Values
 
 _EXPRESSIONS = {
     ast.Number: "number",

@@ -17,29 +17,13 @@ from cts.case import model
 from cts.case.model.fields import Held, held, leaves_of
 from cts.case.model.instructions import AnyInstruction
 from cts.case.oracle.expectation import Reach
-from cts.features.attributes import (
-    NUMBER,
-    OPERAND,
-    TRUTH,
-    WORD,
-    Attribute,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
+from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD, Attribute, one_of, several, word_of, words_of
 from cts.features.dispatches import CASE, CONVERSION
 from cts.features.functions import EXPRESSION, FUNCTION
 from cts.features.layouts import AXIS, LAYOUT, WHERE
 from cts.features.memory import MEMORY
 from cts.features.products import VECTOR_PRODUCT
-from cts.features.sites import (
-    CaseView,
-    Given,
-    Site,
-    Values,
-    asked,
-)
+from cts.features.sites import CaseView, Given, Site, Values, asked
 from cts.features.values import GIVEN, VALUE, component_of
 
 
@@ -181,13 +165,7 @@ def _reach(site: Site) -> Values:
 
 
 _REACHED = {
-    "reach": several(
-        WORD,
-        "what becomes of its elements",
-        _reach,
-        tuple(reach.name.lower() for reach in Reach),
-        WHERE,
-    )
+    "reach": several(WORD, "what becomes of its elements", _reach, tuple(reach.name.lower() for reach in Reach), WHERE)
 }
 
 

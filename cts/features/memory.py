@@ -8,21 +8,9 @@ from typing import Any
 import numpy as np
 
 from cts.case import model
-from cts.features.attributes import (
-    COMPONENTS,
-    CONTENTS,
-    NUMBER,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    words_of,
-)
+from cts.features.attributes import COMPONENTS, CONTENTS, NUMBER, TRUTH, WORD, one_of, several, words_of
 from cts.features.numbers import NUMBERS, numbers_in
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.features.sites import Site, Values
 
 
 def _memory(

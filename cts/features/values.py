@@ -7,25 +7,9 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model.operand import modulus_of
-from cts.features.attributes import (
-    COMPONENTS,
-    CONTENTS,
-    NUMBER,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
+from cts.features.attributes import COMPONENTS, CONTENTS, NUMBER, TRUTH, WORD, one_of, several, word_of, words_of
 from cts.features.numbers import NUMBERS, OF_MATRICES, matrix_has, numbers_in
-from cts.features.sites import (
-    Given,
-    Site,
-    Value,
-    Values,
-    values_of,
-)
+from cts.features.sites import Given, Site, Value, Values, values_of
 
 
 def _shape(name: str) -> Callable[[Value], Any]:

@@ -69,10 +69,7 @@ _EMBEDDED = {
 _OF_PROCESS = ("process", "process_timeout")
 
 #: What has a verb of its own, and is looked for here.
-_ELSEWHERE = {
-    ("driver", "spirv-val"): "cts validation --driver spirv-val",
-    ("area", "validation"): "cts validation",
-}
+_ELSEWHERE = {("driver", "spirv-val"): "cts validation --driver spirv-val", ("area", "validation"): "cts validation"}
 
 
 class Area(Protocol):

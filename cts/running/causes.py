@@ -35,10 +35,7 @@ TRIED = 8
 
 Constness = Literal["dynamic", "literal", "spec"]
 
-_CONSTNESS: dict[Constness, str] = {
-    "literal": "literal operands",
-    "spec": "operands that are specialization constants",
-}
+_CONSTNESS: dict[Constness, str] = {"literal": "literal operands", "spec": "operands that are specialization constants"}
 
 
 @dataclass(frozen=True, eq=False)

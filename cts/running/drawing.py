@@ -220,12 +220,7 @@ class Faults:
         else:
             faulty.count += count
 
-    def shrink(
-        self,
-        draws: Draws,
-        check: Callable[[Case], object],
-        known: Set[str] = frozenset(),
-    ) -> None:
+    def shrink(self, draws: Draws, check: Callable[[Case], object], known: Set[str] = frozenset()) -> None:
         """Simplify the first fault of each kind that is not `known`; `check` raises the fault of a case."""
         for kind, faulty in self.by_kind.items():
             if kind not in known:

@@ -37,12 +37,7 @@ class SweepRun:
     """One universe on drivers that have no result of it yet."""
 
     def __init__(
-        self,
-        entry: SweepEntry,
-        drivers: Sequence[OpenDriver],
-        profile: Profile,
-        emit: Emit,
-        time_is_up: Deadline,
+        self, entry: SweepEntry, drivers: Sequence[OpenDriver], profile: Profile, emit: Emit, time_is_up: Deadline
     ) -> None:
         self.entry = entry
         self.universe = opened(entry.path)

@@ -213,10 +213,7 @@ def _robust_tensor_load(case: Case) -> Iterator[Case]:
 TOPICS = (
     Topic("AM-26", ("vector_conversions",), _tight_rows, (Reading("rows may be tight", _itself),)),
     Topic(
-        "AM-28",
-        ("vector_conversions", "vector_multiply"),
-        _beyond_float8,
-        (Reading("saturated", _greatest_float8),),
+        "AM-28", ("vector_conversions", "vector_multiply"), _beyond_float8, (Reading("saturated", _greatest_float8),)
     ),
     Topic(
         "AM-30",

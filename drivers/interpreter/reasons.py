@@ -31,11 +31,7 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
         "OpIsHelperInvocationEXT",
         "Op*InvocationInterlockEXT",
     ),
-    "geometry and mesh shaders": (
-        "OpEmit*Vertex",
-        "OpEnd*Primitive",
-        "OpWritePackedPrimitiveIndices4x8NV",
-    ),
+    "geometry and mesh shaders": ("OpEmit*Vertex", "OpEnd*Primitive", "OpWritePackedPrimitiveIndices4x8NV"),
     "ray tracing": (
         "OpRayQuery*",
         "OpTypeRayQueryKHR",

@@ -122,12 +122,7 @@ class VulkanDriver:
         self._options = options
         self._machine = machine
         self._opening = Opening(
-            options.worker,
-            options.device,
-            options.hello,
-            options.open,
-            options.start_timeout,
-            options.limit,
+            options.worker, options.device, options.hello, options.open, options.start_timeout, options.limit
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.layered else 2 * options.threads_of_worker

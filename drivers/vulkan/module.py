@@ -32,13 +32,7 @@ _WITH_WORKGROUPS = ("GLCompute", "TaskEXT", "MeshEXT")
 _WORD_64 = 0xFFFFFFFFFFFFFFFF
 
 #: Execution modes that a device supports width by width.
-_FLOAT_MODES = (
-    "DenormPreserve",
-    "DenormFlushToZero",
-    "SignedZeroInfNanPreserve",
-    "RoundingModeRTE",
-    "RoundingModeRTZ",
-)
+_FLOAT_MODES = ("DenormPreserve", "DenormFlushToZero", "SignedZeroInfNanPreserve", "RoundingModeRTE", "RoundingModeRTZ")
 
 #: FP fast math modes: NotNaN, NotInf and NSZ.
 _NO_SPECIALS = 1 | 2 | 4

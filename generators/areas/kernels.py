@@ -25,14 +25,7 @@ from cts.generators.parts.convolutions import draw_convolution
 from cts.generators.parts.epilogues import draw_conversion, draw_epilogue, draw_result
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.products import Sizes, draw_factors, draw_product_row, draw_sizes, usable_products
-from cts.generators.parts.tiled_products import (
-    MOST,
-    Grid,
-    Operand,
-    draw_grid,
-    draw_start,
-    draw_tiles,
-)
+from cts.generators.parts.tiled_products import MOST, Grid, Operand, draw_grid, draw_start, draw_tiles
 from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.training_steps import draw_training_step, trainable
 from cts.generators.parts.vector_networks import draw_layer, draw_next, load_input

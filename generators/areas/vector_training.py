@@ -12,10 +12,7 @@ from msgspec import structs
 
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
-from cts.case.model import (
-    Case,
-    ComponentType,
-)
+from cts.case.model import Case, ComponentType
 from cts.device.capabilities import Capabilities
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls

@@ -116,8 +116,7 @@ def usable(capabilities: Capabilities) -> list[MatrixSupport]:
         and can_run(capabilities, row.scope, row.subgroups)
     ]
     return sorted(
-        rows,
-        key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols),
+        rows, key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols)
     )
 
 

@@ -131,11 +131,7 @@ _UNSIGNED = (
         )
     ),
 )
-_SIGNED = (
-    *_UNSIGNED,
-    Combining("max(abs(x), abs(y))", _any, _draw_any),
-    Combining("-max(-x, -y)", _any, _draw_any),
-)
+_SIGNED = (*_UNSIGNED, Combining("max(abs(x), abs(y))", _any, _draw_any), Combining("-max(-x, -y)", _any, _draw_any))
 
 
 def draw_special_terms(choices: Choices, component: ComponentType, combining: Combining, count: int) -> Contents:

@@ -110,10 +110,9 @@ def _backward(choices: Choices, kernel: VectorKernel, layer: _Layer, gradient: V
 
 def _turned(stored: Stored, *, transposable: bool) -> Stored | None:
     """The transposed matrix in the same memory; None where no instruction can read it so."""
-    other = {
-        MatrixLayout.RowMajor: MatrixLayout.ColumnMajor,
-        MatrixLayout.ColumnMajor: MatrixLayout.RowMajor,
-    }.get(stored.layout)
+    other = {MatrixLayout.RowMajor: MatrixLayout.ColumnMajor, MatrixLayout.ColumnMajor: MatrixLayout.RowMajor}.get(
+        stored.layout
+    )
     if other is not None:
         return Stored(stored.of, other, stored.offset, stored.stride)
     if not transposable:

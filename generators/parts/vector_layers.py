@@ -14,11 +14,7 @@ from cts.generators.build.value_ranges import Known, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.vector_matrices import Stored
-from cts.generators.parts.vector_products import (
-    read_input,
-    results_of,
-    summed,
-)
+from cts.generators.parts.vector_products import read_input, results_of, summed
 
 
 @dataclass(frozen=True)

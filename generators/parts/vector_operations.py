@@ -6,11 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    VectorArithmetic,
-    VectorOperation,
-)
+from cts.case.model import ComponentType, VectorArithmetic, VectorOperation
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents

@@ -9,15 +9,7 @@ from cts.base.choices import Choices
 from cts.case.model import ComponentType, Data, RandomBits
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
-from cts.generators.build.contents import (
-    Contents,
-    Wanted,
-    consecutive,
-    cycle,
-    draw_contents,
-    random_numbers,
-    realistic,
-)
+from cts.generators.build.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
 from cts.generators.build.specials import BOUNDED, draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised

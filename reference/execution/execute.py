@@ -66,10 +66,7 @@ class Recording:
 
 
 def run(
-    evaluation: Evaluation,
-    sets: int = 1,
-    recording: Recording | None = None,
-    data: Mapping[str, U8] | None = None,
+    evaluation: Evaluation, sets: int = 1, recording: Recording | None = None, data: Mapping[str, U8] | None = None
 ) -> Execution:
     """Execute what `evaluate` prepared for so many parameter sets.
 

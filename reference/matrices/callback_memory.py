@@ -57,10 +57,7 @@ def windows(
 
 
 def tables(
-    known: Sequence[Window],
-    memories: Mapping[str, Memory],
-    moved: Callable[[Value], Value],
-    read: list[EntryRead],
+    known: Sequence[Window], memories: Mapping[str, Memory], moved: Callable[[Value], Value], read: list[EntryRead]
 ) -> ReadEntry:
     """Reads the tables of a function; `moved` is what becomes of a value that the function loads.
 

@@ -61,11 +61,7 @@ def converted(
 
 
 def float_to_float(
-    value: Value,
-    target: ComponentType,
-    saturate: bool = False,
-    ieee: bool = False,
-    modes: Modes = MappingProxyType({}),
+    value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False, modes: Modes = MappingProxyType({})
 ) -> Value:
     """OpFConvert."""
     source = value.component
@@ -124,11 +120,7 @@ def _converted_history(h: History, result: Value) -> History:
 
 
 def integer_to_float(
-    value: Value,
-    target: ComponentType,
-    saturate: bool = False,
-    ieee: bool = False,
-    modes: Modes = MappingProxyType({}),
+    value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False, modes: Modes = MappingProxyType({})
 ) -> Value:
     """OpConvertSToF, OpConvertUToF."""
     source = value.component

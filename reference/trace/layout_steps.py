@@ -7,10 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.case.model import (
-    TensorInstruction,
-    TensorLayoutSetClampValue,
-)
+from cts.case.model import TensorInstruction, TensorLayoutSetClampValue
 from cts.case.oracle.trace import Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status

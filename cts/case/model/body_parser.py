@@ -56,8 +56,7 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
     result = typing.typed(lines[-1].value, returns)
     if result.type != returns:
         raise ExpressionError(
-            f"the result is of type {text_of(result.type)}",
-            f"{returns.value}, say by {returns.value}(...)",
+            f"the result is of type {text_of(result.type)}", f"{returns.value}, say by {returns.value}(...)"
         )
     body = Body(statements, result)
     _require_known_places(body.statements, dependent_names(body, environment.elements))

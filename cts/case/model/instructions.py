@@ -17,16 +17,7 @@ from cts.case.model.matrices import MatrixValueInstruction
 from cts.case.model.matrix_callbacks import MatrixCallbackInstruction
 from cts.case.model.matrix_conversions import MatrixConversionInstruction
 from cts.case.model.matrix_memory import MemoryInstruction, PointerInstruction
-from cts.case.model.operand import (
-    ClampMode,
-    Operand,
-    Scalar,
-    SpecBool,
-    SpecClampMode,
-    SpecInt,
-    SpecNumber,
-    constant_of,
-)
+from cts.case.model.operand import ClampMode, Operand, Scalar, SpecBool, SpecClampMode, SpecInt, SpecNumber, constant_of
 from cts.case.model.types import LayoutType, Problem, ViewType
 from cts.case.model.vector_arithmetic import VectorArithmeticInstruction
 from cts.case.model.vector_products import VectorProductInstruction

@@ -92,11 +92,7 @@ class VectorConversion(enum.Enum):
 class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     """CV-012: an operation on the components of one, two or three vectors of one type."""
 
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-        "c",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("a", "b", "c")
     form = "a b c"
     typed_as = "a"
     facts = ("CV-012",)
@@ -144,10 +140,7 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     opcode: ClassVar[str] = "OpVectorTimesScalar"
     form = "vector scalar value"
     typed_as = "vector"
-    refers: ClassVar[tuple[str, ...]] = (
-        "vector",
-        "scalar",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("vector", "scalar")
     facts = ("CV-012",)
     component_values = ("value",)
     id: str

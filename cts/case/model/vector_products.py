@@ -198,10 +198,7 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     form = "matrix a b layout interpretation stride?"
     glsl = "coopVecOuterProductAccumulateNV(a, b, matrix, stride, layout, interpretation)"
     capability = "CooperativeVectorTrainingNV"
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("a", "b")
     facts = ("CV-020", "CV-037")
     exercises = ("CV-038", "VK-050")
     needs = TRAINING

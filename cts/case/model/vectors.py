@@ -213,10 +213,7 @@ class VectorInsert(VectorInstructionBase, frozen=True):
     """CV-011: the vector with one component replaced by a scalar. Indices as in VectorExtract."""
 
     opcode: ClassVar[str] = "OpVectorInsertDynamic"
-    refers: ClassVar[tuple[str, ...]] = (
-        "vector",
-        "scalar",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("vector", "scalar")
     passes = "vector"
     facts = ("CV-011",)
     id: str

@@ -28,10 +28,7 @@ def baseline(
     timeouts: Annotated[
         bool, typer.Option("--timeouts", help="List timeouts as well, which a busy machine may have caused.")
     ] = False,
-    audit: Annotated[
-        bool,
-        typer.Option("--audit", help="Report how precise the baseline's conditions are."),
-    ] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Report how precise the baseline's conditions are.")] = False,
     json: JsonFile = None,
 ) -> None:
     """Print a baseline with every failure of a run, for `cts run --baseline`.

@@ -47,8 +47,7 @@ def doctor(
     conformance: Annotated[
         bool,
         typer.Option(
-            "--conformance",
-            help="Check the Vulkan device's answers to queries against the specifications instead.",
+            "--conformance", help="Check the Vulkan device's answers to queries against the specifications instead."
         ),
     ] = False,
     conversions: Annotated[

@@ -116,12 +116,7 @@ def _closed(file: BinaryIO) -> None:
 
 
 def run_and_report(
-    plan: Plan,
-    folder: RunFolder,
-    stack: ExitStack,
-    settings: Settings | None = None,
-    *,
-    in_workflow: bool = False,
+    plan: Plan, folder: RunFolder, stack: ExitStack, settings: Settings | None = None, *, in_workflow: bool = False
 ) -> int:
     """Run a plan with a report on the terminal; what it keeps goes to `folder`. Returns the exit status.
 

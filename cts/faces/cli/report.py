@@ -55,8 +55,7 @@ def report(
         bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
     ] = False,
     coverage: Annotated[
-        bool,
-        typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them."),
+        bool, typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them.")
     ] = True,
     examples: Annotated[
         int,

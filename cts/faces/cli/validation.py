@@ -206,12 +206,7 @@ def _write(rules: Sequence[Rule] | Sequence[ShaderRule], folder: Path) -> None:
 
 
 def _report(
-    table: Mapping[str, Sequence[Judgement]],
-    known: Known,
-    json: Path | None,
-    markdown: Path | None,
-    *,
-    messages: bool,
+    table: Mapping[str, Sequence[Judgement]], known: Known, json: Path | None, markdown: Path | None, *, messages: bool
 ) -> None:
     from cts.modules.validation import report
     from cts.modules.validation.known import is_known, no_longer

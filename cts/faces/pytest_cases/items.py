@@ -56,12 +56,7 @@ class Session:
     """
 
     def __init__(
-        self,
-        config: pytest.Config,
-        request: Request,
-        plan: Plan,
-        run: Path | None,
-        failed: Failed | None,
+        self, config: pytest.Config, request: Request, plan: Plan, run: Path | None, failed: Failed | None
     ) -> None:
         self.config = config
         self.plan = plan

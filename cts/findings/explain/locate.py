@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.case.model import (
-    BlockStart,
-    Case,
-    Constant,
-    Load,
-    Return,
-    ScalarType,
-    encode,
-    references,
-    types_of,
-)
+from cts.case.model import BlockStart, Case, Constant, Load, Return, ScalarType, encode, references, types_of
 from cts.case.oracle.expectation import Expectation, Oracle
 from cts.findings.explain import model
 from cts.findings.explain.in_memory import in_memory

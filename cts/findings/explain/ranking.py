@@ -59,11 +59,7 @@ class Tried(NamedTuple):
 
 
 def explaining(
-    case: Case,
-    oracle: Oracle,
-    result: Result,
-    index: int,
-    memory: dict[str, npt.NDArray[np.uint8]],
+    case: Case, oracle: Oracle, result: Result, index: int, memory: dict[str, npt.NDArray[np.uint8]]
 ) -> tuple[Tried, ...]:
     """Changes of the case that make the actual values right, changes that explain all elements first.
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    references,
-)
+from cts.case.model import references
 from cts.case.oracle.trace import TraceStep
 from cts.findings.pictures import memory as memories
 from cts.findings.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, hues, names, short

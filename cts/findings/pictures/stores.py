@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    initial_bits,
-)
+from cts.case.model import initial_bits
 from cts.case.oracle.expectation import Reach
 from cts.findings.pictures import memory as memories
 from cts.findings.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, Texture, hues, names, short

@@ -157,11 +157,7 @@ class Types:
 
     def _struct(self, id_: Id, members: list[Id], depth: int) -> Struct:
         d = self._declared
-        offsets, strides, rows = (
-            d.offsets.get(id_, {}),
-            d.matrix_strides.get(id_, {}),
-            d.row_major.get(id_, set()),
-        )
+        offsets, strides, rows = (d.offsets.get(id_, {}), d.matrix_strides.get(id_, {}), d.row_major.get(id_, set()))
         names = d.member_names.get(id_, {})
         made = tuple(
             Member(

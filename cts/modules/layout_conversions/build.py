@@ -10,18 +10,7 @@ import numpy.typing as npt
 
 from cts.base.memory import splitmix64
 from cts.case.model import ComponentType
-from cts.device.trials import (
-    COLUMN_MAJOR,
-    GUARD,
-    PATTERN,
-    ROW_MAJOR,
-    Block,
-    By,
-    Convert,
-    Form,
-    Pair,
-    Trial,
-)
+from cts.device.trials import COLUMN_MAJOR, GUARD, PATTERN, ROW_MAJOR, Block, By, Convert, Form, Pair, Trial
 from cts.modules.layout_conversions.abilities import COMPONENTS
 
 Words: TypeAlias = npt.NDArray[np.uint64]

@@ -7,18 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cts.device.queries.statement import Broken
-from cts.device.trials import (
-    GUARD,
-    INCOMPLETE,
-    SUCCESS,
-    Block,
-    Convert,
-    Form,
-    Pair,
-    Trial,
-    memory,
-    window,
-)
+from cts.device.trials import GUARD, INCOMPLETE, SUCCESS, Block, Convert, Form, Pair, Trial, memory, window
 from cts.modules.layout_conversions import words
 from cts.modules.layout_conversions.abilities import Abilities, readable, writable
 from cts.modules.layout_conversions.build import FEW_SHAPES, WAYS, columns, filled, form, rows

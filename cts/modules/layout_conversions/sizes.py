@@ -8,18 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cts.device.queries.statement import Broken
-from cts.device.trials import (
-    OPTIMAL,
-    SUCCESS,
-    TRAINING_OPTIMAL,
-    Ask,
-    Block,
-    Convert,
-    Copy,
-    Form,
-    Pair,
-    Trial,
-)
+from cts.device.trials import OPTIMAL, SUCCESS, TRAINING_OPTIMAL, Ask, Block, Convert, Copy, Form, Pair, Trial
 from cts.modules.layout_conversions import words
 from cts.modules.layout_conversions.abilities import COMPONENTS, Abilities, readable, writable
 from cts.modules.layout_conversions.build import SHAPES, WAYS, filled, form, rows

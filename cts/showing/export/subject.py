@@ -91,13 +91,7 @@ def compiled(driver: OpenDriver, case: Case, subgroup_size: int) -> dict[str, st
 
 
 def explanation(
-    case: Case,
-    driver: OpenDriver,
-    oracle: Oracle,
-    verdict: Verdict,
-    found: Case | None = None,
-    *,
-    reduced: bool = True,
+    case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict, found: Case | None = None, *, reduced: bool = True
 ) -> Explanation | str:
     """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time.
 

@@ -166,10 +166,7 @@ _Way = Callable[[Scope, Id, Id], list[Op]]
 
 def _stored(scope: Scope, value: Id, type_: Id, *, private: bool) -> list[Op]:
     variable = scope.variable(type_, private=private)
-    return [
-        Op("OpStore", None, (variable, value)),
-        Op("OpLoad", scope.new(type_), (type_, variable)),
-    ]
+    return [Op("OpStore", None, (variable, value)), Op("OpLoad", scope.new(type_), (type_, variable))]
 
 
 def _in_a_variable(scope: Scope, value: Id, type_: Id) -> list[Op]:

@@ -304,8 +304,7 @@ TRANSPOSE_NOT_APPLIED = conversion(
     "transpose-not-applied", "OpCooperativeMatrixTransposeNV keeps the elements in row-major order"
 )
 TRANSPOSE_TILES_IN_ORDER = conversion(
-    "transpose-tiles-in-order",
-    "OpCooperativeMatrixTransposeNV gives its 8x8 tiles in the order of the source",
+    "transpose-tiles-in-order", "OpCooperativeMatrixTransposeNV gives its 8x8 tiles in the order of the source"
 )
 TRANSPOSE_WITHIN_TILES = conversion(
     "transpose-within-tiles", "OpCooperativeMatrixTransposeNV transposes 8x8 tiles but leaves the tiles where they are"

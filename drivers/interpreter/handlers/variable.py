@@ -204,12 +204,7 @@ def _chosen(addresses: Array, index: Array, mask: Array | None) -> Array:
 
 
 def _address_chain(
-    c: Compiler,
-    i: Instruction,
-    t: ty.Type,
-    indices: tuple[int, ...],
-    *scaled: tuple[int, int],
-    base: int | None = None,
+    c: Compiler, i: Instruction, t: ty.Type, indices: tuple[int, ...], *scaled: tuple[int, int], base: int | None = None
 ) -> Step:
     """Add up the byte offsets of the indices into a `t`; those known now are one number.
 

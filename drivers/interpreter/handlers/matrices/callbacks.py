@@ -13,13 +13,7 @@ from cts.drivers.interpreter.handlers.matrices.arithmetic import ACCUMULATOR
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type
 from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.matrices.callbacks import Callback, per_lane
-from cts.drivers.interpreter.matrices.reductions import (
-    Combine,
-    reduce_all,
-    reduce_columns,
-    reduce_rows,
-    reduce_squares,
-)
+from cts.drivers.interpreter.matrices.reductions import Combine, reduce_all, reduce_columns, reduce_rows, reduce_squares
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step, step
