@@ -35,18 +35,8 @@ import cts
 from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.case.model.sweep import AREA, sweep_name
+from cts.judging import events
 from cts.judging.batch import block_size
-from cts.judging.events import (
-    CaseJudged,
-    Emit,
-    Event,
-    ExamplesJudged,
-    GeneratorFault,
-    Result,
-    RunStarted,
-    SetsJudged,
-    problem,
-)
 from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, does_not_close
 from cts.judging.known.baseline import NO_BASELINE, Baseline
 from cts.judging.known.quarantine import NO_RULES, Quarantine
@@ -76,12 +66,12 @@ class ResumedRun:
     the state of each driver that follows from them, by spec. The run took `seconds`.
     """
 
-    results: tuple[Result, ...] = ()
-    faults: tuple[GeneratorFault, ...] = ()
-    judged: tuple[CaseJudged, ...] = ()
+    results: tuple[events.Result, ...] = ()
+    faults: tuple[events.GeneratorFault, ...] = ()
+    judged: tuple[events.CaseJudged, ...] = ()
     states: Mapping[str, ResumeState] = field(default_factory=dict)
-    sets: tuple[SetsJudged, ...] = ()
-    examples: tuple[ExamplesJudged, ...] = ()
+    sets: tuple[events.SetsJudged, ...] = ()
+    examples: tuple[events.ExamplesJudged, ...] = ()
     seconds: float = 0.0
 
 
@@ -115,7 +105,7 @@ class Plan:
     scheduler: str = ""
 
 
-def run(plan: Plan, emit: Emit) -> int:
+def run(plan: Plan, emit: events.Emit) -> int:
     """Run a plan, telling `emit` everything from header to footer; returns the exit status.
 
     The status is the highest that applies: 0 clean, 1 findings, 2 something asked for cannot be
@@ -127,7 +117,7 @@ def run(plan: Plan, emit: Emit) -> int:
 class _Run:
     """One run: its finished and its remaining work."""
 
-    def __init__(self, plan: Plan, emit: Emit) -> None:
+    def __init__(self, plan: Plan, emit: events.Emit) -> None:
         self.plan = plan
         self.tally = Tally(plan.baseline)
         #: Why nothing more is begun.
@@ -138,7 +128,7 @@ class _Run:
         self.kept: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: events.Event) -> None:
         """Count an event, and tell of it."""
         self.tally(event)
         self._emit(event)
@@ -146,7 +136,7 @@ class _Run:
     def run(self) -> int:
         plan = self.plan
         self.emit(
-            RunStarted(
+            events.RunStarted(
                 cts.__version__,
                 plan.profile.name,
                 plan.profile.max_examples,
@@ -395,19 +385,19 @@ class _Run:
         """How long the run has taken so far, before an interruption, too."""
         return self.plan.resumed.seconds + time.perf_counter() - self.started
 
-    def _emit_event(self, event: Event) -> None:
-        if isinstance(event, Result):
+    def _emit_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Result):
             self._add([event])
         else:
             self.emit(event)
 
-    def _add(self, results: list[Result]) -> None:
+    def _add(self, results: list[events.Result]) -> None:
         for result in results:
             self.emit(result)
             if self.plan.stop_at_first and result.fails_run:
                 self.stopped = self.stopped or STOPPED
 
-    def _faults(self, faults: Iterable[GeneratorFault]) -> None:
+    def _faults(self, faults: Iterable[events.GeneratorFault]) -> None:
         for fault in faults:
             self.emit(fault)
             if self.plan.stop_at_first:
@@ -419,10 +409,10 @@ class _Run:
         return self.stopped
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
-        self.emit(problem(error))
+        self.emit(events.problem(error))
 
 
-def _is_generated(result: Result) -> bool:
+def _is_generated(result: events.Result) -> bool:
     return result.generated and result.area != AREA
 
 

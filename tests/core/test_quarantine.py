@@ -155,7 +155,7 @@ def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType, monkeypatch: py
         return judge(driver, case, expectation)
 
     monkeypatch.setattr("cts.findings.reduction.minimize.judge", spied)
-    monkeypatch.setattr("cts.judging.batch.judge", spied)
+    monkeypatch.setattr("cts.judging.judge.judge", spied)
     hashes = Counter(fakes.fixed_case(value).content_hash for value in range(2, 50))
     found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), "fake:crash")
     assert found.verdict is Verdict.CRASH

@@ -9,22 +9,13 @@ import numpy as np
 from cts.case.model import initial_bits
 from cts.case.oracle.expectation import Reach
 from cts.findings.pictures import memory as memories
+from cts.findings.pictures import work as works
 from cts.findings.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, Texture, hues, names, short
 from cts.findings.pictures.memory import NONE, Memory
-from cts.findings.pictures.work import (
-    PictureInputs,
-    distinct,
-    how,
-    listed,
-    matrix_grid,
-    memory_data,
-    places_of,
-    textures_of,
-)
 from cts.judging.sentences import value_text
 
 
-def stored(work: PictureInputs) -> Scene:
+def stored(work: works.PictureInputs) -> Scene:
     """A store: the matrix, and the expected and actual destination memory."""
     reached, name = work.reached, work.result
     assert reached is not None and name is not None
@@ -32,13 +23,13 @@ def stored(work: PictureInputs) -> Scene:
     matrix, instance, several = work.bits(name), work.instance, work.instances(name) > 1
     component = work.component(name)
     memory = memories.of_elements(work.case, reached, component, instance)
-    texture = textures_of(work)
+    texture = works.textures_of(work)
     rows = np.arange(matrix.shape[0])[:, None] + np.zeros(matrix.shape, np.int64)
     stored = reached.status[instance] == Reach.MEMORY
     hue = hues(np.full(matrix.shape, instance) if several else rows, stored)
     title = f"program[{work.index}] {work.op}: which element of {name} each element of {reached.buffer} holds"
     if memory is None:
-        return work.scene(title, title, matrix_grid(work, "matrix", name, matrix, hue, texture=texture))
+        return work.scene(title, title, works.matrix_grid(work, "matrix", name, matrix, hue, texture=texture))
     location, _ = memories.owners(memory, reached.byte[instance], reached.status[instance])
     _, owner = memories.owners(memory, reached.byte, reached.status)
     size = matrix.size
@@ -47,9 +38,9 @@ def stored(work: PictureInputs) -> Scene:
         said = f"{name}({row}, {col}): {value_text(component, int(matrix[row, col]))}"
         if location[row, col] != NONE:
             return f"{said}, to {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
-        return f"{said}; {how(texture[row, col])}: not stored"
+        return f"{said}; {works.how(texture[row, col])}: not stored"
 
-    source = matrix_grid(
+    source = works.matrix_grid(
         work,
         "matrix",
         f"{name}, which is stored",
@@ -57,7 +48,7 @@ def stored(work: PictureInputs) -> Scene:
         hue,
         texture=texture,
         title_of=matrix_title,
-        data={"to": places_of(memory, location)},
+        data={"to": works.places_of(memory, location)},
     )
     allowed = work.expectation.buffers[reached.buffer].exact.view(component.bits_dtype)
     before = initial_bits(buffer).view(np.uint8).view(component.bits_dtype)
@@ -71,7 +62,7 @@ def stored(work: PictureInputs) -> Scene:
             return "no store may change it"
         number, place = divmod(int(owner[at]), size)
         which = f" of instance {number}" if several else ""
-        return f"holds {listed(name, [place], matrix.shape[1])}{which}"
+        return f"holds {works.listed(name, [place], matrix.shape[1])}{which}"
 
     def memory_title(row: int, col: int) -> str:
         at = row * memory.cols + col
@@ -90,7 +81,7 @@ def stored(work: PictureInputs) -> Scene:
             memory.row_names,
             names(memory.cols),
             title_of,
-            memory_data(memory, np.where(owner == NONE, NONE, owner % size), matrix.shape[1]),
+            works.memory_data(memory, np.where(owner == NONE, NONE, owner % size), matrix.shape[1]),
             memory.band,
         )
 
@@ -112,11 +103,13 @@ def stored(work: PictureInputs) -> Scene:
             said += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
             if untouched[at]:
                 return said + "; it holds its old value"
-            return said + (f"; it has {listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else "")
+            return said + (
+                f"; it has {works.listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else ""
+            )
 
         held_row = np.full(memory.count, instance) if several else held // matrix.shape[1]
         actual_hue = np.where(wrong, hues(held_row, held != NONE), memory_hue)
-        text = distinct(component, allowed, actual, wrong)
+        text = works.distinct(component, allowed, actual, wrong)
         heading = f"memory {reached.buffer}, actual"
         found = grid("actual", heading, actual, actual_hue, mark, actual_title, text)
         said += f"; {int(wrong.sum())} elements of {reached.buffer} are wrong"
@@ -126,7 +119,7 @@ def stored(work: PictureInputs) -> Scene:
     return shown
 
 
-def remembered(work: PictureInputs) -> Scene | None:
+def remembered(work: works.PictureInputs) -> Scene | None:
     """Expected and actual memory, if no matrix shows more; beside the values that an instruction adds."""
     if not work.observed.memory:
         return None
@@ -158,19 +151,19 @@ def remembered(work: PictureInputs) -> Scene | None:
             memory.row_names,
             names(memory.cols),
             title_of,
-            memory_data(memory, nobody, 1),
+            works.memory_data(memory, nobody, 1),
             memory.band,
         )
 
     expected_grid = grid("expected", f"memory {name}, expected", allowed, nothing, short(buffer.type, allowed))
-    text = distinct(buffer.type, allowed, actual, wrong)
+    text = works.distinct(buffer.type, allowed, actual, wrong)
     actual_grid = grid("actual", f"memory {name}, actual", actual, mark, text)
     who = f"program[{work.index}] {work.op}: " if work.index is not None else ""
     said = f"{who}memory {name}"
     return work.scene(said, f"{said}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)
 
 
-def _in_memory(work: PictureInputs, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
+def _in_memory(work: works.PictureInputs, memory: Memory, allowed: Any) -> tuple[Any, Mask]:
     """The actual elements of memory and which are wrong, as far as they are known."""
     actual = allowed.copy()
     wrong: Mask = np.zeros(memory.count, bool)

@@ -14,24 +14,13 @@ from cts.base.errors import BadInput, did_you_mean
 from cts.base.memory import GUARD_BYTES, guard_pattern
 from cts.device.job import Address as JobAddress
 from cts.device.job import Memory, ModuleJob
+from cts.modules.dispatch import model
 from cts.modules.dispatch.cases import Steps
 from cts.modules.dispatch.declared import declared_types, defaults
 from cts.modules.dispatch.elements import Array, ElementType, encode
 from cts.modules.dispatch.interface import Interface, Reader, Resource
 from cts.modules.dispatch.interface import read as read_interface
 from cts.modules.dispatch.members import BadMember, Field, Laid, lay_out
-from cts.modules.dispatch.model import (
-    MAX_BUFFER_BYTES,
-    MAX_PUSH_BYTES,
-    NAME,
-    Address,
-    Buffer,
-    Expected,
-    PushConstants,
-    Settings,
-    Source,
-    binding_of,
-)
 from cts.modules.dispatch.opaque import BadConversion, conversions, hidden, memories
 from cts.modules.dispatch.reading import Text, read
 from cts.modules.dispatch.sources import BadSource, Defaults, elements, from_python
@@ -111,7 +100,7 @@ class _Modules:
 
 
 class _Loader:
-    def __init__(self, path: Path, file: Settings, text: Text, modules: _Modules) -> None:
+    def __init__(self, path: Path, file: model.Settings, text: Text, modules: _Modules) -> None:
         self.path, self.file, self.text = path, file, text
         self.folder = path.parent
         self.modules = modules
@@ -188,7 +177,7 @@ class _Loader:
             raise self.text.bad(what, ("module",), f"`entry:` and one of: {known}" if known else "a compute shader")
         return next(iter(module.entry_points))
 
-    def elements(self, steps: Steps, source: Source, default: Defaults) -> Contents:
+    def elements(self, steps: Steps, source: model.Source, default: Defaults) -> Contents:
         return self.checked(steps, lambda: elements(source, self.folder, default))
 
     def checked(self, steps: Steps, make: Callable[[], tuple[ElementType, Array]]) -> Contents:
@@ -197,7 +186,7 @@ class _Loader:
         except BadSource as e:
             raise self.text.bad(str(e), (*steps, *filter(None, [e.field])), e.remedy) from e
 
-    def contents(self, name: str, buffer: Buffer, uniform: set[str]) -> Contents:
+    def contents(self, name: str, buffer: model.Buffer, uniform: set[str]) -> Contents:
         steps: Steps = ("buffers", name)
         type_ = self.types.get(name)
         if buffer.members is None:
@@ -219,7 +208,7 @@ class _Loader:
             what = "the module does not say what lies there"
             raise self.text.bad(what, steps, "members of a buffer that is bound, or that a declared pointer leads to")
         try:
-            return lay_out(type_, members, count=shape[0] if shape else None, most=MAX_BUFFER_BYTES)
+            return lay_out(type_, members, count=shape[0] if shape else None, most=model.MAX_BUFFER_BYTES)
         except BadMember as e:
             raise self.text.bad(str(e), (*steps, *e.path), e.remedy) from e
 
@@ -230,7 +219,7 @@ class _Loader:
 
     def check_names(self) -> None:
         for name in self.file.buffers:
-            if not NAME.fullmatch(name):
+            if not model.NAME.fullmatch(name):
                 what = f"{name!r} is not a valid buffer name"
                 raise self.text.bad(what, ("buffers", name), "letters, digits, _, . and -: it becomes a file's name")
         named: list[tuple[Steps, str]] = [(("outputs", n), name) for n, name in enumerate(self.file.outputs)]
@@ -249,7 +238,7 @@ class _Loader:
         if name not in self.file.buffers:
             raise self.text.bad(f"no buffer is named {name!r}", steps, f"one of: {', '.join(self.file.buffers)}")
 
-    def addresses(self, addresses: Iterable[Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
+    def addresses(self, addresses: Iterable[model.Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
         """Addresses to write into at most `size` bytes."""
         job_addresses = []
         for n, address in enumerate(addresses):
@@ -274,7 +263,7 @@ class _Loader:
         for key, name in self.file.bindings.items():
             steps: Steps = ("bindings", key)
             try:
-                set_, binding, index = binding_of(key)
+                set_, binding, index = model.binding_of(key)
             except ValueError as e:
                 raise self.text.bad(str(e), steps, 'for example "0.1" or "0.2[1]"') from e
             self.check_buffer(name, steps)
@@ -329,7 +318,7 @@ class _Loader:
         return constants
 
     def push_constants(self, declared: Type | None) -> tuple[bytes, tuple[JobAddress, ...]]:
-        given = self.file.push_constants or PushConstants()
+        given = self.file.push_constants or model.PushConstants()
         data = bytearray()
         links: list[JobAddress] = []
         if given.bytes is not None:
@@ -347,7 +336,7 @@ class _Loader:
             laid = self.laid(steps, declared, given.members)
             links = self.linked(steps, laid)
             data += laid.bytes().tobytes()
-        addresses = (*links, *self.addresses(given.addresses, MAX_PUSH_BYTES, ("push_constants",)))
+        addresses = (*links, *self.addresses(given.addresses, model.MAX_PUSH_BYTES, ("push_constants",)))
         data += bytes(max(0, max((a.at + 8 for a in addresses), default=0) - len(data)))
         data += bytes(-len(data) % 4)
         needed = declared.size if declared is not None else 0
@@ -356,7 +345,7 @@ class _Loader:
             raise self.text.bad(what, ("push_constants",), f"{needed} bytes, addresses included, or `members` by name")
         return bytes(data), addresses
 
-    def wanted(self, name: str, expected: Expected, initial: Contents) -> Wanted:
+    def wanted(self, name: str, expected: model.Expected, initial: Contents) -> Wanted:
         steps: Steps = ("expected", name)
         if expected.members is not None:
             return self.wanted_members(name, expected, initial)
@@ -375,7 +364,7 @@ class _Loader:
         shape = initial.array.shape
         return Wanted(contents, (), self.tolerance(steps, expected, shape))
 
-    def wanted_members(self, name: str, expected: Expected, initial: Contents) -> Wanted:
+    def wanted_members(self, name: str, expected: model.Expected, initial: Contents) -> Wanted:
         steps: Steps = ("expected", name)
         laid = self.laid((*steps, "members"), self.types.get(name), expected.members, expected.shape)
         if laid.links:
@@ -386,15 +375,15 @@ class _Loader:
             what = f"{beyond[0].name} is at byte {beyond[0].at} of a buffer of {initial.array.nbytes}"
             raise self.text.bad(what, (*steps, "members"), "members that the buffer has")
         for name_, given in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
-            if isinstance(given, Source):
+            if isinstance(given, model.Source):
                 raise self.text.bad("members have one tolerance", (*steps, name_), "a number")
         if expected.magnitudes is not None:
             raise self.text.bad("members have no magnitudes", (*steps, "magnitudes"), "`values` or a file as expected")
         return Wanted(None, laid.fields, self.tolerance(steps, expected, ()))
 
-    def tolerance(self, steps: Steps, expected: Expected, shape: tuple[int, ...]) -> Tolerance:
-        def tolerance_of(name: str, given: float | Source) -> float | Array:
-            return self.spread((*steps, name), given, shape) if isinstance(given, Source) else given
+    def tolerance(self, steps: Steps, expected: model.Expected, shape: tuple[int, ...]) -> Tolerance:
+        def tolerance_of(name: str, given: float | model.Source) -> float | Array:
+            return self.spread((*steps, name), given, shape) if isinstance(given, model.Source) else given
 
         magnitudes = expected.magnitudes
         return Tolerance(
@@ -404,7 +393,7 @@ class _Loader:
             None if magnitudes is None else self.spread((*steps, "magnitudes"), magnitudes, shape),
         )
 
-    def spread(self, steps: Steps, source: Source, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    def spread(self, steps: Steps, source: model.Source, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
         """An array of tolerances in the buffer's shape."""
         array = self.elements(steps, source, Defaults(ElementType.float64, shape)).array.astype(np.float64)
         if np.isnan(array).any() or (array < 0).any():

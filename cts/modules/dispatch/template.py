@@ -14,21 +14,11 @@ from msgspec.structs import replace
 
 from cts.base.errors import BadInput
 from cts.base.plain_yaml import flow
+from cts.modules.dispatch import types
 from cts.modules.dispatch.fitting import ELEMENTS, Choices, chosen, fitted
 from cts.modules.dispatch.interface import Reader, Resource, Size, read
 from cts.modules.dispatch.model import MAX_BUFFER_BYTES
 from cts.modules.dispatch.optimal import Matrix, matrices
-from cts.modules.dispatch.types import (
-    Array,
-    Pointer,
-    Scalar,
-    Struct,
-    Type,
-    extents,
-    one_element,
-    runtime_array,
-    unknown_parts,
-)
 from cts.modules.dispatch.words import load_words
 from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
@@ -214,7 +204,7 @@ class _Template:
 
     def push_constants(self) -> Iterator[str]:
         pushed = self.module.pushed(self.entry)
-        if not isinstance(pushed, Struct):
+        if not isinstance(pushed, types.Struct):
             return
         yield "push_constants:"
         yield "  members:"
@@ -238,14 +228,14 @@ class _Template:
             found.append((place, resource, names))
         return found
 
-    def buffer(self, name: str, comment: str, type_: Type | None, *, pointed: bool = False) -> Iterator[str]:
+    def buffer(self, name: str, comment: str, type_: types.Type | None, *, pointed: bool = False) -> Iterator[str]:
         yield f"  {flow(name)}:  # {comment}"
-        element = one_element(type_) if type_ is not None else None
-        shape = extents(type_) if type_ is not None and element is not None else None
-        if pointed and isinstance(type_, Scalar):
+        element = types.one_element(type_) if type_ is not None else None
+        shape = types.extents(type_) if type_ is not None and element is not None else None
+        if pointed and isinstance(type_, types.Scalar):
             shape = (None,)  # a pointer to a number is as often one to the first of several
         size = self.choices.sizes.get(name, 0)
-        if type_ is None or unknown_parts(type_):
+        if type_ is None or types.unknown_parts(type_):
             count = max(size, 4 * ELEMENTS, type_.size if type_ is not None else 0)
             yield f"    {{type: uint8, shape: [{count}], fill: 0}}  # fill in: type, shape and contents"
         elif element is not None and shape is not None:
@@ -256,15 +246,15 @@ class _Template:
         else:
             yield from self.members(name, type_, size)
 
-    def members(self, name: str, type_: Type, size: int) -> Iterator[str]:
+    def members(self, name: str, type_: types.Type, size: int) -> Iterator[str]:
         """A buffer of structures, or with gaps: by members; of at least so many bytes where it may have any."""
         self.left = _OF_BUFFER
-        last = runtime_array(type_)
+        last = types.runtime_array(type_)
         if last is not None and last.stride * ELEMENTS <= MAX_BUFFER_BYTES:
             count = max(ELEMENTS, -(-size // last.stride)) if last.stride else ELEMENTS
             yield f"    shape: [{count}]  # fill in: the length of the runtime array"
         yield "    # fill in; members and elements that are left out are zeros"
-        if isinstance(type_, Struct) and len(type_.members) > 1:
+        if isinstance(type_, types.Struct) and len(type_.members) > 1:
             yield "    members:"
             for member in type_.members:
                 if member.type is not None:
@@ -274,21 +264,21 @@ class _Template:
         else:
             yield f"    members: {flow(self.zero(type_, name))}"
 
-    def zero(self, type_: Type | None, where: str) -> Any:
+    def zero(self, type_: types.Type | None, where: str) -> Any:
         """Zeros of a type; of a runtime array the first element, of pointers the name of a buffer."""
         self.left -= 1
         match type_:
-            case Scalar():
+            case types.Scalar():
                 return 0
-            case Pointer():
+            case types.Pointer():
                 return self.pointed(type_.pointee, where)
-            case Array():
-                whole = type_.count if isinstance(type_.of, Scalar | Array) else 1
+            case types.Array():
+                whole = type_.count if isinstance(type_.of, types.Scalar | types.Array) else 1
                 count = 1 if whole is None or whole > _WRITTEN else whole
                 return [self.zero(type_.of, where) for _ in range(count)] if self.left > 0 else []
-            case Struct(members=(only,)):
+            case types.Struct(members=(only,)):
                 return self.zero(only.type, where)
-            case Struct():
+            case types.Struct():
                 members = type_.members if self.left > 0 else ()
                 return {m.name: self.zero(m.type, f"{where}.{m.name}") for m in members if m.type is not None}
         return 0
@@ -330,21 +320,21 @@ def _extent(size: Size) -> str:
     return value if size.spec_id is None else f"{value} (SpecId {size.spec_id})"
 
 
-def _declared(type_: Type | None, depth: int = 0) -> str:
+def _declared(type_: types.Type | None, depth: int = 0) -> str:
     """A type in words: `float16[]`, `Item {uint8 kind, float16[3] place}[]`."""
     match type_:
         case None:
             return "of a type unknown here"
-        case Array():
+        case types.Array():
             inner, suffixes = type_, ""
-            while isinstance(inner, Array):
+            while isinstance(inner, types.Array):
                 suffixes += f"[{'' if inner.count is None else inner.count}]"
-                of: Type = inner.of
-                if not isinstance(of, Array):
+                of: types.Type = inner.of
+                if not isinstance(of, types.Array):
                     return _declared(of, depth) + suffixes
                 inner = of
             return suffixes
-        case Struct():
+        case types.Struct():
             name = type_.name or "structure"
             if depth > 1:
                 return name

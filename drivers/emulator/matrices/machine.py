@@ -13,6 +13,7 @@ from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, has_both_scopes
 from cts.drivers.emulator.matrices import fusions
 from cts.drivers.emulator.matrices import layout as setter
+from cts.drivers.emulator.matrices import state as states
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
 from cts.drivers.emulator.matrices.compute import Context, overwritten, result
 from cts.drivers.emulator.matrices.decode import Decoder
@@ -28,16 +29,6 @@ from cts.drivers.emulator.matrices.scalar import (
     elides,
     settings_of,
     unrounding,
-)
-from cts.drivers.emulator.matrices.state import (
-    CLAMP_VALUE,
-    DISCARD,
-    INFO,
-    Actions,
-    Ints,
-    create_layout,
-    create_view,
-    no_view,
 )
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
@@ -63,8 +54,8 @@ class Machine:
         self._instances = instances
         self._operands = operands
         self._access = Access(case, memory, options, instances, operands)
-        self._layouts: dict[str, Ints] = {}
-        self._views: dict[str, Ints] = {}
+        self._layouts: dict[str, states.Ints] = {}
+        self._views: dict[str, states.Ints] = {}
         self.matrices: dict[str, Matrix] = {}
         settings = settings_of(options, case)
         scalars = ScalarMachine(settings, elides(options), options.bug)
@@ -85,7 +76,7 @@ class Machine:
             i = fused(i, self._case, self._bug)
         match i:
             case model.TensorLayout():
-                self._layouts[i.id] = create_layout(
+                self._layouts[i.id] = states.create_layout(
                     model.constant_of(i.dim), model.constant_of(i.clamp), self._instances.count
                 )
             case model.TensorLayoutSetBlockSize():
@@ -100,7 +91,9 @@ class Machine:
                 self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
             case model.TensorView():
                 permutation = [model.constant_of(p) for p in i.permutation]
-                self._views[i.id] = create_view(permutation, model.constant_of(i.has_dimensions), self._instances.count)
+                self._views[i.id] = states.create_view(
+                    permutation, model.constant_of(i.has_dimensions), self._instances.count
+                )
             case model.TensorViewSetDimension():
                 self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
             case model.TensorViewSetStride():
@@ -151,8 +144,8 @@ class Machine:
         self._views[name] = state = self._views[source].copy()
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _view(self, name: str | None) -> Ints:
-        return no_view(self._instances.count) if name is None else self._views[name]
+    def _view(self, name: str | None) -> states.Ints:
+        return states.no_view(self._instances.count) if name is None else self._views[name]
 
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
@@ -162,9 +155,9 @@ class Machine:
         iterations = self._instances.iterations
         return bool(iterations) and iterations[-1] > 0
 
-    def _only_active(self, action: Actions) -> None:
+    def _only_active(self, action: states.Actions) -> None:
         """Nothing is done in instances that are not active."""
-        action[~self._instances.active[:: self._instances.count // len(action)]] = DISCARD
+        action[~self._instances.active[:: self._instances.count // len(action)]] = states.DISCARD
 
     def _load_tensor(self, i: model.MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
@@ -180,7 +173,9 @@ class Machine:
         work = target.owned.work
         addresses = self._access.tensor(target, work, self._layouts[i.layout], self._view(i.view), pointer, block)
         self._only_active(addresses.action)
-        values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
+        values = clamp_bits(
+            target.component, self._layouts[i.layout][::per_instance, states.INFO, states.CLAMP_VALUE], self._bug
+        )
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
             self._spoil(target)
