@@ -24,9 +24,10 @@ from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, NotReduced, Shrinker
 from cts.running.sweeps.contents import Numbers
-from cts.running.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
+from cts.running.sweeps.judging import DISPATCH_SETS
 from cts.running.sweeps.regions import Column, Region, regions
 from cts.running.sweeps.selection import Chosen
+from cts.running.sweeps.states import VERDICTS, State, States, have_verdict, wrong
 from cts.running.sweeps.universe import Universe
 
 #: How many sets of a region are tried alone, the smallest first, to find one that also fails alone. Each of them is a

@@ -33,8 +33,9 @@ from cts.plugins.transform import Origin, ToolTransform, TransformFailed, parse
 from cts.running import corpus
 from cts.running.corpus import Entry
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.spirv.lower import module_job
 from cts.spirv.subprocess_tools import validate_apart
 

@@ -39,7 +39,7 @@ from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.shrinking import NotReduced, Shrinker
 from cts.running.survey import ReportedFinding
-from cts.running.sweeps.judging import have_verdict, wrong
+from cts.running.sweeps.states import have_verdict, wrong
 
 #: Wrong elements that are listed of a case in a run that goes on after findings.
 FEW_LISTED = 8

@@ -23,7 +23,7 @@ from cts.running.tasks import Answer, Task, described_task, not_done
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from cts.running.runner import Plan
+    from cts.running.plan import Plan
 
 #: What workers declare: `dask worker ... --resources "cts=1"`, as many as they are to do at a time.
 RESOURCE = "cts"

@@ -19,7 +19,8 @@ from cts.case.oracle.expectation import Oracle
 from cts.judging.judge import OpenDriver
 from cts.running.drawing import Draws, Undrawn, made
 from cts.running.sweeps.contents import Numbers
-from cts.running.sweeps.judging import Judged, have_verdict, judge_sets, together
+from cts.running.sweeps.judging import Judged, judge_sets, together
+from cts.running.sweeps.states import have_verdict
 from cts.spirv.lower.structure import Structure, structure_of
 
 #: How many of the numbers that a case was drawn from are drawn anew, one at a time: each makes the whole case again.

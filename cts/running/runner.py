@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import cts
 from cts.base.deadline import Deadline
@@ -37,72 +37,23 @@ from cts.base.errors import BadInput, HarnessTrouble
 from cts.case.model.sweep import AREA, sweep_name
 from cts.judging import events
 from cts.judging.batch import block_size
-from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, does_not_close
-from cts.judging.known.baseline import NO_BASELINE, Baseline
-from cts.judging.known.quarantine import NO_RULES, Quarantine
-from cts.judging.reruns import RERUNS
+from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, does_not_close
 from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
 from cts.running.exploring import Exploration
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.policy import FIRST_FINDING, Policy, chunk_size
+from cts.running.plan import Plan
+from cts.running.policy import chunk_size
 from cts.running.processes import DEVICE, ProcessConfig, Processes
-from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
-from cts.running.sweeps.selection import SweepEntry
 from cts.running.tally import Tally
 from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
 
 #: Cases that a process gets at a time if there are several processes, and how often it gets some at least.
 CASES, SHARES = 8, 4
-
-
-@dataclass(frozen=True)
-class ResumedRun:
-    """The state of an interrupted run: results and faults of generators, which are reported again, judged cases, and
-    the state of each driver that follows from them, by spec. The run took `seconds`.
-    """
-
-    results: tuple[events.Result, ...] = ()
-    faults: tuple[events.GeneratorFault, ...] = ()
-    judged: tuple[events.CaseJudged, ...] = ()
-    states: Mapping[str, ResumeState] = field(default_factory=dict)
-    sets: tuple[events.SetsJudged, ...] = ()
-    examples: tuple[events.ExamplesJudged, ...] = ()
-    seconds: float = 0.0
-
-
-NOT_RESUMED = ResumedRun()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The plan of a run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
-
-    Results in `resumed` are reported first and not run again; findings are run `reruns` times more. Nothing is started
-    after `max_seconds`. The plan runs on `jobs` processes, in turn on `devices` if there are any, or on the workers of
-    a Dask `scheduler`. `config` is the file with defaults for options, if any. `sweeps` are swept last.
-    """
-
-    drivers: tuple[str, ...]
-    profile: Profile
-    entries: tuple[Entry, ...] = ()
-    areas: tuple[str, ...] = ()
-    stop_at_first: bool = False
-    quarantine: Quarantine = NO_RULES
-    resumed: ResumedRun = NOT_RESUMED
-    baseline: Baseline = NO_BASELINE
-    reruns: int = RERUNS
-    max_seconds: float | None = None
-    config: str = ""
-    jobs: int = 1
-    sweeps: tuple[SweepEntry, ...] = ()
-    policy: Policy = FIRST_FINDING
-    devices: tuple[str, ...] = ()
-    scheduler: str = ""
 
 
 def run(plan: Plan, emit: events.Emit) -> int:

@@ -18,7 +18,7 @@ from cts.device.driver import QueryFailed
 from cts.device.trials import Trial, from_plain, to_plain
 from cts.device.trials import Tried as TrialResult
 from cts.drivers.vulkan import package
-from cts.drivers.vulkan.worker import protocol
+from cts.drivers.vulkan.worker import frames, protocol
 
 _R = TypeVar("_R", protocol.Devices, protocol.Opened)
 
@@ -38,11 +38,11 @@ class WorkerProcess(ChildProcess[protocol.Reply]):
 
     def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
         """Raises OSError where the command cannot be started."""
-        super().__init__(argv, protocol.read_reply, preamble)
+        super().__init__(argv, frames.read_reply, preamble)
 
     def ask(self, message: protocol.Request) -> None:
         """Queue a message."""
-        self.send(protocol.frame(message))
+        self.send(frames.frame(message))
 
 
 #: What to do where the driver ends or blocks the worker, and where the worker never says anything.

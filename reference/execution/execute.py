@@ -16,7 +16,8 @@ from cts.reference.common.broken import Broken, everywhere, of_set
 from cts.reference.common.memory import Memory
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.outside import with_outside
-from cts.reference.execution.program import Evaluation, Step, evaluate
+from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.execution.step import Step
 from cts.reference.execution.vector_memory import VectorMemory, opaque_users
 from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed

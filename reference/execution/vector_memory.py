@@ -10,7 +10,8 @@ from cts.case.model import ComponentType, Scope, beside
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.value import Value
 from cts.reference.vectors.opaque import OpaqueMatrices

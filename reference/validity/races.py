@@ -20,7 +20,8 @@ from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set, violations_of
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import I64
 from cts.reference.validity import vectors
 

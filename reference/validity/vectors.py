@@ -10,7 +10,8 @@ from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, broken, everywhere, first_of
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.execution.vector_memory import opaque_users
 from cts.reference.numeric.arrays import I64, U32, Mask
 

@@ -22,8 +22,9 @@ from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 from cts.plugins.registry import oracle
 from cts.running import corpus
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.usage import describe
 from cts.showing.report.failure import failure
 from tests.case_builder import corpus_case

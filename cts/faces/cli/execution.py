@@ -18,7 +18,7 @@ from cts.faces.cli.configured import typed
 if TYPE_CHECKING:
     from cts.base.config import Config
     from cts.judging.events import Event
-    from cts.running.runner import Plan
+    from cts.running.plan import Plan
     from cts.running.store import RunFolder
 
 

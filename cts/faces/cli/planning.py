@@ -18,11 +18,11 @@ from cts.running import corpus, store
 from cts.running.checks import check_drivers, check_jobs, load_known
 from cts.running.listed import listed
 from cts.running.outputs import check_file, check_folder
+from cts.running.plan import Plan
 from cts.running.policy import Policy
 from cts.running.processes import DEVICE
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.retried import known, retried
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.running.store.failed import failed
 from cts.running.sweeps.selection import select

@@ -28,7 +28,7 @@ from cts.running.cases import run_entries
 from cts.running.exploring import run_area
 from cts.running.names import root
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.runner import Plan
+from cts.running.plan import Plan
 from cts.running.store import RunFolder
 from cts.running.store.failed import Failed, failed
 from cts.running.tally import Tally

@@ -17,8 +17,8 @@ from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.checks import check_drivers, load_known
 from cts.running.outputs import check_folder
+from cts.running.plan import Plan
 from cts.running.profiles import check_shared_seed, profile
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 
 #: The settings that are options of pytest, by the keys of `[tool.cts]` or else by their names.

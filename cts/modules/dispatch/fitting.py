@@ -16,8 +16,9 @@ from pathlib import Path
 
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.device.driver import ModuleDriver, Outcome, Status
+from cts.modules.dispatch.declarations import Extent, SpecConstant
 from cts.modules.dispatch.elements import ElementType
-from cts.modules.dispatch.interface import Extent, Reader, SpecConstant
+from cts.modules.dispatch.interface import Reader
 from cts.modules.dispatch.model import MAX_BUFFER_BYTES
 
 #: Elements of a runtime array at first: enough for one workgroup of most modules. The array grows if that is too few.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
-from cts.modules.dispatch.elements import ElementType, encode
+from cts.modules.dispatch.declarations import Extent, Resource, Size, SpecConstant
+from cts.modules.dispatch.elements import ElementType
 from cts.modules.dispatch.types import Declarations, Type, Types
 from cts.spirv.constant_operations import computed, signed_number
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
@@ -24,54 +23,6 @@ _SIZED = {
     "OpTypeCooperativeVectorNV": (1, 2),
     "OpTypeVectorIdEXT": (1, 2),
 }
-
-
-class Extent(Struct, frozen=True):
-    """A size that specialization constants decide, by their SpecIds; 0 where it is not known."""
-
-    value: int
-    of_matrix: bool
-    spec_ids: frozenset[int]
-
-
-class Resource(Struct, frozen=True):
-    """A buffer variable: `label` is for readers, `name` what OpName says or "".
-
-    `length` is None for one descriptor, 0 for an array of any length. `type` is the type of one buffer's contents, None
-    if memory cannot hold that type.
-    """
-
-    label: str
-    length: int | None
-    name: str = ""
-    kind: Literal["storage", "uniform"] = "storage"
-    type: Type | None = None
-    read_only: bool = False
-
-
-class SpecConstant(Struct, frozen=True):
-    """A scalar specialization constant: `kind` is "bool", "int", "uint" or "float"; `width` in bits."""
-
-    kind: str
-    width: int
-    default: bool | int | float = 0
-    name: str = ""
-
-    def encoded(self, value: bool | int | float | str) -> bytes:
-        """What the host gives for a value. Raises ValueError where the type does not hold it."""
-        if self.kind == "bool":
-            return int(value).to_bytes(4, "little")
-        return encode(ElementType(str(self)), [value]).tobytes()
-
-    def __str__(self) -> str:
-        return self.kind if self.kind == "bool" else f"{self.kind}{self.width}"
-
-
-class Size(Struct, frozen=True):
-    """One extent of a workgroup: a number, unknown as None, and the SpecId that may change it."""
-
-    value: int | None
-    spec_id: int | None = None
 
 
 @dataclass

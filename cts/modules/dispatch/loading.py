@@ -16,9 +16,10 @@ from cts.device.job import Address as JobAddress
 from cts.device.job import Memory, ModuleJob
 from cts.modules.dispatch import model
 from cts.modules.dispatch.cases import Steps
+from cts.modules.dispatch.declarations import Resource
 from cts.modules.dispatch.declared import declared_types, defaults
 from cts.modules.dispatch.elements import Array, ElementType, encode
-from cts.modules.dispatch.interface import Interface, Reader, Resource
+from cts.modules.dispatch.interface import Interface, Reader
 from cts.modules.dispatch.interface import read as read_interface
 from cts.modules.dispatch.members import BadMember, Field, Laid, lay_out
 from cts.modules.dispatch.opaque import BadConversion, conversions, hidden, memories

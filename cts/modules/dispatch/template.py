@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from cts.base.errors import BadInput
 from cts.base.plain_yaml import flow
 from cts.modules.dispatch import types
+from cts.modules.dispatch.declarations import Resource, Size
 from cts.modules.dispatch.fitting import ELEMENTS, Choices, chosen, fitted
-from cts.modules.dispatch.interface import Reader, Resource, Size, read
+from cts.modules.dispatch.interface import Reader, read
 from cts.modules.dispatch.model import MAX_BUFFER_BYTES
 from cts.modules.dispatch.optimal import Matrix, matrices
 from cts.modules.dispatch.words import load_words

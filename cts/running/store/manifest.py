@@ -22,9 +22,9 @@ from cts.judging.known.baseline import Baseline
 from cts.judging.known.quarantine import Quarantine, Rule
 from cts.judging.reruns import RERUNS
 from cts.running.corpus import Entry
+from cts.running.plan import Plan
 from cts.running.policy import Policy
 from cts.running.profiles import Profile, profile
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
 from cts.running.suite import files, versions

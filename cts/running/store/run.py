@@ -20,8 +20,8 @@ from cts.judging.verdict import Verdict
 from cts.running.boot import boot
 from cts.running.counts import digests
 from cts.running.deadline import lacks_time
+from cts.running.plan import Plan, ResumedRun
 from cts.running.results import STOPPED
-from cts.running.runner import Plan, ResumedRun
 from cts.running.store import journal
 from cts.running.store.folder import MANIFEST, RunFolder, locate
 from cts.running.store.manifest import FILE, OLD_CAMPAIGN, Manifest, before_1_0, decode

@@ -10,7 +10,7 @@ import numpy as np
 from cts.spirv.encode import Id, Value
 from cts.spirv.forms.hosts import Place
 from cts.spirv.forms.layout import LINES, Layout, Op
-from cts.spirv.forms.values import Scope
+from cts.spirv.forms.scope import Scope
 
 #: The share of buffers that are in arrays, that of dynamic indices, and of modules with some that are not uniform.
 SHARE, DYNAMIC, WITH_NON_UNIFORM = 0.8, 0.7, 0.3

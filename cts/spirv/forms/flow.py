@@ -9,7 +9,8 @@ import numpy as np
 from cts.spirv.encode import Id
 from cts.spirv.forms.blocks import blocks_of, joined
 from cts.spirv.forms.layout import Layout, Op
-from cts.spirv.forms.values import Scope, copied, led
+from cts.spirv.forms.scope import Scope
+from cts.spirv.forms.values import copied, led
 
 #: The share of OpPhi that become variables.
 _STORED = 0.8

@@ -15,7 +15,8 @@ from cts.drivers.emulator.matrices import fusions
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices import state as states
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
-from cts.drivers.emulator.matrices.compute import Context, overwritten, result
+from cts.drivers.emulator.matrices.compute import overwritten, result
+from cts.drivers.emulator.matrices.context import Context
 from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.fusions import fused, hoisted
 from cts.drivers.emulator.matrices.memory import Bytes
@@ -30,6 +31,7 @@ from cts.drivers.emulator.matrices.scalar import (
     settings_of,
     unrounding,
 )
+from cts.drivers.emulator.mutants import buffers as b
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import origins
@@ -167,7 +169,7 @@ class Machine:
         decoder = self._decoder(i, per_instance)
         block = None
         if decoder is not None:
-            if self._bug == m.DECODE_BASE_DROPPED:
+            if self._bug == b.DECODE_BASE_DROPPED:
                 pointer.elements[:] = 0
             block = decoder.block_size(target.component.size, self._case.buffers[pointer.buffer].element_size)
         work = target.owned.work

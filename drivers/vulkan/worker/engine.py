@@ -17,6 +17,7 @@ from . import protocol
 from .convert import Refused, TooSmall, Unsupported
 from .device import Devices
 from .execute import execute
+from .frames import ProtocolError
 from .instance import Instance
 from .pipeline import Key, Pipeline, Pipelines, key
 from .submission import Hung
@@ -47,13 +48,13 @@ class Engine:
         try:
             for request in requests:
                 if not isinstance(request, protocol.Run):
-                    raise protocol.ProtocolError(f"expected run, got {type(request).__name__}")
+                    raise ProtocolError(f"expected run, got {type(request).__name__}")
                 # Runs of a layer's judgement come one at a time.
                 self._instance.stops_rejected = request.only_pipeline
                 wanted = key(request)
                 future, cached = self._pipelines.request(wanted, self._announce(request.id, "pipeline"))
                 self._waiting.put((request, wanted, future, cached))
-        except protocol.ProtocolError as e:
+        except ProtocolError as e:
             self._wire.send(protocol.Failed("error", f"protocol: {e}"))
         except BaseException:  # noqa: BLE001 - without its reader the worker would wait for ever
             traceback.print_exc()

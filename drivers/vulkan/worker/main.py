@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from . import protocol
+from .frames import ProtocolError
 from .wire import Wire, claim_standard_streams
 
 # For type checkers only: importing these loads the Vulkan loader, which may not be there.
@@ -29,7 +30,7 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
     try:
         instance = _greet(wire, next(requests, None), missing)
         engine = _serve(wire, instance, requests) if instance else None
-    except protocol.ProtocolError as e:
+    except ProtocolError as e:
         wire.send(protocol.Failed("error", f"protocol: {e}"))
         return
     if engine is not None:
@@ -51,7 +52,7 @@ def _greet(wire: Wire, hello: protocol.Request | None, missing: str) -> Instance
     if hello is None:
         return None
     if not isinstance(hello, protocol.Hello):
-        raise protocol.ProtocolError(f"expected hello, got {type(hello).__name__}")
+        raise ProtocolError(f"expected hello, got {type(hello).__name__}")
     if hello.version != protocol.VERSION:
         wire.send(
             protocol.Failed(
@@ -88,7 +89,7 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[protocol.Request])
     tried: dict[tuple[int, str], LogicalDevice] = {}
     for request in requests:
         if not isinstance(request, (protocol.Ask, protocol.Open, protocol.Try)):
-            raise protocol.ProtocolError(f"expected ask, try or open, got {type(request).__name__}")
+            raise ProtocolError(f"expected ask, try or open, got {type(request).__name__}")
         if not 0 <= request.device < len(instance.physical):
             wire.send(
                 protocol.Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}")
