@@ -11,19 +11,15 @@ from cts.case.model import (
     ComponentType,
     DecodeVector,
     FloatControls,
-    MatrixMulAdd,
     MatrixShape,
-    MulAddOperand,
     Scope,
     StorageClass,
     TrainingInstruction,
     Use,
     VectorAtomicAdd,
-    VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorShape,
     interpretation_of,
-    mul_add_types,
     types_of,
 )
 from cts.case.model.feature import Feature as Feature
@@ -40,9 +36,10 @@ from cts.device.rows import (
     every_product,
     every_vector_mul,
     factors,
+    mul_adds,
     rows_of_vendor,
-    vector_mul,
     vector_mul_text,
+    vector_muls,
 )
 from cts.device.stage_support import missing_in_stage
 from cts.device.vendors import OPTIONAL, VECTORS, Vendor
@@ -149,21 +146,12 @@ class Capabilities:
                 yield f"vectors of {shape.component.value} (VK-051)"
             if shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
-        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
+        for wanted in vector_muls(case):
             if not any(covers(row, wanted) for row in self.vector_muls):
                 yield f"multiplication {vector_mul_text(wanted)} (VK-052)"
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
-        types = types_of(case)
-        wanted: dict[tuple[tuple[ComponentType, ...], Scope, bool, tuple[int, int, int]], None] = {}
-        for i in case.program:
-            if isinstance(i, MatrixMulAdd):
-                a, b, c = types[i.a], types[i.b], types[i.c]
-                assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and isinstance(c, MatrixShape)
-                saturating = MulAddOperand.SaturatingAccumulation in i.operands
-                sizes = (c.rows, c.cols, a.cols)
-                wanted[mul_add_types(i, a, b, c), c.scope, saturating, sizes] = None
-        for components, scope, saturating, sizes in wanted:
+        for components, scope, saturating, sizes in mul_adds(case):
             if not any(r.admits(components, scope, saturating, sizes, case.dispatch.subgroups) for r in self.mul_adds):
                 names = " ".join(c.value for c in components) + " saturating" * saturating
                 at = "x".join(map(str, sizes))

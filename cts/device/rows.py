@@ -118,6 +118,28 @@ def vector_mul(i: model.VectorMatrixMul, types: Mapping[str, object]) -> VectorM
     )
 
 
+def vector_muls(case: model.Case) -> dict[VectorMul, None]:
+    """What the multiplications of vectors ask for, each once."""
+    types = model.types_of(case)
+    return dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, model.VectorMatrixMul))
+
+
+MulAdd: TypeAlias = tuple[tuple[ComponentType, ...], Scope, bool, tuple[int, int, int]]
+
+
+def mul_adds(case: model.Case) -> dict[MulAdd, None]:
+    """What the multiplications of matrices ask for, each once: components, scope, saturation, and (M, N, K)."""
+    types = model.types_of(case)
+    wanted: dict[MulAdd, None] = {}
+    for i in case.program:
+        if isinstance(i, model.MatrixMulAdd):
+            a, b, c = types[i.a], types[i.b], types[i.c]
+            assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and isinstance(c, MatrixShape)
+            saturating = model.MulAddOperand.SaturatingAccumulation in i.operands
+            wanted[model.mul_add_types(i, a, b, c), c.scope, saturating, (c.rows, c.cols, a.cols)] = None
+    return wanted
+
+
 def covers(row: VectorMulSupport, wanted: VectorMul) -> bool:
     """Whether a multiplication may be done by a row (VK-052)."""
     given, reading, matrix, bias, result, transpose = wanted

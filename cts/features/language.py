@@ -43,16 +43,11 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-def _rest(a: Any, b: Any) -> Any:
-    """What is left of a division; by 0 as by 1, as a block size of 0 is."""
-    return a % (b or 1)
-
-
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Mod: _rest,
+    ast.Mod: lambda a, b: a % (b or 1),  # by 0 as by 1, as a block size of 0 is
 }
 
 _FUNCTIONS = ("some", "no", "count", "given", "size")

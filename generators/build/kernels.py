@@ -366,7 +366,8 @@ class Kernel:
         program, fast_math = with_fast_math(
             self._choices, program, float_controls, specials=self.ieee, functions=bool(self.functions)
         )
-        case = model.Case(
+        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
+        return model.Case(
             schema=model.SCHEMA_VERSION,
             name="generated",
             buffers=buffers,
@@ -375,24 +376,8 @@ class Kernel:
             float_controls=float_controls,
             float_modes=float_modes or {},
             fast_math=fast_math,
+            dispatch=dispatch,
         )
-        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
-        return case if dispatch == model.Dispatch() else _with_dispatch(case, dispatch)
-
-
-def _with_dispatch(case: model.Case, dispatch: model.Dispatch) -> model.Case:
-    """What equals the default is left out of YAML only where it is not given."""
-    return model.Case(
-        schema=case.schema,
-        name=case.name,
-        buffers=case.buffers,
-        program=case.program,
-        dispatch=dispatch,
-        functions=case.functions,
-        float_controls=case.float_controls,
-        float_modes=case.float_modes,
-        fast_math=case.fast_math,
-    )
 
 
 def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:

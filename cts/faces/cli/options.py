@@ -78,7 +78,7 @@ def with_settings(verb: str, **defaults: Any) -> Callable[[Callable[..., None]],
         def command(**values: Any) -> None:
             given: dict[str, Any] = {name: v for name, v in values.items() if name in names}
             given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-            given = {name: () if v is None and declared()[name].is_list else v for name, v in given.items()}
+            given = {name: () if v is None and declared()[name].kind is tuple else v for name, v in given.items()}
             others = {name: v for name, v in values.items() if name not in names}
             function(settings=Settings(**given, origins=origins(values["context"])), **others)
 
@@ -105,8 +105,8 @@ def _parameter(one: Declared, default: Any) -> inspect.Parameter:
         callback=written if option.write else None,
         autocompletion=completing,
     )
-    kind: Any = list[str] if one.is_list else one.kind
-    if one.is_list or default is None:
+    kind: Any = list[str] if one.kind is tuple else one.kind
+    if one.kind is tuple or default is None:
         kind, default = kind | None, None
     annotation = Annotated[kind, info]
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

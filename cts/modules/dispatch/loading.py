@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from cts.base.errors import BadInput, did_you_mean
 from cts.base.memory import GUARD_BYTES, guard_pattern
@@ -21,7 +20,8 @@ from cts.modules.dispatch.declared import declared_types, defaults
 from cts.modules.dispatch.elements import Array, ElementType, encode
 from cts.modules.dispatch.interface import Interface, Reader
 from cts.modules.dispatch.interface import read as read_interface
-from cts.modules.dispatch.members import BadMember, Field, Laid, lay_out
+from cts.modules.dispatch.loaded import Contents, Dispatch, Wanted
+from cts.modules.dispatch.members import BadMember, Laid, lay_out
 from cts.modules.dispatch.opaque import BadConversion, conversions, hidden, memories
 from cts.modules.dispatch.reading import Text, read
 from cts.modules.dispatch.sources import BadSource, Defaults, elements, from_python
@@ -29,37 +29,6 @@ from cts.modules.dispatch.tolerances import Tolerance
 from cts.modules.dispatch.types import Type, one_element
 from cts.modules.dispatch.words import Words, load_words
 from cts.spirv.decode import DecodeError
-
-
-class Contents(Struct, frozen=True):
-    """The elements of a buffer in their shape; of structures the bytes."""
-
-    type: ElementType
-    array: Array
-
-
-class Wanted(Struct, frozen=True):
-    """What a buffer must hold within a tolerance: `contents`, or where these are None the numbers in `fields`."""
-
-    contents: Contents | None
-    fields: tuple[Field, ...]
-    tolerance: Tolerance
-
-
-class Dispatch(Struct, frozen=True):
-    """A dispatch ready to run: case `case` of a file, "" if the file has no cases.
-
-    `remarks` name likely mistakes that may be intended.
-    """
-
-    path: Path
-    case: str
-    job: ModuleJob
-    initial: dict[str, Contents]
-    outputs: tuple[str, ...]
-    ignore: frozenset[str]
-    expected: dict[str, Wanted]
-    remarks: tuple[str, ...]
 
 
 def load(path: Path, case: str | None = None) -> Dispatch:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from cts.device.driver import ModuleDriver, Outcome, Status
 from cts.modules.dispatch.comparing import between
 from cts.modules.dispatch.interface import read
-from cts.modules.dispatch.loading import Dispatch
+from cts.modules.dispatch.loaded import Dispatch
 from cts.plugins import registry
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Value

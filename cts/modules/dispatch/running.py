@@ -16,7 +16,8 @@ from cts.judging.verdict import Verdict, exit_status
 from cts.modules.dispatch.comparing import Difference, between, judge, values
 from cts.modules.dispatch.elements import Array
 from cts.modules.dispatch.interface import interface
-from cts.modules.dispatch.loading import Dispatch, load, load_cases
+from cts.modules.dispatch.loaded import Dispatch
+from cts.modules.dispatch.loading import load, load_cases
 from cts.modules.dispatch.validity import Validation
 from cts.modules.dispatch.words import MODULES, Words
 from cts.plugins import registry

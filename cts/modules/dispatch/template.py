@@ -25,7 +25,7 @@ from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 if TYPE_CHECKING:
-    from cts.modules.dispatch.loading import Dispatch
+    from cts.modules.dispatch.loaded import Dispatch
 
 #: Buffers by their places, with a name for each descriptor.
 _Bound: TypeAlias = list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
