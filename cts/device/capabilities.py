@@ -204,7 +204,8 @@ def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
         shape = types_of(case)[i.vector]
         assert isinstance(shape, VectorShape)
         component = shape.component
-    return Feature.TRAINING_FLOAT16 if component.size == 2 else Feature.TRAINING_FLOAT32
+    assert component.descriptor.trains is not None
+    return component.descriptor.trains
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
@@ -242,7 +243,7 @@ def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
     scopes = [scope for scope in Scope if scope is not Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional]
 
     def known(*components: ComponentType) -> bool:
-        return not vendor.only or all(c.value in vendor.only for c in components)
+        return not vendor.only_integers or not any(c.is_float for c in components)
 
     products = tuple(p for p in every.mul_adds if p.scope in scopes and known(p.a, p.b, p.c, p.result))
     matrices = tuple(m for m in every.matrices if m.scope in scopes and known(m.component))

@@ -77,7 +77,7 @@ class Licences(Generic[V]):
 
     def _allows(self, i: Instruction, component: ComponentType) -> bool:
         bits: FastMathBits | None = getattr(i, "fast_math", None)
-        if bits is None and component in (ComponentType.float16, ComponentType.float32):
+        if bits is None and component.is_ieee:
             bits = self._case.fast_math.get(FloatWidth(component.value))
         return bool(_LICENCES.intersection(bits or ()))
 

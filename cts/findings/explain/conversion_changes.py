@@ -45,7 +45,7 @@ def _truncated(s: Simplifier, made: model.MatrixConvert) -> Iterator[Change]:
         sources.append(before.matrix)
     for source in sources:
         component = s.component(source)
-        if component not in (model.ComponentType.float16, model.ComponentType.float32):
+        if component is None or not component.is_ieee:
             continue
         body = _TRUNCATED.format(float=component.value, integer=made.component.value)
         name = "truncated"
