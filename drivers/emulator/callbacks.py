@@ -12,7 +12,6 @@ from cts.case import model
 from cts.case.model import expression as e
 from cts.drivers.emulator import vm
 from cts.drivers.emulator.matrices.state import Ints
-from cts.drivers.emulator.mutants import buffers
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.numbers import BOOL, FLOAT16, FLOAT32, TYPE_NUMBERS, UINT8
@@ -268,7 +267,7 @@ class _Writer:
         offset = model.block_offsets(self.function.block)[0][name]
         fields = {f.name: f for f in self.function.block}
         size = fields[name].type.size
-        if self.bug == buffers.DECODE_FIELDS_PACKED:
+        if self.bug == m.DECODE_FIELDS_PACKED:
             names = list(fields)
             offset = sum(f.type.size * (f.count or 1) for f in self.function.block[: names.index(name)])
         if index is not None:

@@ -16,7 +16,6 @@ from cts.drivers.emulator.conversions import Floats, convert
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read, write
 from cts.drivers.emulator.matrices.state import Ints
-from cts.drivers.emulator.mutants import buffers
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
@@ -292,7 +291,7 @@ def call(
                 if not inside(memory, address, width):
                     return n
                 push(read(memory, address, width), t, ints, floats, size, bug)
-                if bug == buffers.DECODE_BYTES_UNSIGNED and t == numbers.INT8:
+                if bug == m.DECODE_BYTES_UNSIGNED and t == numbers.INT8:
                     ints[size] &= 0xFF
                 size += 1
             elif operation == ENTRY:

@@ -16,7 +16,6 @@ from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.matrices.robustness import checked
 from cts.drivers.emulator.matrices.scalar import Tables, tables_in
 from cts.drivers.emulator.matrices.state import ACCESS, DISCARD, MAX_RANK, U32, Addresses, Ints, Work
-from cts.drivers.emulator.mutants import buffers
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
@@ -236,9 +235,9 @@ class Access:
         physical = self.case.buffers[name].storage is model.StorageClass.PhysicalStorageBuffer
         window = self._instances.window(name)[:: self._instances.count // len(addresses.byte), None]
         offset = addresses.byte - window
-        if self._bug == buffers.OFFSET_SIGNED:
+        if self._bug == m.OFFSET_SIGNED:
             return replace(addresses, byte=window + ((offset + (1 << 31)) & U32) - (1 << 31))
-        if self._bug == buffers.ADDRESS_CARRY_LOST and physical:
+        if self._bug == m.ADDRESS_CARRY_LOST and physical:
             # As if the device had placed the buffer so far behind a multiple of 4 GiB.
             return replace(addresses, byte=window + ((offset + _BEHIND_4_GIB) & U32) - _BEHIND_4_GIB)
         return addresses

@@ -9,7 +9,6 @@ import numpy as np
 
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices import state
-from cts.drivers.emulator.mutants import buffers as b
 from cts.drivers.emulator.mutants import matrices as m
 
 #: No linear index: the element is clipped.
@@ -208,19 +207,19 @@ def block_coordinates(
     """What a decode function gets for dimension d: blockCoord in row 0, coordInBlock in row 1 (DV-011, TA-037)."""
     block, offset = t[state.BLOCK, d], t[state.OFFSET, d]
     outer, inner = c // block, c % block
-    if bug == b.BLOCK_COORDINATE_IN_SLICE:
+    if bug == m.BLOCK_COORDINATE_IN_SLICE:
         outer -= offset // block
-    elif bug == b.BLOCK_COORDINATE_4_BIT:
+    elif bug == m.BLOCK_COORDINATE_4_BIT:
         outer &= 15
-    elif bug == b.BLOCK_COORDINATE_8_BIT:
+    elif bug == m.BLOCK_COORDINATE_8_BIT:
         outer &= 255
-    elif bug == b.COORDINATE_IN_BLOCK_UNREDUCED:
+    elif bug == m.COORDINATE_IN_BLOCK_UNREDUCED:
         inner = c
-    elif bug == b.COORDINATE_IN_BLOCK_IN_SLICE:
+    elif bug == m.COORDINATE_IN_BLOCK_IN_SLICE:
         inner = digit % block
-    elif bug == b.DECODE_COORDINATES_BEFORE_CLAMP:
+    elif bug == m.DECODE_COORDINATES_BEFORE_CLAMP:
         outer, inner = unclamped // block, unclamped % block
-    position = t[state.INFO, state.RANK] - 1 - d if bug == b.DECODE_COORDINATES_REVERSED else d
+    position = t[state.INFO, state.RANK] - 1 - d if bug == m.DECODE_COORDINATES_REVERSED else d
     coordinates[0, position], coordinates[1, position] = outer & state.U32, inner & state.U32
 
 
@@ -251,7 +250,7 @@ def tensor_index(
             c, block = c // block, 1
         if out_of_bounds(t, c, d, is_store, bug):
             mode = clamp_mode(t, is_store, bug)
-            if mode == state.CLAMP_CONSTANT and bug == b.DECODE_OF_CLAMPED and decodes:
+            if mode == state.CLAMP_CONSTANT and bug == m.DECODE_OF_CLAMPED and decodes:
                 mode = state.CLAMP_EDGE
             if mode == state.CLAMP_CONSTANT:
                 return (state.DISCARD if is_store else state.TAKE_CLAMP_VALUE), 0
@@ -311,7 +310,7 @@ def tensor_addresses(
                 index = matrix_linear(row, col, rows, cols, is_b, bug)
             else:
                 index = clip_linear(v, row, col, cols, is_store, bug)
-                if index == CLIPPED and bug == b.DECODE_OF_CLIPPED and decodes:
+                if index == CLIPPED and bug == m.DECODE_OF_CLIPPED and decodes:
                     index = 0
                 elif index == CLIPPED:
                     action[instance, k] = state.DISCARD if is_store else state.KEEP_OBJECT

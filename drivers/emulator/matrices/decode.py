@@ -12,7 +12,7 @@ from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.matrices.scalar import NO_TABLES, Places, ScalarMachine, Tables
 from cts.drivers.emulator.matrices.state import ACCESS, TAKE_CLAMP_VALUE, Addresses, Ints, Work
-from cts.drivers.emulator.mutants import buffers as b
+from cts.drivers.emulator.mutants import matrices as m
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Decoder:
     def block_size(self, component_size: int, pointee_size: int) -> int:
         """By how many bytes the pointer advances per index (TA-037)."""
         size = block_offsets(self.scalar.block)[1]
-        if self.machine.bug == b.DECODE_POINTER_COMPONENT_SCALED:
+        if self.machine.bug == m.DECODE_POINTER_COMPONENT_SCALED:
             return component_size
-        if self.machine.bug == b.DECODE_POINTER_POINTEE_SCALED:
+        if self.machine.bug == m.DECODE_POINTER_POINTEE_SCALED:
             return pointee_size
-        return -(-size // 4) * 4 if self.machine.bug == b.DECODE_BLOCK_PADDED else size
+        return -(-size // 4) * 4 if self.machine.bug == m.DECODE_BLOCK_PADDED else size
 
     def load(self, addresses: Addresses, work: Work, memory: Bytes, objects: Registers, clamp: Registers) -> Registers:
         """Elements (instances, n) in the order of work: decoded, of the Object, or the clamp value (instances,)."""
         result = np.where(addresses.action == TAKE_CLAMP_VALUE, clamp[:, None], objects)
-        blocks = self._hoisted(addresses, work) if self.machine.bug == b.DECODE_POINTER_HOISTED else addresses.byte
+        blocks = self._hoisted(addresses, work) if self.machine.bug == m.DECODE_POINTER_HOISTED else addresses.byte
         accessed = addresses.action == ACCESS
         coordinates = np.ascontiguousarray(addresses.coordinates[accessed][:, :, : self.scalar.dim])
         places = Places(blocks[accessed], coordinates, np.nonzero(accessed)[0])
@@ -66,11 +66,11 @@ class Decoder:
         bug, lanes, coordinates = self.machine.bug, function.lanes, places.coordinates
         lane = coordinates[:, 1, -1] % lanes
         lowest = coordinates.copy()
-        if bug != b.VECTOR_LANE_ADDED_TWICE:
+        if bug != m.VECTOR_LANE_ADDED_TWICE:
             lowest[:, 1, -1] -= lane
-        if bug == b.VECTOR_LANES_REVERSED:
+        if bug == m.VECTOR_LANES_REVERSED:
             lane = lanes - 1 - lane
-        elif bug == b.VECTOR_UPPER_HALF_REPEATS:
+        elif bug == m.VECTOR_UPPER_HALF_REPEATS:
             lane %= lanes // 2
         program = compiled(function, bug, self.helpers)
         places = replace(places, coordinates=lowest)

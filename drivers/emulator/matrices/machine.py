@@ -31,7 +31,6 @@ from cts.drivers.emulator.matrices.scalar import (
     settings_of,
     unrounding,
 )
-from cts.drivers.emulator.mutants import buffers as b
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import origins
@@ -169,7 +168,7 @@ class Machine:
         decoder = self._decoder(i, per_instance)
         block = None
         if decoder is not None:
-            if self._bug == b.DECODE_BASE_DROPPED:
+            if self._bug == m.DECODE_BASE_DROPPED:
                 pointer.elements[:] = 0
             block = decoder.block_size(target.component.size, self._case.buffers[pointer.buffer].element_size)
         work = target.owned.work
