@@ -18,6 +18,13 @@ from cts.case.model.component import ComponentType
 from cts.case.model.expression import Body, Callee, Environment, ExpressionError
 from cts.case.model.expression_parser import RESERVED
 
+__all__ = [
+    "AnyFunction", "BlockField", "Combine", "Component", "Decode", "DecodeVector", "Extra", "Helper", "Helpers",
+    "Output", "Parameter", "PerElement", "Table", "block_alignment", "block_offsets", "body_of", "buffers_of",
+    "helpers_of", "integers_of", "outputs_of", "parameters_of", "pointers_of", "returns_of", "scalars_of", "tables_of",
+    "with_helpers",
+]  # fmt: skip
+
 #: How deep functions may call one another: a helper, one that it calls, and so on.
 MAX_CALL_DEPTH = 32
 

@@ -14,6 +14,11 @@ from msgspec import Struct, structs
 from cts.case.model import types
 from cts.case.model.feature import Feature
 
+__all__ = [
+    "Accumulation", "BlockEnd", "BlockStart", "Computation", "Constant", "Instruction", "Load", "Product", "Setter",
+    "Store", "references", "renamed",
+]  # fmt: skip
+
 if TYPE_CHECKING:
     from cts.case.model.names import TypeEnvironment, TypingContext
 

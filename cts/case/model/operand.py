@@ -14,6 +14,12 @@ from msgspec import Meta, Struct, structs
 
 from cts.case.model.component import Number
 
+__all__ = [
+    "ClampMode", "FloatControls", "Operand", "Order", "Scalar", "Scope", "SpecBool", "SpecClampMode", "SpecInt",
+    "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Use", "base_of", "constant_of", "constness_of", "factors_of",
+    "modulus_of", "number_of",
+]  # fmt: skip
+
 #: A 32-bit scalar operand; -1 and 0xFFFFFFFF are the same bits (operands may be of either signedness, TA-022).
 Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
 
