@@ -147,13 +147,13 @@ def _replaced(data: Any, steps: Steps, value: Any) -> Any:
 def _fields(kind: Any, data: Any, steps: Steps, message: str) -> list[str]:
     """The fields that the object of an unknown one may have: with any other name the message is another one."""
     *above, unknown = steps
-    found = _value_at(data, tuple(above))
-    if not isinstance(found, dict):
+    mapping = _value_at(data, tuple(above))
+    if not isinstance(mapping, dict):
         return []
     known = []
     for name in _properties(kind):
-        if name not in found:
-            other = {name if key == unknown else key: item for key, item in found.items()}
+        if name not in mapping:
+            other = {name if key == unknown else key: item for key, item in mapping.items()}
             try:
                 msgspec.convert(_replaced(data, tuple(above), other), kind)
             except msgspec.ValidationError as e:

@@ -383,16 +383,16 @@ class Declared:
 def declared() -> dict[str, Declared]:
     """All settings by name, in their order."""
     hints = get_type_hints(Settings, include_extras=True)
-    found = {}
-    for one in fields(Settings):
-        kind, *metadata = get_args(hints[one.name])
+    settings = {}
+    for setting in fields(Settings):
+        kind, *metadata = get_args(hints[setting.name])
         if metadata and isinstance(metadata[0], Option):
             plain = next((k for k in get_args(kind) if k is not type(None)), kind)
             kind = tuple if get_origin(kind) is tuple else plain
-            found[one.name] = Declared(one.name, kind, one.default, metadata[0])
-    return found
+            settings[setting.name] = Declared(setting.name, kind, setting.default, metadata[0])
+    return settings
 
 
 def of_verb(verb: str) -> list[Declared]:
     """The settings of a verb, in their order."""
-    return [one for one in declared().values() if verb in one.option.verbs]
+    return [setting for setting in declared().values() if verb in setting.option.verbs]
