@@ -329,10 +329,12 @@ class EndSwitch(BlockEnd, frozen=True):
                 what = f"{len(merge.branches)} matrices for {len(branches)} branches"
                 yield Problem(f"merge[{n}].branches", what, f"{len(branches)}, one for each Branch")
                 continue
-            given = [(f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))]
-            for field, name, visible in (*given, ("default", merge.default, default)):
+            branch_results = [
+                (f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))
+            ]
+            for field, name, visible in (*branch_results, ("default", merge.default, default)):
                 yield from environment.refer(f"merge[{n}].{field}", name, environment.carried(name), visible)
-            for field, name, _ in given:
+            for field, name, _ in branch_results:
                 yield from environment.alike(f"merge[{n}].{field}", name, merge.default, within)
         for merge in self.merge:
             yield from environment.define(merge.id, environment.types.get(merge.default))

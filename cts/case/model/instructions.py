@@ -254,12 +254,12 @@ def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
     ids: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:
-        given = instruction.defines
+        visible = instruction.defines
         if isinstance(instruction, BlockStart):
-            opened.append(given)
+            opened.append(visible)
         elif isinstance(instruction, BlockEnd):
-            given = (*opened.pop(), *given)
+            visible = (*opened.pop(), *visible)
         elif isinstance(instruction, Exit):
-            given = opened[-1]
-        ids.append(given)
+            visible = opened[-1]
+        ids.append(visible)
     return ids

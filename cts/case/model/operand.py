@@ -113,8 +113,8 @@ class Scalar(_Operand, frozen=True):
     mod: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
     def __post_init__(self) -> None:
-        given = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
-        if len(given) != 1:
+        values = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
+        if len(values) != 1:
             raise ValueError("give exactly one of `literal`, `spec` and `dynamic`")
         if self.literal is not None and not self.factors.any_set:
             raise ValueError(f"write a plain literal as the number itself: {self.literal}")

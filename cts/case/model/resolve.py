@@ -257,13 +257,13 @@ def _table_problems(environment: TypeEnvironment) -> Iterator[Problem]:
             ("outputs", functions.outputs_of(function), "CM-035"),
         ]
         for noun, declared, fact in kinds:
-            for n, one in enumerate(declared):
-                path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(one.buffer)
+            for n, table in enumerate(declared):
+                path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(table.buffer)
                 if buffer is None:
-                    yield replace(environment.no_buffer("buffer", one.buffer), path=f"{path}.buffer")
-                elif (buffer.type, buffer.components) != (one.type, 1):
-                    what = f"{one.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
-                    yield Problem(f"{path}.type", what, f"a buffer of scalars of type {one.type.value}", fact)
+                    yield replace(environment.no_buffer("buffer", table.buffer), path=f"{path}.buffer")
+                elif (buffer.type, buffer.components) != (table.type, 1):
+                    what = f"{table.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
+                    yield Problem(f"{path}.type", what, f"a buffer of scalars of type {table.type.value}", fact)
 
 
 def _factor_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:

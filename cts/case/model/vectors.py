@@ -93,8 +93,8 @@ class VectorConstant(VectorInstructionBase, Constant, frozen=True):
     def typed(self, context: TypingContext) -> TypingResult:
         """CV-011, KM-021."""
         if (self.value is None) == (self.values is None):
-            given = "nothing" if self.value is None else "value and values"
-            yield Problem("value", f"{given} is given", "one of `value` and `values`")
+            fields = "nothing" if self.value is None else "value and values"
+            yield Problem("value", f"{fields} is given", "one of `value` and `values`")
             return
         if self.value is not None:
             yield from represents("value", self.type.component, self.value)
