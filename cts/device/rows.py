@@ -103,13 +103,13 @@ def vector_mul(i: model.VectorMatrixMul, types: Mapping[str, object]) -> VectorM
     source = types[i.input]
     assert isinstance(source, model.VectorShape)
     reading = model.interpretation_of(i.input_interpretation)
-    given = source.component
+    component = source.component
     if not reading.packed:
-        given = effective(given, model.MulAddOperand.MatrixBSigned in i.operands)
+        component = effective(component, model.MulAddOperand.MatrixBSigned in i.operands)
     result = effective(i.type.component, model.MulAddOperand.MatrixResultSigned in i.operands)
     bias = None if i.bias_interpretation is None else model.interpretation_of(i.bias_interpretation)
     return (
-        given,
+        component,
         reading,
         model.interpretation_of(i.matrix_interpretation),
         bias,
@@ -142,9 +142,10 @@ def mul_adds(case: model.Case) -> dict[MulAdd, None]:
 
 def covers(row: VectorMulSupport, wanted: VectorMul) -> bool:
     """Whether a multiplication may be done by a row (VK-052)."""
-    given, reading, matrix, bias, result, transpose = wanted
+    component, reading, matrix, bias, result, transpose = wanted
     return (
-        (given, reading, matrix, result) == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
+        (component, reading, matrix, result)
+        == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
         and bias in (None, row.bias_interpretation)
         and (row.transpose or not transpose)
     )
@@ -152,15 +153,15 @@ def covers(row: VectorMulSupport, wanted: VectorMul) -> bool:
 
 def vector_mul_text(wanted: VectorMul) -> str:
     """The multiplication in words."""
-    given, reading, matrix, bias, result, transpose = wanted
-    text = f"{given.value} as {reading.value}, matrix {matrix.value}"
+    component, reading, matrix, bias, result, transpose = wanted
+    text = f"{component.value} as {reading.value}, matrix {matrix.value}"
     text += f", bias {bias.value}" if bias is not None else ""
     return f"{text}, result {result.value}{', transposed' if transpose else ''}"
 
 
 def _everywhere() -> Iterator[VectorMulSupport]:
     t, r = ComponentType, Interpretation
-    for given, reading, matrix, bias, result in (
+    for component, reading, matrix, bias, result in (
         (t.float16, r.float16, r.float16, r.float16, t.float16),
         (t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
         (t.int8, r.int8, r.int8, r.int32, t.int32),
@@ -168,7 +169,7 @@ def _everywhere() -> Iterator[VectorMulSupport]:
         (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, r.float16, t.float16),
         (t.float16, r.float8_e5m2, r.float8_e5m2, r.float16, t.float16),
     ):
-        yield VectorMulSupport(given, reading, matrix, bias, result)
+        yield VectorMulSupport(component, reading, matrix, bias, result)
 
 
 #: What every device with cooperative vectors multiplies (CV-036, DQ-075).
@@ -179,7 +180,7 @@ def every_vector_mul() -> Iterator[VectorMulSupport]:
     """What every device must list (DQ-075), unsigned ones, those of mixed signs, wider results, integers as floats."""
     t, r = ComponentType, Interpretation
     f16, f32 = r.float16, r.float32
-    for given, reading, matrix, bias, result in (
+    for component, reading, matrix, bias, result in (
         (t.float16, f16, f16, f16, t.float16),
         (t.float16, f16, f16, f32, t.float32),
         (t.float32, f32, f32, f32, t.float32),
@@ -190,14 +191,14 @@ def every_vector_mul() -> Iterator[VectorMulSupport]:
         (t.int32, f16, f16, f16, t.float16),
         (t.uint32, f32, f32, f32, t.float32),
     ):
-        yield VectorMulSupport(given, reading, matrix, bias, result, transpose=True)
+        yield VectorMulSupport(component, reading, matrix, bias, result, transpose=True)
     for signed, packed, bias, result in (
         (r.int8, r.int8_packed, r.int32, t.int32),
         (r.uint8, r.uint8_packed, r.uint32, t.uint32),
     ):
         yield VectorMulSupport(t.uint32, packed, signed, bias, result, transpose=True)
-        for given in (signed.component, t.float32, t.float16, t.int32, t.uint32):
-            yield VectorMulSupport(given, signed, signed, bias, result, transpose=True)
+        for component in (signed.component, t.float32, t.float16, t.int32, t.uint32):
+            yield VectorMulSupport(component, signed, signed, bias, result, transpose=True)
     for read, packed, matrix in ((r.uint8, r.uint8_packed, r.int8), (r.int8, r.int8_packed, r.uint8)):
         yield VectorMulSupport(t.uint32, packed, matrix, r.int32, t.int32, transpose=True)
         yield VectorMulSupport(read.component, read, matrix, r.int32, t.int32, transpose=True)
