@@ -176,8 +176,8 @@ def _print_example(areas: list[str], spec: str, seed: int | None, number: int, k
             continue
         fault = fault_of(example, lambda case: checked_expectation(case, oracle))
         typer.echo(f"# example {number} of {area} for {spec}, seed {seed}: {len(draws.drawn)} draws")
-        for one in draws.drawn:
-            typer.echo(f"# {one.value:>6} of 0 to {one.end - 1:<6} {one.label}")
+        for draw in draws.drawn:
+            typer.echo(f"# {draw.value:>6} of 0 to {draw.end - 1:<6} {draw.label}")
         if not isinstance(example, Undrawn):
             typer.echo(dumps_case(example), nl=False)
         if fault is not None:

@@ -109,15 +109,15 @@ def _read(paths: list[Path]) -> tuple[list[Column], list[Run]]:
     from cts.running.store.comparison import read
 
     columns: list[Column] = []
-    found: list[Run] = []
+    runs: list[Run] = []
     for path in paths:
         if path.name in _OF_RUN:
             path = path.parent
         if is_folder(path) or path == _RUNS or (len(path.parts) > 1 and not path.suffix):
-            found += (stored(folder) for folder in folders(path))
+            runs += (stored(folder) for folder in folders(path))
         else:
             columns += read(path)
-    return columns, found
+    return columns, runs
 
 
 def _write_badges(folder: Path, comparison: Comparison) -> None:

@@ -81,12 +81,12 @@ def drivers(incomplete: str) -> list[str]:
     from cts.device.driver_options import options_of
     from cts.plugins import registry
 
-    name, colon, given = incomplete.partition(":")
+    name, colon, option_text = incomplete.partition(":")
     known = registry.names("cts.drivers")
     if not colon or name not in known:
         return _beginning(incomplete, known)
     factory = registry.driver_factory(name)
-    before = given.rpartition(",")[0]
+    before = option_text.rpartition(",")[0]
     head = f"{name}:{before}," if before else f"{name}:"
     last = incomplete.removeprefix(head)
     options = options_of(factory.option_struct) if isinstance(factory, OptionsFactory) else ()
@@ -143,13 +143,17 @@ def paths(incomplete: str) -> list[str]:
     """Files and folders, of which zsh and fish offer none by themselves."""
     folder, slash, name = incomplete.rpartition("/")
     try:
-        found = sorted((p.name, p.is_dir()) for p in Path(f"{folder}{slash}" or ".").expanduser().iterdir())
+        entries = sorted((p.name, p.is_dir()) for p in Path(f"{folder}{slash}" or ".").expanduser().iterdir())
     except OSError:
         return []
     hidden = name.startswith(".")
     return _beginning(
         incomplete,
-        [f"{folder}{slash}{p}{'/' if is_folder else ''}" for p, is_folder in found if hidden or not p.startswith(".")],
+        [
+            f"{folder}{slash}{p}{'/' if is_folder else ''}"
+            for p, is_folder in entries
+            if hidden or not p.startswith(".")
+        ],
     )
 
 

@@ -165,10 +165,10 @@ def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
     from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
     from cts.running import corpus
 
-    seen: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for what, names in KNOWN:
         name, attempt = _first(opened, oracle, names)
-        seen.append(attempt.verdict)
+        verdicts.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
             first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle))
             more = f", and {len(others)} more" if others else ""
@@ -178,20 +178,20 @@ def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
         if attempt.verdict is not Verdict.PASS:
             for line in _trouble(opened.spec, name, attempt):
                 typer.echo(f"{'':<16} {line}")
-    passed, ran = seen.count(Verdict.PASS), sum(v is not Verdict.UNSUPPORTED for v in seen)
+    passed, ran = verdicts.count(Verdict.PASS), sum(v is not Verdict.UNSUPPORTED for v in verdicts)
     if not ran:
         typer.echo(f"\nno: {opened.spec} supports none of the {len(KNOWN)} known cases")
         typer.echo(
             "  fix:   a device and driver with cooperative matrices or vectors: `cts drivers -d` shows what it supports"
         )
         return TROUBLE
-    summary = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
+    summary = f"{passed} of {ran} known cases pass, {len(verdicts) - ran} are not supported by the device"
     if passed == ran:
         typer.echo(f"\nyes: {opened.spec} can be tested: {summary}")
         typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")
         return CLEAN
     typer.echo(f"\nno: {opened.spec} fails known cases: {summary}")
-    return TROUBLE if Verdict.ERROR in seen else FINDINGS
+    return TROUBLE if Verdict.ERROR in verdicts else FINDINGS
 
 
 def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[str, Attempt]:

@@ -65,15 +65,15 @@ def check_resumed(given: list[str], verb: str) -> None:
     """Raise BadInput where options that were typed ask for another run than the one that is resumed."""
     from cts.base.errors import BadInput
 
-    allowed = [one for one in of_verb(verb) if one.option.resumed]
-    names = {one.name for one in allowed} | {"resume", "no_config"}
+    allowed = [setting for setting in of_verb(verb) if setting.option.resumed]
+    names = {setting.name for setting in allowed} | {"resume", "no_config"}
     others = [declared()[name].flags[-1] if name in declared() else name for name in given if name not in names]
     if others:
         raise BadInput(
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             f"cts {verb} --resume",
-            f"only {', '.join(one.flags[0] for one in allowed)} with it",
+            f"only {', '.join(setting.flags[0] for setting in allowed)} with it",
         )
 
 

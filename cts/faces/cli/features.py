@@ -38,9 +38,9 @@ def features(
         name: {
             "members": list(members(name)) if name in FAMILIES else [],
             "attributes": {
-                attribute: {"kind": one.kind, "words": list(one.words), "says": one.says}
+                attribute: {"kind": declared.kind, "words": list(declared.words), "says": declared.says}
                 for member in members(name)
-                for attribute, one in attributes_of(member).items()
+                for attribute, declared in attributes_of(member).items()
             },
         }
         for name in chosen
@@ -56,9 +56,9 @@ def features(
         return
     if described[kind]["members"]:
         typer.echo(f"{kind}: {', '.join(described[kind]['members'])}")
-    for name, one in described[kind]["attributes"].items():
-        words = f": {', '.join(one['words'])}" if 0 < len(one["words"]) <= FEW else ""
-        typer.echo(f"{name:<24} {one['kind']:<12} {one['says']}{words}")
+    for name, declared in described[kind]["attributes"].items():
+        words = f": {', '.join(declared['words'])}" if 0 < len(declared["words"]) <= FEW else ""
+        typer.echo(f"{name:<24} {declared['kind']:<12} {declared['says']}{words}")
 
 
 #: Words of an attribute that are listed: longer lists, such as all component types twice, are cut.

@@ -72,15 +72,15 @@ def with_settings(verb: str, **defaults: Any) -> Callable[[Callable[..., None]],
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = dict(inspect.signature(function, eval_str=True).parameters)
         del own["settings"]
-        options = [_parameter(one, defaults.get(one.name, one.default)) for one in of_verb(verb)]
-        names = {one.name for one in of_verb(verb)}
+        options = [_parameter(setting, defaults.get(setting.name, setting.default)) for setting in of_verb(verb)]
+        names = {setting.name for setting in of_verb(verb)}
 
         def command(**values: Any) -> None:
-            given: dict[str, Any] = {name: v for name, v in values.items() if name in names}
-            given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-            given = {name: () if v is None and declared()[name].kind is tuple else v for name, v in given.items()}
+            typed: dict[str, Any] = {name: v for name, v in values.items() if name in names}
+            typed = {name: tuple(v) if isinstance(v, list) else v for name, v in typed.items()}
+            typed = {name: () if v is None and declared()[name].kind is tuple else v for name, v in typed.items()}
             others = {name: v for name, v in values.items() if name not in names}
-            function(settings=Settings(**given, origins=origins(values["context"])), **others)
+            function(settings=Settings(**typed, origins=origins(values["context"])), **others)
 
         command.__doc__ = function.__doc__
         command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -123,11 +123,11 @@ def _lines(result: Compared, seed: int) -> Iterator[str]:
 
 def _document(result: Compared) -> dict[str, Any]:
     def of_case(number: int) -> dict[str, Any]:
-        one = result.cases[number]
-        answers = {spec: given[number] for spec, given in result.answers.items()}
+        unclear_case = result.cases[number]
+        answers = {spec: results[number] for spec, results in result.answers.items()}
         return {
-            "case": one.case.content_hash,
-            "what": one.what,
+            "case": unclear_case.case.content_hash,
+            "what": unclear_case.what,
             "drivers": {
                 spec: {"stopped": a.stopped, "readings": list(a.readings), "memory": a.memory}
                 for spec, a in answers.items()
@@ -151,5 +151,7 @@ def _write(result: Compared, folder: Path | None) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    for number, one in enumerate(result.cases, 1):
-        (folder / f"{result.topic.rule}.{number}.yaml").write_text(dumps_case(one.case), encoding="utf-8", newline="\n")
+    for number, unclear_case in enumerate(result.cases, 1):
+        (folder / f"{result.topic.rule}.{number}.yaml").write_text(
+            dumps_case(unclear_case.case), encoding="utf-8", newline="\n"
+        )

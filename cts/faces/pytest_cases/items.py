@@ -146,10 +146,10 @@ class Session:
         if self.bundles is None:
             return []
         self.bundles(result)
-        said = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
+        lines = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
         self.bundles.written.clear()
         self.bundles.troubles.clear()
-        return said
+        return lines
 
     def _keep(self) -> None:
         command = ["pytest", *self.config.invocation_params.args]
