@@ -54,8 +54,8 @@ def _written(site: Site) -> Values:
     """The instructions that write into it, by its name or by a pointer."""
     name = site.of.name
     kinds = (model.Store, model.Accumulation, model.MatrixPerElement)
-    found = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
-    return tuple(i for i in found if any(buffer == name for buffer in _buffers(i)))
+    writers = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
+    return tuple(i for i in writers if any(buffer == name for buffer in _buffers(i)))
 
 
 def _buffers(site: Site) -> list[str]:

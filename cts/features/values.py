@@ -54,8 +54,8 @@ def _origin(site: Site) -> Values:
 
 def _first_word(name: str) -> Callable[[Value], str | None]:
     def got(value: Value) -> str | None:
-        found = getattr(value.type, name, None)
-        return None if found is None else word_of(found)
+        member = getattr(value.type, name, None)
+        return None if member is None else word_of(member)
 
     return got
 
@@ -113,10 +113,10 @@ VALUE = {
 
 def _numbers(site: Site) -> Values:
     """The values of an operand wherever it is taken, or the number of a component value."""
-    given: Given = site.of
-    if isinstance(given.operand, (int, model.Scalar)) and given.number is None:
-        return tuple(dict.fromkeys(values_of(given.operand, site.view.case.dispatch)))
-    return (given.number,)
+    operand: Given = site.of
+    if isinstance(operand.operand, (int, model.Scalar)) and operand.number is None:
+        return tuple(dict.fromkeys(values_of(operand.operand, site.view.case.dispatch)))
+    return (operand.number,)
 
 
 def _by(given: Given) -> str:
