@@ -89,27 +89,27 @@ def judge_many(
     if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()
-        given = 0
+        taken = 0
 
         def jobs() -> Iterator[Job]:
-            nonlocal given
+            nonlocal taken
             for case, _ in questions:
                 if time_is_up():
                     return
-                given += 1
+                taken += 1
                 yield judging.job_for(driver, case)
 
         try:
             for outcome in driver.driver.run_many(jobs()):
-                if len(attempts) == given:
-                    raise ValueError(f"the driver returned more outcomes than the {given} cases that it was given")
+                if len(attempts) == taken:
+                    raise ValueError(f"the driver returned more outcomes than the {taken} cases that it was given")
                 heartbeat.returned()
                 case, expectation = questions[len(attempts)]
                 attempt = judging.attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))
                 start = time.perf_counter()
-            if len(attempts) < given:
-                raise ValueError(f"the driver returned {len(attempts)} outcomes of {given} cases")
+            if len(attempts) < taken:
+                raise ValueError(f"the driver returned {len(attempts)} outcomes of {taken} cases")
         except judging.OUR_ENDS:
             raise
         except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome

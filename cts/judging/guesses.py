@@ -200,8 +200,8 @@ def _classes(divergence: Divergence, untouched: set[str]) -> Iterator[Guess]:
             actual, lo, hi, flags = (
                 np.concatenate([getattr(g, f) for g in groups]) for f in ("actual", "lo", "hi", "flags")
             )
-            for found in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
-                yield NumbersOfAClass(buffer, found.kind, found.count, found.wrong)
+            for number_class in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
+                yield NumbersOfAClass(buffer, number_class.kind, number_class.count, number_class.wrong)
 
 
 def _pitch(shape: tuple[int, ...], components: int) -> int:
@@ -221,9 +221,9 @@ def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDA
         if wanted.ndim == 2:
             kind = "vector"
         spread = expectation.spreads.get(name)
-        one = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
-        certain = certain and bool(one.all())
-        wrong = np.argwhere((actual != wanted) & one)
+        single = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
+        certain = certain and bool(single.all())
+        wrong = np.argwhere((actual != wanted) & single)
         if len(wrong):
             instance, *row, col = wrong[0].tolist()
             place = ElementPlace(name, row[0] if row else None, col, instance)

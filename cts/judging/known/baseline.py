@@ -148,10 +148,10 @@ def document(
 
 def _of_different_causes(results: Sequence[Result]) -> list[Result]:
     """Results, but of those with one suspected cause on one driver, whatever their areas, the first."""
-    found: dict[object, Result] = {}
+    by_cause: dict[object, Result] = {}
     for result in results:
-        found.setdefault((result.driver, result.cause or result.name), result)
-    return list(found.values())
+        by_cause.setdefault((result.driver, result.cause or result.name), result)
+    return list(by_cause.values())
 
 
 def _listed_cases(
