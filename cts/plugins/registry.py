@@ -217,12 +217,12 @@ def _own_process(spec: str) -> float | None:
     Drivers of other packages have one unless the spec says otherwise. Raises BadInput.
     """
     name, options = options_of(spec)
-    given = {key: value for key, value in options.items() if key in _OF_PROCESS}
-    if not given and name in _EMBEDDED["cts.drivers"]:
+    own = {key: value for key, value in options.items() if key in _OF_PROCESS}
+    if not own and name in _EMBEDDED["cts.drivers"]:
         return None
     from cts.plugins.own_process import patience_of
 
-    return patience_of(given, name)
+    return patience_of(own, name)
 
 
 def parsed_spec(spec: str) -> tuple[drivers.DriverFactory, dict[str, str]]:
@@ -249,9 +249,9 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
 
     A driver has one where its factory says so, see `ValidatingFactory`. Raises BadInput where none of them has.
     """
-    given = tuple(specs)
+    all_specs = tuple(specs)
     extended = []
-    for spec in given:
+    for spec in all_specs:
         plain, bar, transforms = spec.partition("|")
         name, _, rest = plain.partition(":")
         factory = driver_factory(name)
@@ -259,9 +259,9 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
         more = "" if says or not knows else "validation=yes"
         extended.append(extended_spec(plain, [more]) + bar + transforms if more else spec)
-    if tuple(extended) == given and not any("validation=" in spec for spec in given):
+    if tuple(extended) == all_specs and not any("validation=" in spec for spec in all_specs):
         raise BadInput(
-            "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
+            "no-validation", "none of the drivers has a validation layer", ", ".join(all_specs), "a vulkan driver"
         )
     return tuple(extended)
 
@@ -271,12 +271,14 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
 
     Raises BadInput where none of them takes an option.
     """
-    given = tuple(specs)
+    all_specs = tuple(specs)
     for option in options:
-        if not any(option in _takes(spec) for spec in given):
-            raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
+        if not any(option in _takes(spec) for spec in all_specs):
+            raise BadInput(
+                "driver-option", f"none of the drivers has {option}", ", ".join(all_specs), "the interpreter"
+            )
     extended = []
-    for spec in given:
+    for spec in all_specs:
         plain, bar, transforms = spec.partition("|")
         added = [f"{key}={value}" for key, value in options.items() if key in _takes(plain)]
         extended.append(extended_spec(plain, added) + bar + transforms if added else spec)

@@ -295,10 +295,10 @@ class Transformed:
             return replace(outcome, status=drivers.Status.CRASH, detail=what)
         if find_program("spirv-val") is None:
             return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
-        said = validate_apart(after.words)
-        if not said or validate_apart(before.words):
+        message = validate_apart(after.words)
+        if not message or validate_apart(before.words):
             return outcome
-        what = f"{self.suffix.removeprefix('|')} made an invalid module: {said}"
+        what = f"{self.suffix.removeprefix('|')} made an invalid module: {message}"
         return replace(outcome, status=drivers.Status.CRASH, detail=f"{what}\n{outcome.detail}")
 
 
