@@ -108,14 +108,14 @@ def _of_failure(
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    seen = _seen(case, oracle, attempt, located, result, reduced=reduced)
+    failure = _seen(case, oracle, attempt, located, result, reduced=reduced)
     others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
-    fitting = agreed(seen.tried, [other.tried for other in others])
-    as_if = tuple(t.as_if for t in _fitting(seen, others, fitting))[:LISTED]
+    fitting = agreed(failure.tried, [other.tried for other in others])
+    as_if = tuple(t.as_if for t in _fitting(failure, others, fitting))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
     suspected = _said(
-        said_by(together(seen.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
+        said_by(together(failure.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
     )
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)

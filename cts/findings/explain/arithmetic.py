@@ -39,14 +39,14 @@ def fitting(case: m.Case, expectation: Expectation, result: Result) -> Iterator[
     values = Values(case, expectation, chosen)
     at = f"program[{result.index}] {type(case.program[result.index]).__name__}"
     wrong = int(result.wrong.sum())
-    found = 0
+    count = 0
     for model in _models(case, values, result):
         where = _where(_right(model, result, chosen), result, chosen)
         if where is not None:
-            found += 1
+            count += 1
             what = model.what if model.what.startswith("program[") else f"{at} {model.what}"
             yield AsIf(f"{what}{where}", model.facts, wrong, wrong, exact=True), model.one_of_many or bool(where)
-        if found == LISTED:
+        if count == LISTED:
             return
 
 
@@ -134,7 +134,7 @@ def _held(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
         held = values.numbers(name)
         if held is None or held.shape[1:] != shape:
             continue
-        index = next((n for n, given in enumerate(ids) if name in given), None)
+        index = next((n for n, names in enumerate(ids) if name in names), None)
         if index is None:
             continue
         other = case.program[index]

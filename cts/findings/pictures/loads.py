@@ -76,20 +76,20 @@ def loaded(work: works.PictureInputs) -> Scene | None:
     )
 
     def expected_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {work.allowed(row, col)}"
+        text = f"{name}({row}, {col}): {work.allowed(row, col)}"
         if in_memory[row, col]:
-            said += f", from {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
-        return said + (f"; {works.how(texture[row, col])}" if texture[row, col] else "")
+            text += f", from {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
+        return text + (f"; {works.how(texture[row, col])}" if texture[row, col] else "")
 
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
-        said += f" from {memory.name(int(location[row, col]))}" if in_memory[row, col] else ""
-        said += f", actual {value_text(component, int(actual[row, col]))}"
+        text = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
+        text += f" from {memory.name(int(location[row, col]))}" if in_memory[row, col] else ""
+        text += f", actual {value_text(component, int(actual[row, col]))}"
         if taken[row, col] != NONE:
-            said += f", the value of {memory.name(int(taken[row, col]))}"
-        return said + work.steps_title(row, col)
+            text += f", the value of {memory.name(int(taken[row, col]))}"
+        return text + work.steps_title(row, col)
 
     own_hue = hues(row_of, in_memory)
     from_owner = np.where(taken == NONE, NONE, owner[np.maximum(taken, 0)])
@@ -119,10 +119,10 @@ def loaded(work: works.PictureInputs) -> Scene | None:
     )
     if wrong.any() and not instead.any():
         work.notes.append(f"the values do not tell which elements of {reached.buffer} the driver read")
-    said = f"{described}; {int(wrong.sum())} of {wrong.size} elements are wrong"
+    text = f"{described}; {int(wrong.sum())} of {wrong.size} elements are wrong"
     if instead.any():
-        said += f"; the framed elements of {reached.buffer} were read instead"
-    return work.scene(described, said, source, expected_grid, actual_grid)
+        text += f"; the framed elements of {reached.buffer} were read instead"
+    return work.scene(described, text, source, expected_grid, actual_grid)
 
 
 def decoded(work: works.PictureInputs) -> Scene:
@@ -152,18 +152,18 @@ def decoded(work: works.PictureInputs) -> Scene:
         at = row * memory.cols + col
         if at >= memory.count:
             return ""
-        said = f"block {at} of {reached.buffer}, bytes {memory.byte(at)} to {memory.byte(at) + memory.size - 1}"
+        text = f"block {at} of {reached.buffer}, bytes {memory.byte(at)} to {memory.byte(at) + memory.size - 1}"
         if elements.get(at):
-            said += f"\nbelongs to {works.listed(name, elements[at], expected.shape[1])}"
-        return said
+            text += f"\nbelongs to {works.listed(name, elements[at], expected.shape[1])}"
+        return text
 
     def element(row: int, col: int) -> str:
-        said = f"{name}({row}, {col})"
+        text = f"{name}({row}, {col})"
         if in_memory[row, col]:
             where = ", ".join(str(int(n)) for n in within[:, row, col])
             blocks = ", ".join(str(int(n)) for n in block[:, row, col])
-            said += f": element ({where}) of block ({blocks}), at byte {int(reached.byte[instance, row, col])}"
-        return said + (f"; {works.how(texture[row, col])}" if texture[row, col] else "")
+            text += f": element ({where}) of block ({blocks}), at byte {int(reached.byte[instance, row, col])}"
+        return text + (f"; {works.how(texture[row, col])}" if texture[row, col] else "")
 
     def expected_title(row: int, col: int) -> str:
         return f"{element(row, col)}; {work.allowed(row, col)}"
@@ -171,11 +171,11 @@ def decoded(work: works.PictureInputs) -> Scene:
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{expected_title(row, col)} expected, actual {value_text(component, int(actual[row, col]))}"
+        text = f"{expected_title(row, col)} expected, actual {value_text(component, int(actual[row, col]))}"
         if other[row, col] != NONE:
             place = divmod(int(other[row, col]), expected.shape[1])
-            said += f", which is right for {place}"
-        return said + work.steps_title(row, col)
+            text += f", which is right for {place}"
+        return text + work.steps_title(row, col)
 
     texts = np.arange(memory.count).astype(str)
     source = Grid(

@@ -35,10 +35,12 @@ def stored(work: works.PictureInputs) -> Scene:
     size = matrix.size
 
     def matrix_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {value_text(component, int(matrix[row, col]))}"
+        title_text = f"{name}({row}, {col}): {value_text(component, int(matrix[row, col]))}"
         if location[row, col] != NONE:
-            return f"{said}, to {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
-        return f"{said}; {works.how(texture[row, col])}: not stored"
+            return (
+                f"{title_text}, to {memory.name(int(location[row, col]))}, byte {int(reached.byte[instance, row, col])}"
+            )
+        return f"{title_text}; {works.how(texture[row, col])}: not stored"
 
     source = works.matrix_grid(
         work,
@@ -87,8 +89,8 @@ def stored(work: works.PictureInputs) -> Scene:
 
     nothing = np.zeros(memory.count, np.int64)
     expected_grid = grid("expected", f"memory {reached.buffer}, expected", allowed, memory_hue, nothing, memory_title)
-    found = None
-    said = title
+    actual_memory = None
+    title_text = title
     if work.driver:
         actual, wrong = _in_memory(work, memory, allowed)
         held = np.where(wrong, memories.only_place_of(matrix.ravel(), actual), NONE)
@@ -99,11 +101,13 @@ def stored(work: works.PictureInputs) -> Scene:
             at = row * memory.cols + col
             if at >= memory.count or not wrong[at]:
                 return memory_title(row, col)
-            said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(component, int(allowed[at]))}"
-            said += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
+            title_text = (
+                f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(component, int(allowed[at]))}"
+            )
+            title_text += f", actual {value_text(component, int(actual[at]))}; {owner_text(at)}"
             if untouched[at]:
-                return said + "; it holds its old value"
-            return said + (
+                return title_text + "; it holds its old value"
+            return title_text + (
                 f"; it has {works.listed(name, [int(held[at])], matrix.shape[1])}" if held[at] != NONE else ""
             )
 
@@ -111,9 +115,9 @@ def stored(work: works.PictureInputs) -> Scene:
         actual_hue = np.where(wrong, hues(held_row, held != NONE), memory_hue)
         text = works.distinct(component, allowed, actual, wrong)
         heading = f"memory {reached.buffer}, actual"
-        found = grid("actual", heading, actual, actual_hue, mark, actual_title, text)
-        said += f"; {int(wrong.sum())} elements of {reached.buffer} are wrong"
-    shown = work.scene(title, said, source, expected_grid, found)
+        actual_memory = grid("actual", heading, actual, actual_hue, mark, actual_title, text)
+        title_text += f"; {int(wrong.sum())} elements of {reached.buffer} are wrong"
+    shown = work.scene(title, title_text, source, expected_grid, actual_memory)
     if several and "hue" in shown.legend:
         shown.legend["hue"] = "colour: the instance"  # type: ignore[index]
     return shown
@@ -138,8 +142,10 @@ def remembered(work: works.PictureInputs) -> Scene | None:
             at = row * memory.cols + col
             if at >= memory.count:
                 return ""
-            said = f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(buffer.type, int(allowed[at]))}"
-            return f"{said}, actual {value_text(buffer.type, int(bits[at]))}" if wrong[at] else said
+            title_text = (
+                f"{memory.name(at)}, byte {memory.byte(at)}: expected {value_text(buffer.type, int(allowed[at]))}"
+            )
+            return f"{title_text}, actual {value_text(buffer.type, int(bits[at]))}" if wrong[at] else title_text
 
         return Grid(
             key,
@@ -159,8 +165,8 @@ def remembered(work: works.PictureInputs) -> Scene | None:
     text = works.distinct(buffer.type, allowed, actual, wrong)
     actual_grid = grid("actual", f"memory {name}, actual", actual, mark, text)
     who = f"program[{work.index}] {work.op}: " if work.index is not None else ""
-    said = f"{who}memory {name}"
-    return work.scene(said, f"{said}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)
+    title_text = f"{who}memory {name}"
+    return work.scene(title_text, f"{title_text}; {int(wrong.sum())} elements are wrong", expected_grid, actual_grid)
 
 
 def _in_memory(work: works.PictureInputs, memory: Memory, allowed: Any) -> tuple[Any, Mask]:

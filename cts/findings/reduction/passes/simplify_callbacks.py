@@ -203,8 +203,8 @@ def _without_extras(case: model.Case, name: str, function: model.PerElement) -> 
         program = []
         for i in case.program:
             if isinstance(i, model.MatrixPerElement) and i.function == name:
-                given = getattr(i, field)
-                i = structs.replace(i, **{field: given[:before] + given[before + count :]})
+                operands = getattr(i, field)
+                i = structs.replace(i, **{field: operands[:before] + operands[before + count :]})
             program.append(i)
         extras = function.extras[:n] + function.extras[n + 1 :]
         for instead in (ast.Name("value"), ast.Constant(0), ast.Constant(1)):
