@@ -199,21 +199,21 @@ class Reader:
     @property
     def by_spec_id(self) -> dict[int, list[SpecConstant]]:
         """The same, all that have a SpecId. Front ends give one to a workgroup's size and to a constant alike."""
-        found: dict[int, list[SpecConstant]] = {}
+        constants: dict[int, list[SpecConstant]] = {}
         for id_, constant in self._constants:
             if (spec_id := self._spec_id(id_)) is not None:
-                found.setdefault(spec_id, []).append(constant)
-        return found
+                constants.setdefault(spec_id, []).append(constant)
+        return constants
 
     def _spec_id(self, id_: Id) -> int | None:
-        found = self._decorations.get(id_, {}).get("SpecId")
-        return found if isinstance(found, int) else None
+        spec_id = self._decorations.get(id_, {}).get("SpecId")
+        return spec_id if isinstance(spec_id, int) else None
 
     def interface(self, constants: Mapping[int, bytes]) -> Interface:
         """What the module declares when it is specialized by constants: their bytes by SpecId."""
         numbers = self.numbers(constants)
         types = Types(self.declared, numbers)
-        found = Interface(
+        declared = Interface(
             self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
         )
         for i in self._variables:
@@ -223,15 +223,15 @@ class Reader:
             place = self._decorations.get(i.result, {})
             set_, binding = place.get("DescriptorSet"), place.get("Binding")
             if isinstance(set_, int) and isinstance(binding, int):
-                found.places[i.result] = set_, binding
+                declared.places[i.result] = set_, binding
             if i.values[1] == "PushConstant":
-                found.push[i.result] = types.type_of(pointee)
+                declared.push[i.result] = types.type_of(pointee)
             elif i.values[1] in ("StorageBuffer", "Uniform"):
-                found.resources[i.result] = self._resource(i, pointee, types, numbers)
-            elif i.result in found.places:
-                found.others[i.result] = self._label(i.result)
-        found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
-        return found
+                declared.resources[i.result] = self._resource(i, pointee, types, numbers)
+            elif i.result in declared.places:
+                declared.others[i.result] = self._label(i.result)
+        declared.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
+        return declared
 
     def numbers(self, constants: Mapping[int, bytes]) -> dict[Id, int]:
         """All integers and booleans that are constant under a specialization, those computed from others included."""
@@ -277,24 +277,24 @@ class Reader:
         sized += [
             (False, v) for mode in self._modes.values() if mode.values[1] == "LocalSizeId" for v in mode.values[2:]
         ]
-        found = []
+        extents = []
         for of_matrix, id_ in sized:
             behind = self._behind(id_) if isinstance(id_, Id) else frozenset()
             if behind and isinstance(id_, Id):
-                found.append(Extent(numbers.get(id_, 0), of_matrix, behind))
-        return found
+                extents.append(Extent(numbers.get(id_, 0), of_matrix, behind))
+        return extents
 
     def _behind(self, id_: Id) -> frozenset[int]:
         """The SpecIds that a constant depends on."""
         computed_of = {i.result: i.values[2:] for i in self._computed}
-        waiting, seen = [id_], set[Id]()
+        waiting, visited = [id_], set[Id]()
         while waiting:
             id_ = waiting.pop()
-            if id_ not in seen:
-                seen.add(id_)
+            if id_ not in visited:
+                visited.add(id_)
                 waiting += [v for v in computed_of.get(id_, ()) if isinstance(v, Id)]
                 waiting += self._composites.get(id_, [])
-        return frozenset(s for c, _ in self._constants if c in seen and (s := self._spec_id(c)) is not None)
+        return frozenset(s for c, _ in self._constants if c in visited and (s := self._spec_id(c)) is not None)
 
     def _held(self, variable: Decoded) -> Id | None:
         """The type of what a variable holds; None where it does not say."""
@@ -336,11 +336,11 @@ class Reader:
                 ids = parts
         mode = self._modes.get(entry)
         if ids is None and mode is not None:
-            given = mode.values[2:]
+            operands = mode.values[2:]
             if mode.values[1] == "LocalSize":
-                x, y, z = (Size(_int(n)) for n in given)
+                x, y, z = (Size(_int(n)) for n in operands)
                 return x, y, z
-            ids = [_id(n) for n in given]
+            ids = [_id(n) for n in operands]
         if ids is None or len(ids) != 3:
             return Size(None), Size(None), Size(None)
         x, y, z = (Size(numbers.get(id_), self._spec_id(id_)) for id_ in ids)

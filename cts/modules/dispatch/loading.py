@@ -288,25 +288,25 @@ class _Loader:
         return constants
 
     def push_constants(self, declared: Type | None) -> tuple[bytes, tuple[JobAddress, ...]]:
-        given = self.file.push_constants or model.PushConstants()
+        constants = self.file.push_constants or model.PushConstants()
         data = bytearray()
         links: list[JobAddress] = []
-        if given.bytes is not None:
-            data += bytes.fromhex(given.bytes[2:])
-        for n, item in enumerate(given.values or ()):
+        if constants.bytes is not None:
+            data += bytes.fromhex(constants.bytes[2:])
+        for n, item in enumerate(constants.values or ()):
             data += bytes(-len(data) % item.type.size)
             try:
                 data += encode(item.type, [item.value]).tobytes()
             except ValueError as e:
                 raise self.text.bad(str(e), ("push_constants", "values", n), "a number that the type holds") from e
-        if given.members is not None:
+        if constants.members is not None:
             steps: Steps = ("push_constants", "members")
             if declared is None:
                 raise self.text.bad("the module has no push constants", steps, "leave out `push_constants`")
-            laid = self.laid(steps, declared, given.members)
+            laid = self.laid(steps, declared, constants.members)
             links = self.linked(steps, laid)
             data += laid.bytes().tobytes()
-        addresses = (*links, *self.addresses(given.addresses, model.MAX_PUSH_BYTES, ("push_constants",)))
+        addresses = (*links, *self.addresses(constants.addresses, model.MAX_PUSH_BYTES, ("push_constants",)))
         data += bytes(max(0, max((a.at + 8 for a in addresses), default=0) - len(data)))
         data += bytes(-len(data) % 4)
         needed = declared.size if declared is not None else 0
@@ -344,8 +344,8 @@ class _Loader:
         if beyond:
             what = f"{beyond[0].name} is at byte {beyond[0].at} of a buffer of {initial.array.nbytes}"
             raise self.text.bad(what, (*steps, "members"), "members that the buffer has")
-        for name_, given in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
-            if isinstance(given, model.Source):
+        for name_, tolerance in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
+            if isinstance(tolerance, model.Source):
                 raise self.text.bad("members have one tolerance", (*steps, name_), "a number")
         if expected.magnitudes is not None:
             raise self.text.bad("members have no magnitudes", (*steps, "magnitudes"), "`values` or a file as expected")

@@ -78,12 +78,12 @@ def _region(
 ) -> MatrixRegion:
     if buffer.layout is not None:
         assert buffer.component is not None
-        said = [f for f in ("component", "layout", "stride") if getattr(side, f) is not None] + ["offset"] * bool(
+        own = [f for f in ("component", "layout", "stride") if getattr(side, f) is not None] + ["offset"] * bool(
             side.offset
         )
-        if said:
-            what = f"{side.of!r} says itself what {said[0]} it has"
-            raise BadConversion(what, (*steps, said[0]), f"the name alone: {side.of}")
+        if own:
+            what = f"{side.of!r} says itself what {own[0]} it has"
+            raise BadConversion(what, (*steps, own[0]), f"the name alone: {side.of}")
         number = _component(buffer.component, ("buffers", side.of, "component")).descriptor.number
         return MatrixRegion(buffer.within or side.of, number, _layout(buffer.layout), buffer.offset, 0)
     component = _component(side.component or type_, steps)

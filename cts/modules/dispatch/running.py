@@ -151,8 +151,8 @@ def _run(
         validations = {n: stack.enter_context(closing(Validation(words))) for n, words in different.items()}
         for dispatch in dispatches if require_valid else ():
             if validations[id(dispatch.job.words)].invalid:
-                said = validations[id(dispatch.job.words)].said
-                raise BadInput("module-invalid", said, str(dispatch.path), "a valid module, or no --require-valid")
+                message = validations[id(dispatch.job.words)].said
+                raise BadInput("module-invalid", message, str(dispatch.path), "a valid module, or no --require-valid")
         opened: dict[int, ModuleDriver] = {}
         for dispatch in dispatches:
             outcomes = []
@@ -160,11 +160,11 @@ def _run(
                 if n not in opened:
                     opened[n] = _opened(spec, stack)
                 outcomes.append((name, _outcome(dispatch, spec, opened[n])))
-            said = validations[id(dispatch.job.words)].said
+            message = validations[id(dispatch.job.words)].said
             result = judged(dispatch, outcomes)
             if any(ran.differences for ran in result.runs):
                 result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
-            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [said])))
+            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message])))
             if out is not None:
                 write(result, Path(out))
             yield result

@@ -59,11 +59,11 @@ def by_itself(module: Path) -> Dispatch:
     job = dispatch.job
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
-    said = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
-    said += [f"assumed {what}" for what in choices.said]
-    said += [choices.ended] if choices.ended else []
-    said.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
-    return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
+    remarks = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
+    remarks += [f"assumed {what}" for what in choices.said]
+    remarks += [choices.ended] if choices.ended else []
+    remarks.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
+    return replace(dispatch, path=module, remarks=(*dispatch.remarks, *remarks))
 
 
 class _Source(NamedTuple):
@@ -108,8 +108,8 @@ class _Template:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
         yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros,'
         yield "# and lengths such that one workgroup stays within them."
-        for said in self.choices.said:
-            yield f"# Assumed {said}."
+        for assumption in self.choices.said:
+            yield f"# Assumed {assumption}."
         if self.choices.ended:
             yield f"# {self.choices.ended}."
         yield f"module: {flow(self.path)}"
@@ -187,8 +187,8 @@ class _Template:
 
     def workgroups(self) -> Iterator[str]:
         sizes = self.module.local_sizes[self.entry]
-        said = " x ".join(_extent(size) for size in sizes)
-        yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {said} invocations"
+        extents = " x ".join(_extent(size) for size in sizes)
+        yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {extents} invocations"
         size = self.choices.subgroup_size
         yield (
             f"{'# ' * (size is None)}subgroup_size: {size or 32}  "
@@ -218,7 +218,7 @@ class _Template:
 
     def named(self) -> _Bound:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
-        found = []
+        bound = []
         for place, resource in sorted(self.module.bound(self.entry).items()):
             name = resource.name or f"buffer_{place[0]}_{place[1]}"
             if resource.length is None:
@@ -226,8 +226,8 @@ class _Template:
             else:
                 count = min(resource.length or 1, _DESCRIPTORS)
                 names = [(k, self.unique(f"{name}_{k}")) for k in range(count)]
-            found.append((place, resource, names))
-        return found
+            bound.append((place, resource, names))
+        return bound
 
     def buffer(self, name: str, comment: str, type_: types.Type | None, *, pointed: bool = False) -> Iterator[str]:
         yield f"  {flow(name)}:  # {comment}"
