@@ -83,15 +83,15 @@ class Causes:
         known = have_verdict(states)
         self._numbers, states = chosen.numbers(0, chosen.count)[known], states[known]
         self._columns, self._labels = values_of(self._universe, self._numbers)
-        found = [
-            (verdict, one)
+        results = [
+            (verdict, failing)
             for state, verdict in VERDICTS.items()
             if verdict is not Verdict.PASS and (states == state).any()
-            for one in self._of_verdict(states, state, verdict)
+            for failing in self._of_verdict(states, state, verdict)
         ]
         alike: dict[str, list[_ReducedRegion]] = {}
-        for verdict, one in found:
-            alike.setdefault(f"{verdict} {one.known or _signature(one.failing.case)}", []).append(one)
+        for verdict, failing in results:
+            alike.setdefault(f"{verdict} {failing.known or _signature(failing.failing.case)}", []).append(failing)
         return [self._cause_and_result(place, some) for place, some in enumerate(alike.values(), 1)]
 
     def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_ReducedRegion]:
@@ -183,7 +183,7 @@ class Causes:
         text = first.region.text if len(alike) == 1 else "; or ".join(where)
         name = sweep_name(self._universe.name) + (f".{place}" if place > 1 else "")
         parts = [f"{count:,} parameter sets: {text}", f"the smallest: {first.smallest}"]
-        parts += [f"with {_CONSTNESS[kind]}: {seen}" for kind, seen in first.constness.items()]  # type: ignore[index]
+        parts += [f"with {_CONSTNESS[kind]}: {values}" for kind, values in first.constness.items()]  # type: ignore[index]
         parts += [first.failing.attempt.detail] if first.failing.attempt.detail else []
         result = self._result(name, first, "\n".join(parts))
         cause = Cause(name, text, count, result.verdict, first.smallest, first.constness, first.known)
@@ -220,8 +220,8 @@ class Causes:
         )
 
     def _judged(self, case: Case) -> Failing:
-        (one,) = judge_all([case], [self._driver], self._oracle.expect)
-        return Failing(case, one.attempts[0], one.expectation)
+        (judged,) = judge_all([case], [self._driver], self._oracle.expect)
+        return Failing(case, judged.attempts[0], judged.expectation)
 
     def _case(self, number: int, constness: Constness) -> Case:
         ((part, numbers),) = self._universe.by_part(np.array([number]))

@@ -100,10 +100,10 @@ class Counts:
 
     def match(self, case: Case, verdict: Verdict) -> None:
         """Note which entries with a condition match a case that has run, or was left out."""
-        found = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
+        matching = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
         ran = verdict is not Verdict.NOT_RUN
-        self.matching += ran and bool(found)
-        for rule, text in found:
+        self.matching += ran and bool(matching)
+        for rule, text in matching:
             counts = self.entries[text]
             counts[0] += ran
             counts[1] += ran and verdict.value in rule.verdicts
@@ -112,7 +112,7 @@ class Counts:
     def fail(self, kept: Kept, *, end: bool) -> None:
         """Count a failure that is not known by its cause, and keep some; `end` counting with it."""
         self._failing[kept.cause].append(kept.finding.case.content_hash)
-        if sum(one.cause == kept.cause for one in self._kept) < KEPT:
+        if sum(other.cause == kept.cause for other in self._kept) < KEPT:
             self._kept.append(kept)
         self.ended = self.ended or end
 

@@ -130,9 +130,11 @@ def _loaded(case: model.Case) -> tuple[str, ...]:
     others = {*model.written(case), *decoded}
     others |= {part.buffer for function in case.functions.values() for part in model.buffers_of(function)}
     pointers = {name: t.buffer for name, t in types.items() if isinstance(t, model.PointerType)}
-    found = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
+    only_loaded = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
     return tuple(
-        name for name, b in case.buffers.items() if name in found and b.storage is not model.StorageClass.Workgroup
+        name
+        for name, b in case.buffers.items()
+        if name in only_loaded and b.storage is not model.StorageClass.Workgroup
     )
 
 

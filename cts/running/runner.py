@@ -266,10 +266,10 @@ class _Run:
             sets[name] -= 1
             if sets[name]:
                 return
-            found = [] if runs[name].has_causes else list(runs[name].cause_tasks())
-            causes.extend(found)
-            sets[name] += len(found)
-            if not found:
+            new_tasks = [] if runs[name].has_causes else list(runs[name].cause_tasks())
+            causes.extend(new_tasks)
+            sets[name] += len(new_tasks)
+            if not new_tasks:
                 self._add(list(runs.pop(name).finish(self._stopping())))
 
         for task, answer in self.executor.perform(tasks()):

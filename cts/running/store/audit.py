@@ -104,12 +104,12 @@ def audited(run: Run) -> Audit:
             if rule.match.condition is not None:
                 text = describe(rule)
                 audit.entries[opened.driver, text] = Entry(opened.driver, text)
-        for one in () if run.examples else run.judged:
-            for rule in (known[place] for place in one.entries if one.driver == opened.driver):
+        for case_judged in () if run.examples else run.judged:
+            for rule in (known[place] for place in case_judged.entries if case_judged.driver == opened.driver):
                 if rule.match.condition is not None:
                     entry = audit.entries[opened.driver, describe(rule)]
                     entry.ran += 1
-                    entry.failed += one.verdict.value in rule.verdicts
+                    entry.failed += case_judged.verdict.value in rule.verdicts
     for judged in run.examples:
         area = audit.areas.setdefault((judged.driver, judged.area), Area(judged.driver, judged.area))
         area.ran += sum(judged.verdicts.values())

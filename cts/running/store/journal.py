@@ -39,10 +39,10 @@ class Journal:
             return
         if key is not None:
             self._seen.add(key)
-        found = (isinstance(event, event_types.Result) and event.finding is not None) or (
+        is_finding = (isinstance(event, event_types.Result) and event.finding is not None) or (
             isinstance(event, event_types.ExamplesJudged) and bool(event.kept)
         )
-        self._lines.append(event_types.encode(event), durable=found)
+        self._lines.append(event_types.encode(event), durable=is_finding)
 
     def close(self) -> None:
         """Close the file and let others at it."""

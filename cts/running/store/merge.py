@@ -108,7 +108,7 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[events.Event]:
     others: dict[events.Event, None] = {}
     judged: dict[tuple[str, str], events.CaseJudged] = {}
     for run in runs:
-        judged |= {(one.driver, one.hash): one for one in run.judged}
+        judged |= {(event.driver, event.hash): event for event in run.judged}
         for problem in run.problems:
             if isinstance(problem, events.GeneratorFault):
                 before = faults.get((problem.area, problem.kind))
@@ -119,7 +119,7 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[events.Event]:
                 others[problem] = None
     yield from judged.values()
     yield from others
-    examples = [msgspec.structs.replace(one, part=part) for part, run in enumerate(runs) for one in run.examples]
+    examples = [msgspec.structs.replace(event, part=part) for part, run in enumerate(runs) for event in run.examples]
     yield from _sets(runs)
     yield from _swept(runs)
     yield from _of_files(runs)
@@ -134,8 +134,8 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[events.Event]:
 
 def _of_files(runs: Sequence[Run]) -> Iterator[events.Result]:
     """The results of case files: each is in one part, or in each of them alike."""
-    found = {(r.driver, r.name): r for run in reversed(runs) for r in run.results if not r.generated}
-    yield from sorted(found.values(), key=lambda r: (r.name, r.driver))
+    results = {(r.driver, r.name): r for run in reversed(runs) for r in run.results if not r.generated}
+    yield from sorted(results.values(), key=lambda r: (r.name, r.driver))
 
 
 def _by_cause(
@@ -154,19 +154,19 @@ def _by_cause(
         if r.cause and r.finding is not None and r.finding.reduction is not None
     }
     shortest: dict[tuple[str, str], tuple[int, str, str]] = {}
-    for (spec, area), one in explored.items():
-        for cause in one.causes:
-            kept = one.shortest(cause)
+    for (spec, area), explored_area in explored.items():
+        for cause in explored_area.causes:
+            kept = explored_area.shortest(cause)
             key = kept.size, kept.finding.case.content_hash, area
             shortest[spec, cause] = min(shortest.get((spec, cause), key), key)
     for (spec, cause), (_, identity, area) in shortest.items():
         if (found := reduced.get((spec, cause, identity))) is not None:
             explored[spec, area].reduced[cause] = found
     nothing = {(r.driver, r.area): r for run in runs for r in run.results if _is_of_area(r) and not r.cause}
-    for (spec, area), one in explored.items():
-        if not one.failing and not one.examples:
-            one.verdict, one.detail = _nothing(one, nothing.get((spec, area)))
-        yield from of_area(area, spec, one, by_cause=True)
+    for (spec, area), explored_area in explored.items():
+        if not explored_area.failing and not explored_area.examples:
+            explored_area.verdict, explored_area.detail = _nothing(explored_area, nothing.get((spec, area)))
+        yield from of_area(area, spec, explored_area, by_cause=True)
     yield from (r for key, r in nothing.items() if key not in explored)
 
 
@@ -233,24 +233,24 @@ def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 def _swept(runs: Sequence[Run]) -> list[events.UniverseSwept]:
     """What sweeps came to in all parts; causes are those of the parts."""
-    found: dict[tuple[str, str], events.UniverseSwept] = {}
-    for one in (swept for run in runs for swept in run.swept):
-        before = found.get((one.driver, one.universe))
-        found[one.driver, one.universe] = (
-            one
+    merged: dict[tuple[str, str], events.UniverseSwept] = {}
+    for swept_here in (swept for run in runs for swept in run.swept):
+        before = merged.get((swept_here.driver, swept_here.universe))
+        merged[swept_here.driver, swept_here.universe] = (
+            swept_here
             if before is None
             else msgspec.structs.replace(
-                one,
-                chosen=before.chosen + one.chosen,
-                passed=before.passed + one.passed,
-                excluded=_added(before.excluded, one.excluded),
-                unsupported=before.unsupported + one.unsupported,
-                not_run=_added(before.not_run, one.not_run),
-                causes=(*before.causes, *one.causes),
-                seconds=round(before.seconds + one.seconds, 6),
+                swept_here,
+                chosen=before.chosen + swept_here.chosen,
+                passed=before.passed + swept_here.passed,
+                excluded=_added(before.excluded, swept_here.excluded),
+                unsupported=before.unsupported + swept_here.unsupported,
+                not_run=_added(before.not_run, swept_here.not_run),
+                causes=(*before.causes, *swept_here.causes),
+                seconds=round(before.seconds + swept_here.seconds, 6),
             )
         )
-    return list(found.values())
+    return list(merged.values())
 
 
 def _sets(runs: Sequence[Run]) -> Iterator[events.SetsJudged]:
@@ -258,18 +258,18 @@ def _sets(runs: Sequence[Run]) -> Iterator[events.SetsJudged]:
     alike: dict[tuple[str, str], list[tuple[int, events.SetsJudged]]] = {}
     for run in runs:
         shard = parse(run.manifest.shard, "shard")
-        for one in run.sets:
-            alike.setdefault((one.driver, one.universe), []).append((shard.index - 1, one))
+        for judged in run.sets:
+            alike.setdefault((judged.driver, judged.universe), []).append((shard.index - 1, judged))
     count = parse(runs[0].manifest.shard, "shard").count
     for (driver, universe), some in alike.items():
-        total = sum(one.count for _, one in some)
+        total = sum(judged.count for _, judged in some)
         states = np.zeros(total, np.uint8)
-        for index, one in some:
-            places = (np.arange(one.start, one.start + one.count) * count + index)[: one.count]
-            states[places[places < total]] = unpacked(one.states)[places < total]
+        for index, judged in some:
+            places = (np.arange(judged.start, judged.start + judged.count) * count + index)[: judged.count]
+            states[places[places < total]] = unpacked(judged.states)[places < total]
         nothing: dict[str, int] = {}
-        excluded = reduce(_added, (one.excluded for _, one in some), nothing)
-        details = {name: text for _, one in some for name, text in one.details.items()}
+        excluded = reduce(_added, (judged.excluded for _, judged in some), nothing)
+        details = {name: text for _, judged in some for name, text in judged.details.items()}
         yield events.SetsJudged(
             driver, universe, 0, total, packed(states), excluded, details, round(sum(o.seconds for _, o in some), 6)
         )

@@ -57,11 +57,11 @@ class Run:
 
     def failing(self) -> dict[tuple[str, str], list[str]]:
         """By driver and suspected cause, the content hashes of generated cases that did not pass and are not known."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
-        for one in self.examples:
-            for cause, hashes in one.failing.items():
-                found.setdefault((one.driver, cause), {}).update(dict.fromkeys(d.hex() for d in digests(hashes)))
-        return {key: sorted(hashes) for key, hashes in sorted(found.items())}
+        hashes_of: dict[tuple[str, str], dict[str, None]] = {}
+        for chunk in self.examples:
+            for cause, hashes in chunk.failing.items():
+                hashes_of.setdefault((chunk.driver, cause), {}).update(dict.fromkeys(d.hex() for d in digests(hashes)))
+        return {key: sorted(hashes) for key, hashes in sorted(hashes_of.items())}
 
     @property
     def incomplete(self) -> tuple[str, ...]:
@@ -83,9 +83,9 @@ class Run:
         results = sorted(self.results, key=lambda r: (r.driver, r.name))
         plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
         counted: dict[str, Counter[str]] = {}
-        for one in self.examples:
+        for chunk in self.examples:
             for name in ("facts", "features", "verdicts", "known"):
-                counted.setdefault(f"{one.driver} {one.area} {name}", Counter()).update(getattr(one, name))
+                counted.setdefault(f"{chunk.driver} {chunk.area} {name}", Counter()).update(getattr(chunk, name))
         swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
         text = msgspec.json.encode([plain, list(self.failing().items()), counted, swept], order="sorted")
         return hashlib.sha256(text).hexdigest()[:16]
@@ -100,8 +100,8 @@ def _identity(finding: event_types.Finding | None) -> object:
     """The identity of a finding: without its wording, and without the number of runs of its reduction."""
     if finding is None:
         return None
-    found = finding.found.content_hash if finding.found is not None else ""
-    return finding.case.content_hash, found, finding.counts, finding.listed, finding.driver
+    as_found = finding.found.content_hash if finding.found is not None else ""
+    return finding.case.content_hash, as_found, finding.counts, finding.listed, finding.driver
 
 
 def load(path: Path) -> Run:
@@ -181,7 +181,7 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
         states = resume_states(run.judged, run.died)
         going_on = run.manifest.keep > 0
         ended = tuple(r for r in run.results if not lacks_time(r) or (going_on and r.cause))
-        seconds = max((one.at for one in run.examples), default=0.0)
+        seconds = max((chunk.at for chunk in run.examples), default=0.0)
         resumed = ResumedRun(ended, faults, run.judged, states, run.sets, run.examples, seconds)
         plan = replace(run.manifest.plan(), resumed=resumed)
     except BaseException:

@@ -352,12 +352,20 @@ def _rows(allowed: Allowed, size: int, which: Numbers) -> Allowed:
         return kept, (window * size + offsets % size)[kept]
 
     intervals = []
-    for one in allowed.intervals:
-        kept, offsets = moved(one.offsets)
+    for interval in allowed.intervals:
+        kept, offsets = moved(interval.offsets)
         if kept.any():
-            step = None if one.step is None else one.step[kept]
+            step = None if interval.step is None else interval.step[kept]
             intervals.append(
-                Intervals(one.component, offsets, one.lo[kept], one.hi[kept], one.flags[kept], one.reasons, step)
+                Intervals(
+                    interval.component,
+                    offsets,
+                    interval.lo[kept],
+                    interval.hi[kept],
+                    interval.flags[kept],
+                    interval.reasons,
+                    step,
+                )
             )
     identical = []
     for group in allowed.identical:
