@@ -68,11 +68,11 @@ def unknown(words: npt.NDArray[np.uint32]) -> tuple[str, ...]:
 
 def _unknown(header: Header, declared: _Declarations) -> tuple[str, ...]:
     newest = grammar().version
-    found = ["SPIR-V {}.{} (1.0 to {}.{} are known)".format(*header.version, *newest)] * (header.version > newest)
+    parts = ["SPIR-V {}.{} (1.0 to {}.{} are known)".format(*header.version, *newest)] * (header.version > newest)
     text, known = grammar().capability_text, grammar().kinds["Capability"].by_number
-    found += [f"capability {text(str(c))}, which is unknown" for c in declared.capabilities if c not in known]
-    found += [f"extension {e}, which is unknown" for e in declared.extensions if e not in grammar().extensions]
-    return tuple(dict.fromkeys(found))
+    parts += [f"capability {text(str(c))}, which is unknown" for c in declared.capabilities if c not in known]
+    parts += [f"extension {e}, which is unknown" for e in declared.extensions if e not in grammar().extensions]
+    return tuple(dict.fromkeys(parts))
 
 
 def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:

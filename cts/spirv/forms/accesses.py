@@ -101,25 +101,25 @@ class _Accesses:
         access = ACCESSES.get(op.name)
         if access is None or len(op.values) < access.least:
             return op
-        given, rest = self.given(op.values[access.least :])
+        numbers, rest = self.given(op.values[access.least :])
         storage = self.storage(op.values[access.pointer])
-        if given is None or storage not in (*_SHARED, *_OWN):
+        if numbers is None or storage not in (*_SHARED, *_OWN):
             return op
-        said = dict(given)
+        named = dict(numbers)
         for name in ("Volatile", "Nontemporal"):
             if self.random.random() < SHARE:
-                said[name] = None
+                named[name] = None
         if storage in _PLACED and self.random.random() < SHARE:
-            said |= {"Aligned": alignment} if (alignment := self.alignment(op, access, said.get("Aligned"))) else {}
+            named |= {"Aligned": alignment} if (alignment := self.alignment(op, access, named.get("Aligned"))) else {}
         if storage in _SHARED and self.scopes and self.random.random() < SHARE:
-            said |= {"NonPrivatePointer": None}
+            named |= {"NonPrivatePointer": None}
             if self.random.random() < 0.75:
                 made = "MakePointerAvailable" if access.stores else "MakePointerVisible"
-                said[made] = self.scope(said.get(made))
-        if said == given:
+                named[made] = self.scope(named.get(made))
+        if named == numbers:
             return op
-        names = [name for name in _BITS if name in said]
-        extras = [value for name in names if (value := said[name]) is not None]
+        names = [name for name in _BITS if name in named]
+        extras = [value for name in names if (value := named[name]) is not None]
         return Op(op.name, op.result, (*op.values[: access.least], "|".join(names), *extras, *rest))
 
     def given(self, values: Sequence[Value]) -> tuple[dict[str, Value | None] | None, Sequence[Value]]:

@@ -134,7 +134,7 @@ class _Blocks:
                 return None
             if use.op.values[0] in to_it and use.op.result is not None:
                 chains.add(use.op.result)
-        found: list[_Use] = []
+        all_uses: list[_Use] = []
         for use in self.uses.get(pointer.result, []):
             op = use.op
             if op.name != "OpLoad" or op.values[1] not in chains or op.result is None:
@@ -142,8 +142,8 @@ class _Blocks:
             uses = self.uses.get(op.result, [])
             if not self.can_change(op.result, uses):
                 return None
-            found += uses
-        return found
+            all_uses += uses
+        return all_uses
 
     def is_block(self, type_: Op) -> bool:
         """Whether a type is a block that can be copied: all its decorations are known."""
@@ -298,8 +298,8 @@ class _Blocks:
 
     def first(self, name: str, fits: Callable[[tuple[Value, ...]], bool]) -> int | None:
         """The number that a decoration gives."""
-        found = (op.values[-1] for op in self.layout.annotations if op.name == name and fits(op.values))
-        return next((number for number in found if isinstance(number, int)), None)
+        literals = (op.values[-1] for op in self.layout.annotations if op.name == name and fits(op.values))
+        return next((number for number in literals if isinstance(number, int)), None)
 
 
 @dataclass(frozen=True)

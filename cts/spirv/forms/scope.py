@@ -120,10 +120,10 @@ class Scope:
         """The x of WorkgroupId or LocalInvocationId, and what reads it."""
         layout, uint = self.layout, self.declared("OpTypeInt", 32, 0)
         decorated = ("BuiltIn", built_in)
-        found = (
+        variables = (
             i for op in layout.annotations if op.name == "OpDecorate" and op.values[1:] == decorated for i in op.ids
         )
-        variable = next(found, None)
+        variable = next(variables, None)
         if variable is None:
             pointer = self.declared("OpTypePointer", "Input", self.declared("OpTypeVector", uint, 3))
             variable = layout.add("OpVariable", pointer, "Input")

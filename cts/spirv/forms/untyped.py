@@ -112,10 +112,10 @@ class _Pointers:
         stride, size = op.values[at], self.size(self.pointee(op.values[place]))
         type_ = self.type_of(stride)
         assert size is not None and type_ is not None
-        given = self.defined.get(stride)
+        definition = self.defined.get(stride)
         added = []
-        if given is not None and given.name == "OpConstant" and isinstance(given.values[1], int):
-            other = self.constant(type_, given.values[1] * size)
+        if definition is not None and definition.name == "OpConstant" and isinstance(definition.values[1], int):
+            other = self.constant(type_, definition.values[1] * size)
         else:
             other = self.layout.id()
             added = [Op("OpIMul", other, (type_, stride, self.constant(type_, size)))]

@@ -91,13 +91,13 @@ def copied(scope: Scope, value: Id, type_: Id) -> list[Op]:
 
 def _in_a_composite(scope: Scope, value: Id, type_: Id) -> list[Op]:
     """A member of a structure that is a value, and becomes one of another type with the same members."""
-    one, other = scope.declared("OpTypeStruct", type_, type_), scope.declared("OpTypeStruct", type_, type_)
+    struct, same_struct = scope.declared("OpTypeStruct", type_, type_), scope.declared("OpTypeStruct", type_, type_)
     made, copy = scope.layout.id(), scope.layout.id()
     members, place = [scope.nothing(type_)] * 2, int(scope.random.integers(2))
     members[place] = value
     return [
-        Op("OpCompositeConstruct", made, (one, *members)),
-        Op("OpCopyLogical", copy, (other, made)),
+        Op("OpCompositeConstruct", made, (struct, *members)),
+        Op("OpCopyLogical", copy, (same_struct, made)),
         Op("OpCompositeExtract", scope.new(type_), (type_, copy, place)),
     ]
 
