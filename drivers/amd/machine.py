@@ -56,7 +56,7 @@ def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:
 
 
 def _vectors(listing: Listing) -> int:
-    alone = [one for i in listing.instructions for one in (i.pair or (i,))]
+    alone = [part for i in listing.instructions for part in (i.pair or (i,))]
     return max((o.number + o.count for i in alone for o in i.operands if o.kind == "vgpr"), default=1)
 
 
@@ -85,11 +85,11 @@ class Dispatch:
     ) -> None:
         """Run `count` workgroups from number `first` on. The other arguments are those of `interface.arguments`."""
         places = self.memory.describe(bindings)
-        given = amd.arguments(self.program.shader, list(places.values()), push_constants, count, short)
+        values = amd.arguments(self.program.shader, list(places.values()), push_constants, count, short)
         with np.errstate(all="ignore"):
             for number in np.ndindex(*reversed(count)):
                 z, y, x = (int(n) + f for n, f in zip(number, reversed(first), strict=True))
-                self._workgroup((x, y, z), given)
+                self._workgroup((x, y, z), values)
 
     def _workgroup(self, number: tuple[int, int, int], given: list[int | amd.Place]) -> None:
         lds = Lds(self.program.shader.lds, self._poison & 0xFF)
@@ -122,17 +122,17 @@ class Dispatch:
         steps = self.program.steps
         left = self._left
         while not w.done and not w.waits:
-            one = steps[w.pc]
+            step = steps[w.pc]
             w.pc += 1
             left -= 1
             if not left & 0xFFF:
                 self._check_limits(left)
             if w.in_flight:
-                _check_flight(w, one)
-            if not one.reads <= w.written:
-                self._note_unwritten(w, one)
-            one.run(w)
-            w.written |= one.writes
+                _check_flight(w, step)
+            if not step.reads <= w.written:
+                self._note_unwritten(w, step)
+            step.run(w)
+            w.written |= step.writes
         self._left = left
         if left <= 0:
             self._check_limits(left)

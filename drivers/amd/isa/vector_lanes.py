@@ -16,13 +16,13 @@ from cts.drivers.amd.wave import Wave
 # Carries, selections, comparisons: masks of lanes.
 
 
-@instruction(*(f"v_{name}_co{given}_u32" for name in ("add", "sub", "subrev") for given in ("", "_ci")), outs=2)
+@instruction(*(f"v_{name}_co{mask}_u32" for name in ("add", "sub", "subrev") for mask in ("", "_ci")), outs=2)
 def _with_carry(i: Instruction, context: Context) -> Run:
     """A sum or difference that leaves a carry of each lane, and takes one where a mask is given."""
-    target, carry, left, right, *given = i.operands
+    target, carry, left, right, *mask = i.operands
     write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
     a, b = vector(left, "b32", context.modes), vector(right, "b32", context.modes)
-    read_carry = lane_mask(given[0], context.lanes) if given else lambda w: np.False_
+    read_carry = lane_mask(mask[0], context.lanes) if mask else lambda w: np.False_
     name = i.mnemonic
 
     def run(w: Wave) -> None:
@@ -123,10 +123,10 @@ def _classes(i: Instruction, context: Context) -> Run:
             *(k & negative for k in (infinite, normal, denormal, zero)),
             *(k & ~negative for k in (zero, denormal, normal, infinite)),
         ]
-        found = np.zeros(w.lanes, np.bool_)
-        for bit, one in enumerate(of_kind):
-            found = found | (one & ((wanted >> np.uint32(bit) & np.uint32(1)) == 1))
-        write(w, found)
+        in_class = np.zeros(w.lanes, np.bool_)
+        for bit, lanes_of_kind in enumerate(of_kind):
+            in_class = in_class | (lanes_of_kind & ((wanted >> np.uint32(bit) & np.uint32(1)) == 1))
+        write(w, in_class)
 
     return run
 
