@@ -47,8 +47,8 @@ class Licences(Generic[V]):
         self._bug = options.bug
         self._producers = {name: i for i in case.program for name in i.defines}
         self._kept: dict[str, V] = {}
-        given = [getattr(i, "fast_math", None) or () for i in case.program]
-        mixed = any(_LICENCES.intersection(bits) for bits in (*given, *case.fast_math.values()))
+        bits_of = [getattr(i, "fast_math", None) or () for i in case.program]
+        mixed = any(_LICENCES.intersection(bits) for bits in (*bits_of, *case.fast_math.values()))
         #: Whether there is anything to use.
         self.any = mixed and (options.contract == "on" or self._bug in (n.CONTRACTS_BY_PRODUCER, n.CONTRACTS_ANY))
 
@@ -84,5 +84,5 @@ class Licences(Generic[V]):
 
 def some_signs_free(case: Case) -> bool:
     """Whether an instruction, or the default of a type, says that signs of zeros do not matter."""
-    given = [getattr(i, "fast_math", None) or () for i in case.program]
-    return any(FastMath.NSZ in bits for bits in (*given, *case.fast_math.values()))
+    bits_of = [getattr(i, "fast_math", None) or () for i in case.program]
+    return any(FastMath.NSZ in bits for bits in (*bits_of, *case.fast_math.values()))

@@ -210,15 +210,15 @@ def _reduce(i: model.MatrixReduce, context: Context) -> Matrix:
         arguments = (y, x) if context.options.arguments == "swapped" else (x, y)
         return context.scalars.run(program, [(a, None) for a in arguments])[0]
 
-    given = source.dense()
+    elements_ = source.dense()
     if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is model.Scope.Workgroup:
         others = source.owned.work[source.owned.work[:, 0] >= context.options.subgroup_size]
-        given[:, others[:, 2], others[:, 3]] = 0
+        elements_[:, others[:, 2], others[:, 3]] = 0
     elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
-        given = _limited(given, source.component, function.body)
+        elements_ = _limited(elements_, source.component, function.body)
     target = _reduced_type(i, source, context)
     reducer = reductions.Reducer(combined, context.options.reduce, context.options.both, context.bug)
-    return target.holding_dense(reductions.reduce(given, set(i.mode), (target.rows, target.cols), reducer))
+    return target.holding_dense(reductions.reduce(elements_, set(i.mode), (target.rows, target.cols), reducer))
 
 
 def _limited(bits: Registers, component: model.ComponentType, body: str) -> Registers:
@@ -235,8 +235,8 @@ def _reduced_type(i: model.MatrixReduce, source: Matrix, context: Context) -> Ma
     """Zeros of the type of a reduction's result (CM-021)."""
     halves = 2 if model.ReduceMode.Square in i.mode else 1
     extents = []
-    for given, own in ((i.rows, source.rows), (i.cols, source.cols)):
-        extent = model.constant_of(given)
+    for written, own in ((i.rows, source.rows), (i.cols, source.cols)):
+        extent = model.constant_of(written)
         extents.append(extent if isinstance(extent, int) else own // halves)
     return context.zeros(source.component, extents[0], extents[1], source.use, source.scope)
 

@@ -214,14 +214,16 @@ class Machine:
 
     def _before_barrier(self, i: model.MatrixLoad) -> Matrix | None:
         """What the same load gave before the last barrier in front of it, if there is one."""
-        found: model.MatrixLoad | None = None
+        load: model.MatrixLoad | None = None
         barrier = False
-        for other in self._case.program[: next(n for n, one in enumerate(self._case.program) if one is i)]:
+        for other in self._case.program[
+            : next(n for n, instruction in enumerate(self._case.program) if instruction is i)
+        ]:
             same = isinstance(other, model.MatrixLoad) and structs.replace(other, id=i.id) == i
             if same and not barrier:
-                found = other if isinstance(other, model.MatrixLoad) else None
-            barrier = barrier or (found is not None and isinstance(other, model.ControlBarrier))
-        return self.matrices.get(found.id) if found is not None and barrier else None
+                load = other if isinstance(other, model.MatrixLoad) else None
+            barrier = barrier or (load is not None and isinstance(other, model.ControlBarrier))
+        return self.matrices.get(load.id) if load is not None and barrier else None
 
     def _spoil(self, loaded: Matrix) -> None:
         """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""

@@ -62,15 +62,15 @@ class Elements:
 
     def _of_floats(self, operation: VectorOperation, operands: list[Vector]) -> Vector:
         component = operands[0].component
-        given = [o.floats() for o in operands]
+        numbers_ = [o.floats() for o in operands]
         if operation in _EXACT:
-            return self._held(functions.exact(operation, given, self.bug), component, operands[0], True)
-        given = [without_denormals(x, component, self.settings) for x in given]
+            return self._held(functions.exact(operation, numbers_, self.bug), component, operands[0], True)
+        numbers_ = [without_denormals(x, component, self.settings) for x in numbers_]
         if operation is _O.Fma and not self.fused:
-            product = self._rounded(given[0] * given[1], component)
-            given = [product, np.ones_like(product), given[2]]
-        computed = self._held(functions.result(operation, given, component, self.bug), component, operands[0])
-        return self._unless_mistaken(operation, given, computed)
+            product = self._rounded(numbers_[0] * numbers_[1], component)
+            numbers_ = [product, np.ones_like(product), numbers_[2]]
+        computed = self._held(functions.result(operation, numbers_, component, self.bug), component, operands[0])
+        return self._unless_mistaken(operation, numbers_, computed)
 
     def _unless_mistaken(self, operation: VectorOperation, given: list[Floats], computed: Vector) -> Vector:
         """The result, or what a bug of numbers makes of it."""
@@ -153,7 +153,7 @@ class Elements:
 
     def _to_float(self, values: Floats, source: Vector, target: ComponentType) -> Vector:
         """NU-012."""
-        given = values
+        unrounded = values
         if source.component.is_float:
             values = without_denormals(values, source.component, self.settings)
         rounding = self._rounding(target)
@@ -163,7 +163,7 @@ class Elements:
         if not self.settings[numbers.WIDE_CONVERSIONS] or numbers.TYPE_NUMBERS[target] >= numbers.E4M3:
             values = without_denormals(floats_of(bits, target), target, self.settings)
             values = demanded(values, target, self.settings)
-            values = number_bugs.converted(given, values, source.component, target, self.bug)
+            values = number_bugs.converted(unrounded, values, source.component, target, self.bug)
             bits = bits_of(values, target, rounding)
         return replace(source, component=target, registers=bits, wide=values if self.elides else None)
 
