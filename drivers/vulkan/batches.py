@@ -161,8 +161,8 @@ def _place(place: MatrixRegion, numbers: dict[str, int]) -> protocol.Place:
 
 def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int], dynamic: Places) -> Iterator[protocol.Binding]:
     def kind(place: tuple[int, int]) -> protocol.Kind:
-        said, _ = support.descriptors.get(place, ("storage", 1))
-        return _DYNAMIC[said] if place in dynamic else said
+        declared, _ = support.descriptors.get(place, ("storage", 1))
+        return _DYNAMIC[declared] if place in dynamic else declared
 
     for (set_, binding), name in job.bindings.items():
         yield protocol.Binding(set_, binding, numbers[name], kind((set_, binding)))

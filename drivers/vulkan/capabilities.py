@@ -101,7 +101,7 @@ def _with_unlisted(listed: declared.Capabilities, description: Description) -> d
     """The same, with all that can be asked for."""
     every = declared.everything(listed.subgroup_size)
     extensions = set(description.extensions)
-    found = replace(
+    widened = replace(
         listed,
         features=frozenset(
             f for f in declared.Feature if any(EXTENSION_OF.get(n, set()) <= extensions for n in _names(f))
@@ -111,10 +111,10 @@ def _with_unlisted(listed: declared.Capabilities, description: Description) -> d
         max_dimension=max(listed.max_dimension, every.max_dimension),
         float_modes=every.float_modes,
     )
-    if declared.Feature.COOPERATIVE_VECTOR not in found.features:
-        return found
+    if declared.Feature.COOPERATIVE_VECTOR not in widened.features:
+        return widened
     return replace(
-        found,
+        widened,
         vector_components=every.vector_components,
         vector_muls=tuple(dict.fromkeys((*listed.vector_muls, *every.vector_muls))),
         max_vector_length=max(listed.max_vector_length, every.max_vector_length),

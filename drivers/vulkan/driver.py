@@ -112,8 +112,8 @@ class VulkanDriver:
 
     def stages(self) -> dict[str, str]:
         """The stages that the device lists for cooperative vectors; why it cannot be driven in one, "" where it can."""
-        found = stages.listed(self.description)
-        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in found}
+        listed = stages.listed(self.description)
+        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in listed}
 
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
@@ -252,16 +252,16 @@ class VulkanDriver:
         except module.Unreadable as e:
             what = f"the module cannot be matched with the device: {e}"
             return Outcome(Status.ERROR, detail=what, fault=Fault("malformed", what))
-        found = item.support = support.examine(self.description, facts, item.job)
-        if found.stops and self._options.tries:
-            return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(found.stops))
-        if found.missing and not self._options.tries:
-            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
-        if found.misuse:
-            return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
+        examined = item.support = support.examine(self.description, facts, item.job)
+        if examined.stops and self._options.tries:
+            return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(examined.stops))
+        if examined.missing and not self._options.tries:
+            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(examined.missing))
+        if examined.misuse:
+            return Outcome(Status.ERROR, detail=examined.misuse, fault=Fault("misuse", examined.misuse))
         if item.job.staged is not None and (item.job.making, item.job.submitting) != (batches.PLAIN, Submitting()):
             return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
-        item.making = pipelining.fitted(item.job.making, self.description, facts, found.subgroup_size)
+        item.making = pipelining.fitted(item.job.making, self.description, facts, examined.subgroup_size)
         lacking = self.lacks_for(item.making, item.job.submitting)
         return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
 

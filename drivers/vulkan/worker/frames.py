@@ -69,8 +69,10 @@ def _read(stream: Readable, decoder: msgspec.msgpack.Decoder[_M]) -> _M | None:
         return decoder.decode(body)
     except (ValueError, RecursionError, MemoryError) as e:  # ValueError: msgspec's errors, and text that is not UTF-8
         theirs = _version(body)
-        said = f", but of version {theirs}" if theirs not in (None, VERSION) else ""
-        raise ProtocolError(f"no message of protocol version {VERSION}{said}: {e}; it starts with {body[:40]!r}") from e
+        version = f", but of version {theirs}" if theirs not in (None, VERSION) else ""
+        raise ProtocolError(
+            f"no message of protocol version {VERSION}{version}: {e}; it starts with {body[:40]!r}"
+        ) from e
 
 
 class _Greeting(Struct):
