@@ -69,10 +69,10 @@ class Builder:
         data: model.Data,
     ) -> None:
         """An opaque matrix, converted from rows in a buffer; those of float8 from float16 (VK-054)."""
-        given = component.in_rows
+        in_rows = component.in_rows
         self.opaque[name] = model.OpaqueMatrix(component, *shape, layout)
-        stride = self.rows(f"rows_of_{name}", given, *shape, data)
-        side = model.ConversionSide(f"rows_of_{name}", given, model.MatrixLayout.RowMajor, stride)
+        stride = self.rows(f"rows_of_{name}", in_rows, *shape, data)
+        side = model.ConversionSide(f"rows_of_{name}", in_rows, model.MatrixLayout.RowMajor, stride)
         self.conversions.append(model.MatrixConversion(side, model.ConversionSide(name), *shape))
 
     def empty(self, name: str, given: model.ComponentType, buffer: str, shape: tuple[int, int]) -> None:
@@ -149,8 +149,8 @@ def _product(
         builder.load("v", row.input, length, factors(row.input, A, nonnegative=nonnegative))
     stride = 0
     if layout.optimal:
-        given = matrix.component.in_rows
-        builder.fill("w", matrix.component, (length, length), layout, factors(given, B))
+        in_rows = matrix.component.in_rows
+        builder.fill("w", matrix.component, (length, length), layout, factors(in_rows, B))
     else:
         stride = builder.rows("w", matrix.component, length, length, factors(matrix.component, B))
     tile = -(-length * bias.component.size // _ALIGNMENT) * _ALIGNMENT
@@ -194,11 +194,11 @@ def _conversion(
     capabilities: Capabilities, component: model.ComponentType, length: int, layout: model.MatrixLayout
 ) -> model.Case:
     """Rows to an optimal layout before the dispatch, and back behind it; the program copies a vector."""
-    given = component.in_rows
+    in_rows = component.in_rows
     shape = (length, length)
     builder = Builder(1)
-    builder.fill("w", component, shape, layout, numbers(component, given))
-    builder.empty("w", given, "back", shape)
+    builder.fill("w", component, shape, layout, numbers(component, in_rows))
+    builder.empty("w", in_rows, "back", shape)
     copied = next(c for c in model.ComponentType if c in capabilities.vector_components)
     builder.load("v", copied, 1, numbers(copied))
     builder.store("v", copied, 1)

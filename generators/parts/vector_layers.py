@@ -66,8 +66,8 @@ def emit_product(
             operands=tuple(signs),
         )
     )
-    given = read_input(row, source.range)
-    known = summed(row, k, given, factor.known, None if bias is None else bias.known)
+    read = read_input(row, source.range)
+    known = summed(row, k, read, factor.known, None if bias is None else bias.known)
     return Vector(name, result, m, known if result.is_float else anything(result))
 
 

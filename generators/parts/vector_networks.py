@@ -55,20 +55,20 @@ def draw_layer(
     result: ComponentType | None = None,
 ) -> Vector:
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
-    given = vector_products.read_input(row, source.range)
+    read = vector_products.read_input(row, source.range)
     tied = vector_products.are_ties(row, source.range)
     matrix = (
         vector_products.selection(k)
         if tied
         else vector_products.draw_matrix(
-            choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee
+            choices, row, k, read, exact=exact and read.grain is not None, ieee=kernel.ieee
         )
     )
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
     with_bias = choices.chance(VectorProductDraws.BIAS) and not tied
-    sums = vector_products.summed(row, k, given, matrix.known, None)
+    sums = vector_products.summed(row, k, read, matrix.known, None)
     bias = vector_products.draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
 
