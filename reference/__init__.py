@@ -34,8 +34,8 @@ class Reference:
         judged = self._judged(case)
         broken = violations(judged.evaluation)
         # Values mean something only where addresses do, and only some programs can break rules by values.
-        found = broken if broken or not computes(case) else violations_of(judged.execution.broken)
-        return [with_basis(violation) for violation in found]
+        every = broken if broken or not computes(case) else violations_of(judged.execution.broken)
+        return [with_basis(violation) for violation in every]
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""

@@ -167,8 +167,8 @@ class _Machine:
 
     def _nothing_yet(self, step: Step, users: Mapping[str, Mask]) -> None:
         """Report opaque matrices that have no value yet, for whoever finds them."""
-        for matrix, found in users.items():
-            if self.opaque.values[matrix] is None and (found & step.taken.takers).any():
+        for matrix, taken in users.items():
+            if self.opaque.values[matrix] is None and (taken & step.taken.takers).any():
                 path = f"program[{step.index}].matrix"
                 remedy = "`zero: true`, or a conversion into it before the dispatch"
                 self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
@@ -252,11 +252,11 @@ class _Machine:
         users = opaque_users(self.evaluation, step, name, "matrix_offset")
         self._nothing_yet(step, users)
         matrix, merged = self.case.opaque[name], None
-        for other, found in users.items():
+        for other, taken in users.items():
             value = self.opaque.values[other]
             if value is None:
                 value = anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
-            merged = value if merged is None else where(found[..., None, None], value, merged)
+            merged = value if merged is None else where(taken[..., None, None], value, merged)
         assert merged is not None
         return merged
 

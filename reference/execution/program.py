@@ -186,9 +186,9 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
         case _ if isinstance(instruction, model.ViewInstruction):
-            seen = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
+            view_before = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
             view = evaluation.views[instruction.id] = _view(evaluation, taken, instruction)
-            return Step(taken, view_before=seen, view_after=view)
+            return Step(taken, view_before=view_before, view_after=view)
         case model.Pointer():
             offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
             evaluation.pointers[instruction.id] = offset.astype(np.int64)

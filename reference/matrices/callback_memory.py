@@ -101,7 +101,7 @@ def outputs(
     names = {"row": Value(coords, row), "col": Value(coords, col), **names}
     elements = {"value", *(e.name for e in function.extras if e.matrix)}
     declared = {output.name: output for output in model.outputs_of(function)}
-    found = []
+    accesses = []
     for place in places_of(model.body_of(function, case.helpers), names, elements):
         output = declared[place.output]
         origin, extent = part_origin(case, output.buffer, shape.scope)
@@ -109,8 +109,8 @@ def outputs(
         byte = np.broadcast_to(byte, np.broadcast_shapes(byte.shape, (1, 1, shape.rows, shape.cols)))
         executed = None if place.executed is None else _with_all_axes(place.executed)
         of_output = replace(shape, component=output.type)
-        found.append(_access(i, output.buffer, of_output, byte, executed, (origin, extent), store=True))
-    return found
+        accesses.append(_access(i, output.buffer, of_output, byte, executed, (origin, extent), store=True))
+    return accesses
 
 
 def _access(

@@ -101,13 +101,13 @@ class _Evaluation:
         condition = self.evaluated(branch.condition)
         holds, undecided = condition.bits != 0, condition.flags != 0
         watch, before = self.watch, self.names
-        given = []
+        names_after = []
         for statements, taken in ((branch.then, holds), (branch.otherwise, ~holds)):
             self.watch, self.names = watch.within(taken, undecided), dict(before)
             self.execute(statements)
-            given.append(self.names)
+            names_after.append(self.names)
         self.watch, self.names = watch, before
-        then, otherwise = given
+        then, otherwise = names_after
         for name in self.joined(branch):
             self.names[name] = chosen(condition, then[name], otherwise[name], self.floats.ieee)
 
@@ -142,8 +142,8 @@ class _Evaluation:
             case ast.Lookup():
                 return self._lookup(e, self.evaluated(e.index))
             case ast.Call():
-                given = [self.evaluated(a) for a in e.arguments]
-                return call(e.body, Arguments(dict(zip(e.parameters, given, strict=True))), self.floats, self.watch)
+                arguments = [self.evaluated(a) for a in e.arguments]
+                return call(e.body, Arguments(dict(zip(e.parameters, arguments, strict=True))), self.floats, self.watch)
             case _:
                 assert_never(e)
 

@@ -184,20 +184,20 @@ def _call(
     numbers: dict[str, Number | tuple[Number, ...]] = {"elements": _elements(history, names, number, element)}
     if isinstance(i, model.MatrixPerElement) or i.coordinates:
         numbers |= {"row": element.row, "col": element.col}
-    said = {"function": i.function, "operands": names, "body": body}
-    return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)
+    texts = {"function": i.function, "operands": names, "body": body}
+    return TraceStep(StepKind.CALL, i.facts[0], names=texts, numbers=numbers, result=result)
 
 
 def _tables(history: History, number: int, element: Element) -> Iterator[TraceStep]:
     """What the function read from its tables for an element, each place once (CM-032)."""
-    seen = set()
+    named = set()
     for read in history.recording.tables.get(number, ()):
         if not at_element(read.executed, element):
             continue
         table, index = read.table, int(element_of(read.index, element).bits.item())
-        if (table.name, index) in seen:
+        if (table.name, index) in named:
             continue
-        seen.add((table.name, index))
+        named.add((table.name, index))
         yield TraceStep(
             StepKind.TABLE_ELEMENT,
             "CM-032",

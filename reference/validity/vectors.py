@@ -148,8 +148,8 @@ def _opaque(
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
             field = "matrix_offset" if isinstance(instruction, model.VectorMatrixMul) else "offset"
-            for name, found in opaque_users(evaluation, step, instruction.matrix, field).items():
-                if (found & step.taken.takers).any():
+            for name, users in opaque_users(evaluation, step, instruction.matrix, field).items():
+                if (users & step.taken.takers).any():
                     first_users.setdefault(name, step.index)
     return first_users
 
