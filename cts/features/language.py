@@ -334,23 +334,17 @@ class _Parser:
                     f"{ast.unparse(node)!r}: a {_noun(now.kind)} has no {step!r}", "no more than the attribute"
                 )
             else:
-                attributes = self._attribute(step, now)
+                named = self._attribute(step, now)
                 get = _of_attribute(get, step)
-                plain = {attribute.kind for attribute in attributes} & {NUMBER, WORD, TRUTH}
-                if plain and len({attribute.kind for attribute in attributes}) > 1:
-                    kinds_ = ", ".join(sorted({_noun(attribute.kind) for attribute in attributes}))
+                plain = {a.kind for a in named} & {NUMBER, WORD, TRUTH}
+                if plain and len({a.kind for a in named}) > 1:
+                    kinds_ = ", ".join(sorted({_noun(a.kind) for a in named}))
                     self._refuse(f"{step} may be a {kinds_}", "the names of fewer instructions")
                 if plain:
-                    words = (
-                        ()
-                        if any(not attribute.words for attribute in attributes)
-                        else [w for attribute in attributes for w in attribute.words]
-                    )
-                    now = Attribute(
-                        attributes[0].kind, attributes[0].get, attributes[0].says, tuple(dict.fromkeys(words))
-                    )
+                    words = () if any(not a.words for a in named) else [w for a in named for w in a.words]
+                    now = Attribute(named[0].kind, named[0].get, named[0].says, tuple(dict.fromkeys(words)))
                 else:
-                    now = _expanded(tuple(dict.fromkeys(attribute.kind for attribute in attributes)))
+                    now = _expanded(tuple(dict.fromkeys(a.kind for a in named)))
         return get, now
 
     def _attribute(self, name: object, kinds: tuple[str, ...]) -> list[Attribute]:
