@@ -30,9 +30,9 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
     accesses = {operands.instruction: operands for operands in tensor_instructions(sweep.template, sweep.sets)}
     blocks = any(isinstance(i, TensorLayoutSetBlockSize) for i in sweep.template.program)
     return {
-        f"{what} of program[{number}]" if len(accesses) > 1 else what: column
+        f"{quantity} of program[{number}]" if len(accesses) > 1 else quantity: column
         for number, access in accesses.items()
-        for what, column in _columns(access, len(sweep), blocks)
+        for quantity, column in _columns(access, len(sweep), blocks)
     }
 
 

@@ -351,8 +351,8 @@ class _Parser:
         """The attributes of a name that sites of these kinds have."""
         attributes = [attributes_of(kind)[name] for kind in kinds if name in attributes_of(kind)]  # type: ignore[index]
         if not attributes:
-            known = sorted({a for kind in kinds for a in attributes_of(kind)})
-            self._refuse(f"{' | '.join(kinds)} has no {name}", did_you_mean(str(name), known))
+            names = sorted({a for kind in kinds for a in attributes_of(kind)})
+            self._refuse(f"{' | '.join(kinds)} has no {name}", did_you_mean(str(name), names))
         for attribute in attributes:
             self.reads |= attribute.reads
         return attributes

@@ -69,8 +69,8 @@ def judge_all(
     columns = [_on_driver(driver, cases, answer, on_judged, time_is_up) for driver in drivers]
     judged = []
     for i, case in enumerate(cases):
-        known = answers.get(i)
-        expectation = known if isinstance(known, Expectation) else None
+        answered = answers.get(i)
+        expectation = answered if isinstance(answered, Expectation) else None
         judged.append(Judged(case, expectation, tuple(column[i] for column in columns)))
     return judged
 
@@ -144,12 +144,15 @@ def _on_driver(
         refused = judging.refusal(driver, case) or judging.known_result(driver, case)
         if refused is None and (why := time_is_up()):
             refused = judging.Attempt(Verdict.NOT_RUN, why)
-        known = answer(i) if refused is None else refused
-        if isinstance(known, judging.Attempt):
-            attempts[i] = known
+        answered = answer(i) if refused is None else refused
+        if isinstance(answered, judging.Attempt):
+            attempts[i] = answered
         else:
             # What the quarantine does not leave out, it wants alone.
-            (alone if driver.quarantine.find(case) or judging.killed_run(driver, case) else together)[i] = (case, known)
+            (alone if driver.quarantine.find(case) or judging.killed_run(driver, case) else together)[i] = (
+                case,
+                answered,
+            )
     attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged, time_is_up), strict=True))
     for i, (case, expectation) in alone.items():
         if why := time_is_up():

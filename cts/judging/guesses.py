@@ -305,19 +305,19 @@ def _sources(case: model.Case, group: Differing, index: npt.NDArray[np.int64], p
         values, first, counts = np.unique(data, return_index=True, return_counts=True)
         unique, place = values[counts == 1], first[counts == 1]
         actual, wanted = _find(unique, place, group.actual), _find(unique, place, group.lo)
-        known = np.flatnonzero((actual >= 0) & (wanted >= 0))
-        if 2 * known.size < len(group) or (name == group.buffer and (actual[known] == index[known]).all()):
+        located = np.flatnonzero((actual >= 0) & (wanted >= 0))
+        if 2 * located.size < len(group) or (name == group.buffer and (actual[located] == index[located]).all()):
             continue
-        i = int(known[0])
-        alone = known.size == 1
+        i = int(located[0])
+        alone = located.size == 1
         yield ElementReadInstead(group.buffer, int(index[i]), name, int(actual[i]), int(wanted[i]), alone)
-        if known.size < FEW:
+        if located.size < FEW:
             return
-        distance = actual[known] - wanted[known]
+        distance = actual[located] - wanted[located]
         if (distance == distance[0]).all():
-            yield ReadAtDistance(name, int(distance[0]), int(known.size))
+            yield ReadAtDistance(name, int(distance[0]), int(located.size))
             return
-        read, right = (_affine(index[known], side[known], pitch) for side in (actual, wanted))
+        read, right = (_affine(index[located], side[located], pitch) for side in (actual, wanted))
         if read and right and read != right:
             yield ReadInOtherSteps(group.buffer, name, read, right)
         return

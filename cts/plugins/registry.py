@@ -112,8 +112,8 @@ def _load(group: str, name: str, noun: str) -> Any:
     if (noun, name) in _ELSEWHERE:
         what = f"no {noun} named {name!r}: nothing is run on tools that accept or reject modules"
         raise BadInput(f"unknown-{noun}", what, f"--{noun} {name}", _ELSEWHERE[noun, name])
-    known = names(group)
-    remedy = did_you_mean(name, known)
+    registered = names(group)
+    remedy = did_you_mean(name, registered)
     raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", f"--{noun} {name}", remedy)
 
 

@@ -232,8 +232,8 @@ class Transformed:
 
     def identity(self) -> str:
         """The driver's, and the transforms as they were asked for, with the versions of their programs."""
-        known = self._driver.identity() if isinstance(self._driver, drivers.NamedDriver) else self._driver.name
-        return ", ".join((known, *map(_described, self.transforms)))
+        own = self._driver.identity() if isinstance(self._driver, drivers.NamedDriver) else self._driver.name
+        return ", ".join((own, *map(_described, self.transforms)))
 
     def run(self, job: drivers.Job) -> drivers.Outcome:
         return next(self.run_many([job]))

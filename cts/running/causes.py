@@ -80,8 +80,8 @@ class Causes:
         """Each cause with the result that shows it; `states` has one state for each chosen set."""
         if not wrong(states).any():
             return []
-        known = have_verdict(states)
-        self._numbers, states = chosen.numbers(0, chosen.count)[known], states[known]
+        judged = have_verdict(states)
+        self._numbers, states = chosen.numbers(0, chosen.count)[judged], states[judged]
         self._columns, self._labels = values_of(self._universe, self._numbers)
         results = [
             (verdict, failing)
@@ -97,9 +97,9 @@ class Causes:
     def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_ReducedRegion]:
         """The regions of one verdict: first for each rule of a baseline, then for sets that no rule covers."""
         passing, failing = np.flatnonzero(states == State.PASS), np.flatnonzero(states == state)
-        known = self._known_reasons(failing, verdict)
-        for why in dict.fromkeys(known):
-            sets = failing[[k == why for k in known]]
+        reasons = self._known_reasons(failing, verdict)
+        for why in dict.fromkeys(reasons):
+            sets = failing[[k == why for k in reasons]]
             chosen = np.sort(np.concatenate([passing, sets]))
             columns = {name: column[chosen] for name, column in self._columns.items()}
 

@@ -38,8 +38,8 @@ class ReportedFinding:
         cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None
     ) -> ReportedFinding:
         """A kept case with its own verdict, or with the verdict of a further run."""
-        known = rule.text if rule is not None else ""
-        return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
+        reason = rule.text if rule is not None else ""
+        return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, reason)
 
 
 @dataclass(eq=False)

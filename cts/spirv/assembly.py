@@ -52,8 +52,8 @@ def lines_of(words: Words) -> list[str]:
         if i.name in ("OpConstant", "OpSpecConstant") and i.values[0] in floats:
             operands[1:] = [f"!0x{word:x}" for word in _words(i.values[1])]
         if i.name == "OpExtInst":
-            known = _extended(sets.get(i.values[1], ""))
-            operands[2] = next((name for name, number in known.items() if number == i.values[2]), operands[2])
+            numbers = _extended(sets.get(i.values[1], ""))
+            operands[2] = next((name for name, number in numbers.items() if number == i.values[2]), operands[2])
         lines.append(" ".join([f"{result}{i.name}", *operands]))
     return lines
 

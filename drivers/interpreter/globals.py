@@ -46,9 +46,9 @@ def _of_workgroup_size(module: Module) -> set[int]:
     """What the constant WorkgroupSize is made of. Declared first: constants before it may depend on the workgroup."""
     ids: set[int] = set()
     if waiting := workgroup_size(module):
-        known = {i.result: i for i in module.globals}
+        by_id = {i.result: i for i in module.globals}
         while waiting:
-            i = known.get(waiting.pop())
+            i = by_id.get(waiting.pop())
             if i is not None and i.result not in ids:
                 ids.add(i.result)
                 waiting += [i.type, *i.ids]

@@ -95,7 +95,7 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
 
 def reason(opcode: str) -> str:
     """The unsupported feature that an opcode belongs to; "" if it belongs to no known one."""
-    for what, patterns in OUT_OF_SCOPE.items():
+    for description, patterns in OUT_OF_SCOPE.items():
         if any(fnmatchcase(opcode, pattern) for pattern in patterns):
-            return what
+            return description
     return ""

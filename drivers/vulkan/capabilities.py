@@ -169,10 +169,12 @@ def _vector_components(description: Description) -> Iterator[ComponentType]:
 def _vector_mul(row: VectorRow, description: Description) -> Iterator[declared.VectorMulSupport]:
     """The multiplication of one row, where the device has both vectors and all types are known here (VK-052)."""
     codes = (row.input_interpretation, row.matrix_interpretation, row.bias_interpretation)
-    known = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
+    interpretations = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
     vectors = [c for code in (row.input, row.result) for c in _usable(code, description)]
-    if len(known) == 3 and len(vectors) == 2:
-        yield declared.VectorMulSupport(vectors[0], known[0], known[1], known[2], vectors[1], row.transpose)
+    if len(interpretations) == 3 and len(vectors) == 2:
+        yield declared.VectorMulSupport(
+            vectors[0], interpretations[0], interpretations[1], interpretations[2], vectors[1], row.transpose
+        )
 
 
 def _flexible(description: Description) -> bool:

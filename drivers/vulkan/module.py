@@ -203,8 +203,8 @@ class _Reader:
         if name == "OpCompositeExtract":
             self.extracted(i)
             return
-        known = [(self.constants[v], self.width(v)) for v in i.values[2:] if isinstance(v, Id) and v in self.constants]
-        value = computed(name, known, self.width(i.result)) if len(known) == len(i.values) - 2 else None
+        values = [(self.constants[v], self.width(v)) for v in i.values[2:] if isinstance(v, Id) and v in self.constants]
+        value = computed(name, values, self.width(i.result)) if len(values) == len(i.values) - 2 else None
         if value is not None:
             self.define(i, value)
 

@@ -229,8 +229,10 @@ def _tables(
     pointers: Sequence[tuple[str, I64]] = (),
 ) -> tuple[Access, ...]:
     """CM-032: what a function may read of buffers that the program writes."""
-    known = (w for w in windows(evaluation.case, function, shape, pointers) if w.table.buffer in evaluation.written)
-    return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in known)
+    written_windows = (
+        w for w in windows(evaluation.case, function, shape, pointers) if w.table.buffer in evaluation.written
+    )
+    return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in written_windows)
 
 
 def _pointed(evaluation: Evaluation, name: str, scope: model.Scope) -> tuple[str, I64]:
@@ -241,7 +243,7 @@ def _pointed(evaluation: Evaluation, name: str, scope: model.Scope) -> tuple[str
 
 def _layout(evaluation: Evaluation, taken: Taken, instruction: model.LayoutInstruction) -> TensorLayoutState:
     """TA-012..TA-017."""
-    known, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
+    states, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case model.TensorLayout():
             layout_type = evaluation.types[instruction.id]
@@ -249,38 +251,38 @@ def _layout(evaluation: Evaluation, taken: Taken, instruction: model.LayoutInstr
             return layouts.create_tensor_layout(layout_type)
         case model.TensorLayoutSetBlockSize(of=source):
             return layouts.set_block_size(
-                known[source], operands.vector(i, "block_size", instruction.block_size, iterations)
+                states[source], operands.vector(i, "block_size", instruction.block_size, iterations)
             )
         case model.TensorLayoutSetDimension(of=source):
-            return layouts.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+            return layouts.set_dimension(states[source], operands.vector(i, "dims", instruction.dims, iterations))
         case model.TensorLayoutSetStride(of=source):
-            return layouts.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+            return layouts.set_stride(states[source], operands.vector(i, "strides", instruction.strides, iterations))
         case model.TensorLayoutSlice(of=source):
             offset = operands.vector(i, "offset", instruction.offset, iterations)
-            return layouts.slice_(known[source], offset, operands.vector(i, "span", instruction.span, iterations))
+            return layouts.slice_(states[source], offset, operands.vector(i, "span", instruction.span, iterations))
         case model.TensorLayoutSetClampValue(of=source):
             value = operands.scalar(i, "value", instruction.value, iterations)
-            return layouts.set_clamp_value(known[source], value[..., None])
+            return layouts.set_clamp_value(states[source], value[..., None])
 
 
 def _view(evaluation: Evaluation, taken: Taken, instruction: model.ViewInstruction) -> TensorViewState:
     """TA-018..TA-021."""
-    known, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
+    states, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case model.TensorView():
             view_type = evaluation.types[instruction.id]
             assert isinstance(view_type, model.ViewType)
             return views.create_tensor_view(view_type)
         case model.TensorViewSetDimension(of=source):
-            return views.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+            return views.set_dimension(states[source], operands.vector(i, "dims", instruction.dims, iterations))
         case model.TensorViewSetStride(of=source):
-            return views.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+            return views.set_stride(states[source], operands.vector(i, "strides", instruction.strides, iterations))
         case model.TensorViewSetClip(of=source):
             row_offset, row_span, col_offset, col_span = (
                 operands.scalar(i, name, getattr(instruction, name), iterations)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
             )
-            return views.set_clip(known[source], row_offset, row_span, col_offset, col_span)
+            return views.set_clip(states[source], row_offset, row_span, col_offset, col_span)
 
 
 def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstruction) -> Access:

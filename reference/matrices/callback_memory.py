@@ -49,11 +49,11 @@ def windows(
     case: model.Case, function: model.AnyFunction, shape: model.MatrixShape, pointers: Sequence[tuple[str, I64]] = ()
 ) -> list[Window]:
     """The tables of a function; `pointers` are the buffers of those that are operands, and offsets in elements."""
-    known = [(table, np.zeros((1, 1), np.int64)) for table in model.tables_of(function)]
+    tables = [(table, np.zeros((1, 1), np.int64)) for table in model.tables_of(function)]
     for extra, (buffer, offset) in zip(model.pointers_of(function), pointers, strict=True):
         assert extra.type is not None
-        known.append((model.Table(extra.name, extra.type, buffer), offset))
-    return [Window(table, *part_origin(case, table.buffer, shape.scope), first) for table, first in known]
+        tables.append((model.Table(extra.name, extra.type, buffer), offset))
+    return [Window(table, *part_origin(case, table.buffer, shape.scope), first) for table, first in tables]
 
 
 def tables(

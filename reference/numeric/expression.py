@@ -242,12 +242,12 @@ def index_of(value: Value) -> I64:
 
 def chosen(condition: Value, a: Value, b: Value, ieee: bool) -> Value:
     """OpSelect: where the condition is not decided, what either gives."""
-    known = where(condition.bits != 0, a, b)
+    picked = where(condition.bits != 0, a, b)
     if condition.free is None:
-        return known
-    unknown = np.broadcast_to(condition.flags != 0, known.shape)
-    either = hull(a.broadcast(known.shape), b.broadcast(known.shape), condition.reasons, ieee)
-    return where(unknown, either, known)
+        return picked
+    unknown = np.broadcast_to(condition.flags != 0, picked.shape)
+    either = hull(a.broadcast(picked.shape), b.broadcast(picked.shape), condition.reasons, ieee)
+    return where(unknown, either, picked)
 
 
 def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Value:

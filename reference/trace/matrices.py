@@ -215,7 +215,7 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
     function = history.evaluation.case.functions[i.function]
     byte = int(at_element(access.byte, element))
     index = (byte - int(at_element(access.origin[..., None, None], element))) // access.size
-    name = next(known.name for known in model.outputs_of(function) if known.buffer == access.buffer)
+    name = next(declared.name for declared in model.outputs_of(function) if declared.buffer == access.buffer)
     yield TraceStep(
         StepKind.OUTPUT_ELEMENT,
         "CM-035",

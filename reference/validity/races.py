@@ -157,12 +157,12 @@ class _Races:
         for scope, owner in owners.items():
             by = into.by[scope].reshape(-1, access.unit)
             if self.count[scope] > 1:
-                known = by[touched]
+                earlier = by[touched]
                 first, last = np.full(len(by), self.count[scope], np.int32), np.full(len(by), _NOBODY, np.int32)
                 np.minimum.at(first, touched, owner)
                 np.maximum.at(last, touched, owner)
                 mixed = (first != last)[touched]
-                other = (known != _NOBODY) & (known != owner[:, None])
+                other = (earlier != _NOBODY) & (earlier != owner[:, None])
                 by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owner[:, None])
             else:
                 by[touched] = 0

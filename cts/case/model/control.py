@@ -285,14 +285,14 @@ class Branch(BranchStart, frozen=True):
         if not self.literals:
             yield Problem("literals", "no literal", "at least one value of the selector")
         if environment.open and isinstance(environment.open[-1], (Switch, Branch)):
-            known = environment.literals[-1]
+            by_bits = environment.literals[-1]
             for n, literal in enumerate(self.literals):
                 bits = literal % (1 << 32)
-                if bits in known:
-                    alike = "" if known[bits] == literal else f", as {known[bits]}, which has the same 32 bits"
+                if bits in by_bits:
+                    alike = "" if by_bits[bits] == literal else f", as {by_bits[bits]}, which has the same 32 bits"
                     what = f"{literal} is a literal of this Switch already{alike}"
                     yield Problem(f"literals[{n}]", what, "each value once in all branches", "KM-023")
-                known.setdefault(bits, literal)
+                by_bits.setdefault(bits, literal)
         yield from super().check(environment)
 
 

@@ -166,8 +166,8 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
             path = f"conversions[{n}].{field}"
             opaque = case.opaque.get(place.of)
             if opaque is None and place.of not in case.buffers:
-                known = [*case.buffers, *case.opaque]
-                yield Problem(f"{path}.of", f"no buffer or opaque matrix {place.of!r}", nearest(place.of, known))
+                names = [*case.buffers, *case.opaque]
+                yield Problem(f"{path}.of", f"no buffer or opaque matrix {place.of!r}", nearest(place.of, names))
             elif opaque is not None:
                 if (place.component, place.layout, place.stride, place.offset) != (None, None, 0, 0):
                     yield Problem(path, "more than the name of an opaque matrix", "`of` alone")

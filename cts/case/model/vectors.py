@@ -35,8 +35,8 @@ class VectorInstructionBase(Instruction, frozen=True):
         yield from problems
         for field in ("buffer", "bias", "matrix"):
             name = getattr(self, field, None)
-            known = {*environment.case.buffers, *(environment.case.opaque if field == "matrix" else ())}
-            if name is not None and name not in known:
+            names = {*environment.case.buffers, *(environment.case.opaque if field == "matrix" else ())}
+            if name is not None and name not in names:
                 yield environment.no_buffer(field, name)
             elif not isinstance(self, Load | Store):
                 yield from _global_memory(field, None if name is None else environment.case.buffers.get(name))

@@ -163,7 +163,7 @@ def _print(comparison: Comparison) -> None:
     for row in comparison.failing:
         verdicts = " ".join((v.value if v is not None else "-") for v in row.verdicts)
         told = [f"since {n + 1}" for n in row.since] + [f"until {n + 1}" for n in row.until]
-        known = f" ({row.known})" if row.known else ""
-        typer.echo(f"{row.name}{known}: {verdicts}  [{', '.join(told)}]")
+        reason = f" ({row.known})" if row.known else ""
+        typer.echo(f"{row.name}{reason}: {verdicts}  [{', '.join(told)}]")
     if not comparison.failing:
         typer.echo("nothing fails")

@@ -32,8 +32,8 @@ def validators(incomplete: str) -> list[str]:
     from cts.device.driver import ValidatingFactory
     from cts.plugins import registry
 
-    known = registry.names("cts.drivers")
-    layers = [n for n in known if isinstance(registry.driver_factory(n), ValidatingFactory)]
+    drivers = registry.names("cts.drivers")
+    layers = [n for n in drivers if isinstance(registry.driver_factory(n), ValidatingFactory)]
     return _beginning(incomplete, ["spirv-val", "spirv-val:command=", "glslang", "glslang:command=", *layers])
 
 
@@ -48,9 +48,9 @@ def claims(incomplete: str) -> list[str]:
     """Pages of findings; the ids of a page's claims once its name is typed."""
     from cts.judging.known.claims import load, pages
 
-    known = pages()
+    by_page = pages()
     page = incomplete.rpartition("/")[0]
-    return _beginning(incomplete, [claim.id for claim in load(known[page])] if page in known else known)
+    return _beginning(incomplete, [claim.id for claim in load(by_page[page])] if page in by_page else by_page)
 
 
 def claimed_drivers(incomplete: str) -> list[str]:
@@ -82,9 +82,9 @@ def drivers(incomplete: str) -> list[str]:
     from cts.plugins import registry
 
     name, colon, option_text = incomplete.partition(":")
-    known = registry.names("cts.drivers")
-    if not colon or name not in known:
-        return _beginning(incomplete, known)
+    names = registry.names("cts.drivers")
+    if not colon or name not in names:
+        return _beginning(incomplete, names)
     factory = registry.driver_factory(name)
     before = option_text.rpartition(",")[0]
     head = f"{name}:{before}," if before else f"{name}:"

@@ -166,15 +166,15 @@ def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
     from cts.running import corpus
 
     verdicts: list[Verdict] = []
-    for what, names in KNOWN:
+    for topic, names in KNOWN:
         name, attempt = _first(opened, oracle, names)
         verdicts.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
             first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle))
             more = f", and {len(others)} more" if others else ""
-            _row("-", f"{what}: the device lacks {first}{more}")
+            _row("-", f"{topic}: the device lacks {first}{more}")
             continue
-        _row(attempt.verdict.value, f"{what} ({name})")
+        _row(attempt.verdict.value, f"{topic} ({name})")
         if attempt.verdict is not Verdict.PASS:
             for line in _trouble(opened.spec, name, attempt):
                 typer.echo(f"{'':<16} {line}")

@@ -30,10 +30,10 @@ def features(
     from cts.features.instructions import FAMILIES, INSTRUCTIONS, KINDS, attributes_of, members
 
     check_json(json)
-    known = [*KINDS, "Case", "Layout", "Operand"]
-    if kind is not None and kind not in known:
-        raise BadInput("unknown-kind", f"no kind of sites named {kind!r}", "cts features", did_you_mean(kind, known))
-    chosen = [kind] if kind is not None else known
+    kinds = [*KINDS, "Case", "Layout", "Operand"]
+    if kind is not None and kind not in kinds:
+        raise BadInput("unknown-kind", f"no kind of sites named {kind!r}", "cts features", did_you_mean(kind, kinds))
+    chosen = [kind] if kind is not None else kinds
     described: dict[str, Any] = {
         name: {
             "members": list(members(name)) if name in FAMILIES else [],
@@ -49,7 +49,7 @@ def features(
     if is_stdout(json):
         return
     if kind is None:
-        others = [name for name in known if name not in INSTRUCTIONS]
+        others = [name for name in kinds if name not in INSTRUCTIONS]
         typer.echo(f"instructions: {', '.join(INSTRUCTIONS)}")
         typer.echo(f"others: {', '.join(others)}")
         typer.echo("`cts features KIND` lists the attributes of one; `cts docs features` says how conditions use them")

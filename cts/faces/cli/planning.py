@@ -261,9 +261,9 @@ def _entries(request: Request, checks: Checks) -> list[Entry]:
     targets, with_corpus = request.targets, request.settings.corpus
     entries, errors = corpus.select(targets) if targets else ([], [])
     if with_corpus or (with_corpus is None and not targets):
-        known = {e.path.resolve() for e in entries}
+        paths = {e.path.resolve() for e in entries}
         every, more = corpus.select([])
-        entries += [e for e in every if e.path.resolve() not in known]
+        entries += [e for e in every if e.path.resolve() not in paths]
         errors += more
     checks.errors += errors
     return entries

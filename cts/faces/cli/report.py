@@ -88,10 +88,10 @@ def report(
     if html is not None:
         from cts.showing.report.html import page
 
-        known = explained(this, explain=explain)
+        explanations = explained(this, explain=explain)
         samples = sampled(examples) if coverage else {}
         bundles = None if bundle_dir is None else (bundle_dir, html.parent)
-        write(html, page(this, earlier, known, samples, coverage=coverage, bundles=bundles).encode())
+        write(html, page(this, earlier, explanations, samples, coverage=coverage, bundles=bundles).encode())
 
 
 def write_junit(run: Run, path: Path) -> None:

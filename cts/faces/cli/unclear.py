@@ -67,11 +67,11 @@ def unclear(
         return
     if not driver:
         raise BadInput("no-driver", "no driver to run cases on", "cts unclear", "--driver interpreter")
-    known = load_known(quarantine, None)
+    known_failures = load_known(quarantine, None)
     with ExitStack() as stack:
         opened: list[OpenDriver] = []
         for spec in dict.fromkeys(driver):
-            opened.append(open_driver(spec, *known))
+            opened.append(open_driver(spec, *known_failures))
             stack.callback(opened[-1].close)
         results = []
         for topic in topics:
@@ -92,10 +92,10 @@ def _selected(rules: Sequence[str]) -> tuple[Topic, ...]:
     from cts.running.unclear import topics
     from cts.running.unclear_topics import TOPICS
 
-    known = [t.rule for t in TOPICS]
+    topic_rules = [t.rule for t in TOPICS]
     for rule in rules:
-        if rule not in known:
-            raise BadInput("no-topic", "no unclear fact with cases", rule, did_you_mean(rule, known))
+        if rule not in topic_rules:
+            raise BadInput("no-topic", "no unclear fact with cases", rule, did_you_mean(rule, topic_rules))
     return topics(rules)
 
 

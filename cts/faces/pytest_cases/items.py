@@ -386,11 +386,11 @@ class AreaItem(_Item):
 
     def result(self, driver: OpenDriver) -> ev.Result:
         ours = self.session_of_cts
-        known = ours.faults.setdefault(self.area, set())
+        kinds = ours.faults.setdefault(self.area, set())
         ran = run_area(
-            self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known, ours.time_is_up
+            self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, kinds, ours.time_is_up
         )
-        known |= set(ran.faults)
+        kinds |= set(ran.faults)
         for fault in ran.faults.values():
             ours.emit(fault)
         (result,) = ran.results

@@ -95,16 +95,16 @@ def _of_failure(
     reduced: bool,
 ) -> Explanation:
     located = locate(case, driver, oracle, expectation, attempt)
-    known = structs.replace(plain, how=located.how, notes=located.notes)
+    explanation = structs.replace(plain, how=located.how, notes=located.notes)
     if located.index is not None:
-        known = structs.replace(known, instruction=located.index, op=_op(case, located))
+        explanation = structs.replace(explanation, instruction=located.index, op=_op(case, located))
     elif located.trace is not None and located.trace.conversion is not None:
-        known = structs.replace(known, op=f"conversions[{located.trace.conversion}]")
+        explanation = structs.replace(explanation, op=f"conversions[{located.trace.conversion}]")
     steps = () if located.trace is None else located.trace.steps
     result = located.result
     if result is None:
         facts = facts_of_verdict(attempt.divergence)
-        return ranked(known, case, oracle, expectation, steps, verdict=facts, reduced=reduced)
+        return ranked(explanation, case, oracle, expectation, steps, verdict=facts, reduced=reduced)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
@@ -120,7 +120,7 @@ def _of_failure(
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
-        known,
+        explanation,
         result=result.name,
         iterations=result.iterations,
         wrong=int(result.wrong.sum()),

@@ -94,8 +94,8 @@ def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
                 return True
             search.notes.append(f"{first.name!r} is not stored where it is wrong: the store is wrong")
             return False
-    known = search.shown.get(first.name)
-    if known is None or known.wrong.any() or first.block is not None:
+    shown = search.shown.get(first.name)
+    if shown is None or shown.wrong.any() or first.block is not None:
         return True
     last = max((r for r in results if r.name == first.name and r.after == first.after), key=lambda r: r.iterations)
     if not last.wrong.any():

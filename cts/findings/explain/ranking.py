@@ -255,9 +255,9 @@ def suspects(
             add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
         add_evidence(fact, kind, -3.0)
-    for fact, what, alone in needed(case) if reduced else ():
+    for fact, words, alone in needed(case) if reduced else ():
         if alone and (fact not in by_fact or by_fact[fact].strength < NEEDED):
-            by_fact[fact] = Evidence(fact, what, NEEDED)
+            by_fact[fact] = Evidence(fact, words, NEEDED)
         if fact in by_fact and by_fact[fact].strength > 0:
             more = BESIDE if alone else BESIDE / 3
             by_fact[fact] = by_fact[fact]._replace(strength=by_fact[fact].strength + more)
@@ -319,9 +319,9 @@ def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Susp
 def _why(seen: _Seen) -> str:
     if not seen.score:
         return "takes part, and changes nothing in wrong elements"
-    what, _ = step_parts(seen.example)
+    action, _ = step_parts(seen.example)
     wrong, right = (f"{some} of {of}" for some, of in ((seen.wrong, seen.of_wrong), (seen.right, seen.of_right)))
-    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{what}"
+    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{action}"
 
 
 def _takes_part(step: TraceStep) -> str:

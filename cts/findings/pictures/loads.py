@@ -247,9 +247,9 @@ def _missed(memory: Memory, location: Ints, wrong: Mask) -> Mask:
     """Locations all of whose elements are wrong."""
     own = np.zeros(memory.count, np.int64)
     bad = np.zeros(memory.count, np.int64)
-    known = location != NONE
-    np.add.at(own, location[known], 1)
-    np.add.at(bad, location[known & wrong], 1)
+    located = location != NONE
+    np.add.at(own, location[located], 1)
+    np.add.at(bad, location[located & wrong], 1)
     missed: Mask = (own > 0) & (own == bad)
     return missed
 

@@ -146,8 +146,8 @@ def owners(memory: Memory, byte: Ints, reach: Any) -> tuple[Ints, Ints]:
     location = np.where(reach == Reach.MEMORY, memory.locations(byte), NONE)
     owner = np.full(memory.count, NONE, np.int64)
     flat = location.ravel()
-    known = np.flatnonzero(flat != NONE)[::-1]
-    owner[flat[known]] = known
+    owned = np.flatnonzero(flat != NONE)[::-1]
+    owner[flat[owned]] = owned
     return location, owner
 
 

@@ -108,8 +108,8 @@ def with_flaky(baseline: Baseline, policy: str, where: str) -> Baseline:
 def load(path: Path) -> tuple[Baseline, Quarantine]:
     """The known failures and the quarantine of a file, or a shipped one by name. Raises BadInput."""
     entries = rules(path, "baseline")
-    known, kept = (r for r in entries if r.verdict is not None), (r for r in entries if r.when is not None)
-    return Baseline(tuple(known)), Quarantine(tuple(kept))
+    failures, kept = (r for r in entries if r.verdict is not None), (r for r in entries if r.when is not None)
+    return Baseline(tuple(failures)), Quarantine(tuple(kept))
 
 
 def document(

@@ -210,9 +210,9 @@ def _of_target(target: str, named: dict[str, Path]) -> Iterable[Claim]:
     of_page = load(named[page]) if page in named else ()
     if chosen := [claim for claim in of_page if claim.id == name]:
         return chosen
-    known = [claim.id for claim in of_page] or [*named, *(c.id for p in named.values() for c in load(p))]
+    ids = [claim.id for claim in of_page] or [*named, *(c.id for p in named.values() for c in load(p))]
     what = f"no page of findings and no claim is named {target!r}"
-    raise BadInput("unknown-claim", what, "cts findings", did_you_mean(name, known, "`cts findings list` has them"))
+    raise BadInput("unknown-claim", what, "cts findings", did_you_mean(name, ids, "`cts findings list` has them"))
 
 
 def with_sight(block: Block, sight: Sight) -> Block:

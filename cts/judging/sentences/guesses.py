@@ -47,7 +47,7 @@ def guess_text(guess: guesses.Guess) -> str:
             return f"the differing elements of {buffer} should not have been written"
         case guesses.PartlyWritten(buffer, not_written, written):
             parts = ((not_written, "were not written"), (written, "should not have been written"))
-            counts = " and ".join(f"{count} {what}" for count, what in parts if count)
+            counts = " and ".join(f"{count} {noun}" for count, noun in parts if count)
             return f"of the differing elements of {buffer}, {counts}"
         case guesses.OneValueEverywhere(buffer, component, bits):
             return f"every differing element of {buffer} holds {value_text(component, bits)}"

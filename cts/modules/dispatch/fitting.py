@@ -53,12 +53,12 @@ def chosen(reader: Reader) -> Choices:
 
     Of constants that share a SpecId the greatest default counts.
     """
-    known = {
+    declared_constants = {
         spec_id: max(constants, key=lambda c: c.default)
         for spec_id, constants in reader.by_spec_id.items()
         if all(_can_be_given(c) for c in constants)
     }
-    values = {spec_id: c.default for spec_id, c in known.items()}
+    values = {spec_id: c.default for spec_id, c in declared_constants.items()}
     assumptions = []
     for spec_id, constants in sorted(reader.by_spec_id.items()):
         if len({c.default for c in constants}) > 1 and spec_id in values:
@@ -67,8 +67,8 @@ def chosen(reader: Reader) -> Choices:
                 f"SpecId {spec_id} belongs to several constants ({defaults}); its value is {values[spec_id]}"
             )
     before = dict(values)
-    _make_room(reader, known, values)
-    module = reader.interface(_bytes(known, values))
+    _make_room(reader, declared_constants, values)
+    module = reader.interface(_bytes(declared_constants, values))
     subgroup_size, local_size_x = None, 0
     if reader.has_matrices:
         for sizes in module.local_sizes.values():

@@ -253,11 +253,11 @@ class Reader:
             parts = self._composites.get(_id(operands[0]), [])
             index = operands[1] if len(operands) == 2 and isinstance(operands[1], int) else len(parts)
             return numbers.get(parts[index]) if index < len(parts) else None
-        known = [(numbers[v], self._width(v)) for v in operands if isinstance(v, Id) and v in numbers]
+        values = [(numbers[v], self._width(v)) for v in operands if isinstance(v, Id) and v in numbers]
         type_ = self.scalars.get(_id(i.values[0]))
-        if len(known) < len(operands) or type_ is None or type_.kind == "float":
+        if len(values) < len(operands) or type_ is None or type_.kind == "float":
             return None
-        value = computed(name, known, type_.width)
+        value = computed(name, values, type_.width)
         return signed_number(value, type_.width) if value is not None and type_.kind == "int" else value
 
     def _width(self, constant: Id) -> int:

@@ -43,14 +43,14 @@ def load(path: Path, case: str | None = None) -> Dispatch:
 def load_cases(path: Path, names: Iterable[str] | None = None) -> list[Dispatch]:
     """Read a dispatch file, and everything that those of its cases name, or all of them. Raises BadInput."""
     read_cases = read(path)
-    known = {text.case: (settings, text) for settings, text in read_cases}
-    chosen = list(dict.fromkeys(known if names is None else names))
+    by_name = {text.case: (settings, text) for settings, text in read_cases}
+    chosen = list(dict.fromkeys(by_name if names is None else names))
     for name in chosen:
-        if name not in known:
-            remedy = f"one of: {', '.join(filter(None, known))}" if "" not in known else "the file has no cases"
+        if name not in by_name:
+            remedy = f"one of: {', '.join(filter(None, by_name))}" if "" not in by_name else "the file has no cases"
             raise BadInput("dispatch-case", f"no case is named {name!r}", str(path), remedy)
     modules = _Modules(path.parent)
-    return [_Loader(path, *known[name], modules).load() for name in chosen]
+    return [_Loader(path, *by_name[name], modules).load() for name in chosen]
 
 
 class _Modules:
@@ -136,15 +136,15 @@ class _Loader:
         )  # fmt: skip
 
     def entry(self, module: Interface) -> str:
-        known = ", ".join(map(repr, module.entry_points))
+        names = ", ".join(map(repr, module.entry_points))
         if self.file.entry is not None:
             if self.file.entry not in module.entry_points:
                 what = f"the module has no GLCompute entry point {self.file.entry!r}"
-                raise self.text.bad(what, ("entry",), f"one of: {known}" if known else "a compute shader")
+                raise self.text.bad(what, ("entry",), f"one of: {names}" if names else "a compute shader")
             return self.file.entry
         if len(module.entry_points) != 1:
             what = f"the module has {len(module.entry_points)} GLCompute entry points"
-            raise self.text.bad(what, ("module",), f"`entry:` and one of: {known}" if known else "a compute shader")
+            raise self.text.bad(what, ("module",), f"`entry:` and one of: {names}" if names else "a compute shader")
         return next(iter(module.entry_points))
 
     def elements(self, steps: Steps, source: model.Source, default: Defaults) -> Contents:
@@ -261,7 +261,7 @@ class _Loader:
         return plain, arrays
 
     def spec_constants(self, reader: Reader) -> dict[int, bytes]:
-        constants, known = {}, reader.spec_constants
+        constants, declared = {}, reader.spec_constants
         named = {c.name: id_ for id_, alike in reader.by_spec_id.items() for c in alike if c.name}
         for key, value in self.file.spec_constants.items():
             steps: Steps = ("spec_constants", key)
@@ -269,11 +269,11 @@ class _Loader:
             if isinstance(key, str) and id_ < 0:
                 what = f"the module has no specialization constant named {key!r}"
                 raise self.text.bad(what, steps, did_you_mean(key, named, "a SpecId, or one of the module's names"))
-            if id_ not in known:
-                listed = ", ".join(f"{k} ({c})" for k, c in sorted(known.items())) or "none"
+            if id_ not in declared:
+                listed = ", ".join(f"{k} ({c})" for k, c in sorted(declared.items())) or "none"
                 self.remarks.append(f"{self.text.position(steps)}: the module has no SpecId {id_}; it has: {listed}")
                 continue
-            constant = known[id_]
+            constant = declared[id_]
             if constant.kind == "bool":
                 if value not in (False, True) or isinstance(value, (float, str)):
                     raise self.text.bad(f"{value!r} for a bool", steps, "true or false")

@@ -59,8 +59,8 @@ def _conversion(
     sides = [side if isinstance(side, Side) else Side(side) for side in (conversion.source, conversion.destination)]
     for name, side in zip(("source", "destination"), sides, strict=True):
         if side.of not in file.buffers:
-            known = ", ".join(file.buffers)
-            raise BadConversion(f"no buffer is named {side.of!r}", (*steps, name), f"one of: {known}")
+            names = ", ".join(file.buffers)
+            raise BadConversion(f"no buffer is named {side.of!r}", (*steps, name), f"one of: {names}")
     matrices = [file.buffers[side.of] for side in sides if file.buffers[side.of].layout is not None]
     rows = conversion.rows or next((m.rows for m in matrices), None)
     cols = conversion.cols or next((m.cols for m in matrices), None)

@@ -243,12 +243,12 @@ def _check_trace(dispatches: Sequence[Dispatch], name: str) -> None:
 
 
 def _untraceable(words: Words, name: str) -> BadInput | None:
-    known = interface(words)
+    declared = interface(words)
     number = name.removeprefix("%")
-    if number in known.names or name in known.entry_points:
+    if number in declared.names or name in declared.entry_points:
         return None
     if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
-        remedy = did_you_mean(number, known.names, "the name that OpName gives to a function or a result, or %ID")
+        remedy = did_you_mean(number, declared.names, "the name that OpName gives to a function or a result, or %ID")
         return BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
     return None
 

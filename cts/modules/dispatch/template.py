@@ -60,7 +60,7 @@ def by_itself(module: Path) -> Dispatch:
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
     remarks = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
-    remarks += [f"assumed {what}" for what in choices.said]
+    remarks += [f"assumed {assumption}" for assumption in choices.said]
     remarks += [choices.ended] if choices.ended else []
     remarks.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
     return replace(dispatch, path=module, remarks=(*dispatch.remarks, *remarks))
@@ -92,8 +92,8 @@ def _text(source: _Source, path: str, choices: Choices) -> str:
 
 class _Template:
     def __init__(self, source: _Source, path: str, choices: Choices) -> None:
-        known = source.reader.spec_constants
-        constants = {s: known[s].encoded(value) for s, value in choices.constants.items()}
+        declared = source.reader.spec_constants
+        constants = {s: declared[s].encoded(value) for s, value in choices.constants.items()}
         module = source.reader.interface(constants)
         self.module, self.path, self.choices = module, path, choices
         self.matrices = matrices(source.instructions, source.reader.numbers(constants)) if source.instructions else []

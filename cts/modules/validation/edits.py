@@ -88,7 +88,7 @@ def _with_constants(lines: list[str]) -> list[str]:
             if constant and token not in defined and f"%{constant[1]}" in defined:
                 defined.add(token)
                 value = f"{'-' if constant[2] else ''}{constant[3]}"
-                first = next((n for n, known in enumerate(out) if " = OpFunction " in known), len(out))
+                first = next((n for n, text in enumerate(out) if " = OpFunction " in text), len(out))
                 out.insert(first, f"{token} = OpConstant %{constant[1]} {value}")
         out.append(line)
     return out

@@ -159,10 +159,10 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[event_types.Event
                 missing = event
             case _:
                 pass
-    known = tuple(results.values()), tuple(judged), tuple(problems)
+    lists = tuple(results.values()), tuple(judged), tuple(problems)
     died = deaths(events, boot())
     return Run(
-        path, manifest, *known, footer, missing, died, tuple(sets), tuple(swept.values()), tuple(examples.values())
+        path, manifest, *lists, footer, missing, died, tuple(sets), tuple(swept.values()), tuple(examples.values())
     )
 
 

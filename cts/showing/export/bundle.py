@@ -100,9 +100,9 @@ def _file_name(name: str) -> str:
 
 def _picture(subject: Subject) -> str | None:
     """A picture of where elements come from: for the finding, or without a finding for the case."""
-    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    explanation = subject.explanation if isinstance(subject.explanation, Explanation) else None
     if subject.seen is not None and subject.seen.finding is not None:
-        return pictures.of_finding(subject.seen.finding, known, limits=LIMITS)
+        return pictures.of_finding(subject.seen.finding, explanation, limits=LIMITS)
     try:
         return pictures.of_case(subject.case, limits=LIMITS)
     except BadInput:
@@ -137,8 +137,8 @@ def about(subject: Subject) -> str:
 def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> str:
     case, run = subject.case, subject.seen
     shown = run.finding if run and run.finding and run.finding.counts else None
-    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
-    explained = subject.explanation if known is None else "\n".join(line for line, _ in lines(known))
+    explanation = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    explained = subject.explanation if explanation is None else "\n".join(line for line, _ in lines(explanation))
     folders = sorted({name.partition("/")[0] for name in files if "/" in name})
     contents = [(name, _WHAT[name]) for name in sorted({*files, "README.md", MANIFEST}) if name in _WHAT]
     contents += [(f"{f}/", _FOLDERS.get(f, "the dispatch file with its module and data")) for f in folders]
@@ -152,7 +152,7 @@ def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str,
         detail=run.detail if run else "",
         failure="\n".join(difference(shown, SHOWN)) if shown else "",
         policy=shown.policy if shown else "",
-        summary=summary(known) if known else None,
+        summary=summary(explanation) if explanation else None,
         original=subject.original,
         explanation=explained,
         subgroup_size=subject.subgroup_size,

@@ -156,14 +156,14 @@ class _Accesses:
         it is only the pointer's.
         """
         pointer = op.values[access.pointer]
-        known = math.gcd(self.known(pointer), LARGEST)
+        alignment = math.gcd(self.known(pointer), LARGEST)
         if access.stride is not None:
             stride, size = self.number(op.values[access.stride]), self.size(self.pointee(pointer))
-            known = math.gcd(known, stride * size) if stride is not None and size is not None else 1
+            alignment = math.gcd(alignment, stride * size) if stride is not None and size is not None else 1
         if access.offset is not None:
-            known = math.gcd(known, self.factor(op.values[access.offset]))
+            alignment = math.gcd(alignment, self.factor(op.values[access.offset]))
         least = given if isinstance(given, int) else self.size(self.pointee(pointer), scalar=True) or LARGEST
-        return known if known >= least and known != given else None
+        return alignment if alignment >= least and alignment != given else None
 
     def known(self, pointer: Value) -> int:
         """A number of bytes of which an address is a multiple: 1 where nothing is known."""

@@ -102,11 +102,11 @@ class _Blocks:
             block = self.declared.get(_id(pointer.values[1]))
             members = [n for n, member in enumerate(pushed.values) if member == type_]
             places = [self.layout.host.pushed.get(self.offset(pushed.result, n) or 0) for n in members]
-            known = [p for p in places if p is not None and p.alignment % ALIGNMENT == 0]
+            aligned = [p for p in places if p is not None and p.alignment % ALIGNMENT == 0]
             uses = self.loaded(variable, pushed, pointer)
-            if len(known) < len(places) or uses is None or block is None or not self.is_block(block):
+            if len(aligned) < len(places) or uses is None or block is None or not self.is_block(block):
                 continue
-            place = Place(min(p.before for p in known), known[0].size if len(known) == 1 else 0)
+            place = Place(min(p.before for p in aligned), aligned[0].size if len(aligned) == 1 else 0)
             before = self.drawn(place, ALIGNMENT, "PhysicalStorageBuffer")
             for n in members:
                 self.layout.moves.pushed[self.offset(pushed.result, n) or 0] = before

@@ -64,8 +64,8 @@ class _Pointers:
             return op.values[0] == pointer and self.is_plain(self.type_of(op.values[1]))
         if op.name in _STRIDED:
             _, stride = _STRIDED[op.name]
-            known = len(op.values) > stride and type(op.values[stride]) is Id
-            return known and self.size(self.pointee(pointer)) is not None and self.is_word(op.values[stride])
+            has_stride = len(op.values) > stride and type(op.values[stride]) is Id
+            return has_stride and self.size(self.pointee(pointer)) is not None and self.is_word(op.values[stride])
         if op.name == "OpArrayLength":
             return True
         return op.name.startswith("OpAtomic") and op.name not in ("OpAtomicFlagTestAndSet", "OpAtomicFlagClear")

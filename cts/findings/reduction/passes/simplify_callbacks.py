@@ -42,7 +42,7 @@ def _with_body(function: FunctionT, body: str) -> FunctionT:
     """The function with another body, and with the tables and outputs that the body names."""
     names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     fewer = {
-        field: tuple(known for known in declared if known.name in names)
+        field: tuple(part for part in declared if part.name in names)
         for field, declared in (("tables", model.tables_of(function)), ("outputs", model.outputs_of(function)))
         if declared
     }

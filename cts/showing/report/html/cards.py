@@ -95,8 +95,8 @@ def headline(explanation: Explanation | None, finding: Finding | None) -> dict[s
     if finding is not None:
         if not fields["count"] and finding.counts:
             count = finding.counts[0]
-            what = "guard bytes around" if count.guard else "elements of"
-            fields["count"] = f"{count.differing} of {count.total} {what} {count.buffer}"
+            noun = "guard bytes around" if count.guard else "elements of"
+            fields["count"] = f"{count.differing} of {count.total} {noun} {count.buffer}"
         if fields["element"] is None and finding.listed:
             first = finding.listed[0]
             fields["element"] = (place(first), first.expected, first.actual, "")
