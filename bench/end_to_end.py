@@ -21,8 +21,9 @@ from cts.plugins import registry
 from cts.running.exploring import run_area
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 
 #: How many times as fast two processes must be as one.
 SPEED_UP = 1.8

@@ -20,7 +20,7 @@ from cts.running.drawing import Draws
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.operand_sets import judge_given, parameter_sets
-from cts.running.sweeps.judging import have_verdict, wrong
+from cts.running.sweeps.states import have_verdict, wrong
 
 
 def main() -> None:

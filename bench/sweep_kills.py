@@ -25,7 +25,8 @@ from cts.drivers.vulkan.driver import VulkanDriver
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
 from cts.running.sweeps import judging
-from cts.running.sweeps.judging import State, judge_sets
+from cts.running.sweeps.judging import judge_sets
+from cts.running.sweeps.states import State
 from cts.running.sweeps.universe import loads
 
 UNIVERSE = """\

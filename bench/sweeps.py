@@ -22,8 +22,9 @@ from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
-from cts.running.sweeps.judging import DISPATCH_SETS, State, judge_sets
+from cts.running.sweeps.judging import DISPATCH_SETS, judge_sets
 from cts.running.sweeps.selection import opened
+from cts.running.sweeps.states import State
 
 
 class Timed:

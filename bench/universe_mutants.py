@@ -27,8 +27,9 @@ from cts.judging.judge import OpenDriver
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.running.sweeps.judging import VERDICTS, State, States, judge_sets
+from cts.running.sweeps.judging import judge_sets
 from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.states import VERDICTS, State, States
 from cts.running.sweeps.universe import Numbers, Part
 
 #: What the project promises: the share of the mutants of tensor addressing that universes find.

@@ -3,13 +3,7 @@
 The suite itself imports from `cts.device`.
 """
 
-from cts.device.capabilities import (
-    Capabilities,
-    Feature,
-    MatrixSupport,
-    MulAddSupport,
-    VectorMulSupport,
-)
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, VectorMulSupport
 from cts.device.driver import (
     BatchDriver,
     CheckingFactory,
@@ -45,23 +39,8 @@ from cts.device.driver import (
     VariantFactory,
     WorkerFactory,
 )
-from cts.device.driver_options import (
-    among,
-    number,
-    parse,
-    says,
-    seconds,
-)
-from cts.device.job import (
-    Address,
-    LayoutConversion,
-    Making,
-    MatrixRegion,
-    Memory,
-    ModuleJob,
-    OpaqueMemory,
-    Submitting,
-)
+from cts.device.driver_options import among, number, parse, says, seconds
+from cts.device.job import Address, LayoutConversion, Making, MatrixRegion, Memory, ModuleJob, OpaqueMemory, Submitting
 
 __all__ = [
     "Address",

@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SPEC",
         help="run conformance cases on this driver, e.g. emulator:subgroup_size=64 (repeatable)",
     )
-    for setting in (one for one in declared().values() if one.option.pytest):
+    for setting in (declared_setting for declared_setting in declared().values() if declared_setting.option.pytest):
         name, text = setting.name.replace("_", "-"), setting.option.pytest
         if setting.kind is bool:
             destination = f"cts_{setting.name}"

@@ -11,8 +11,8 @@ from cts.case.model.sweep import Sweep
 from cts.case.oracle.deviation import Deviation
 from cts.case.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
-from cts.reference.deviated import leaves
 from cts.reference.coordinates import coordinates, extents
+from cts.reference.deviated import leaves
 from cts.reference.execution.execute import Recording, execute, run
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.program import Evaluation, evaluate
@@ -37,8 +37,8 @@ class Reference:
         judged = self._judged(case)
         broken = violations(judged.evaluation)
         # Values mean something only where addresses do, and only some programs can break rules by values.
-        found = broken if broken or not computes(case) else violations_of(judged.execution.broken)
-        return [with_basis(violation) for violation in found]
+        every = broken if broken or not computes(case) else violations_of(judged.execution.broken)
+        return [with_basis(violation) for violation in every]
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""

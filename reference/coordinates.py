@@ -27,12 +27,12 @@ def coordinates(sweep: Sweep) -> dict[str, I64]:
     """
     check_size(sweep.template, types_of(sweep.template), max(1, len(sweep)))
     # In loops, as in the last iteration.
-    accesses = {one.instruction: one for one in tensor_instructions(sweep.template, sweep.sets)}
+    accesses = {operands.instruction: operands for operands in tensor_instructions(sweep.template, sweep.sets)}
     blocks = any(isinstance(i, TensorLayoutSetBlockSize) for i in sweep.template.program)
     return {
-        f"{what} of program[{number}]" if len(accesses) > 1 else what: column
+        f"{quantity} of program[{number}]" if len(accesses) > 1 else quantity: column
         for number, access in accesses.items()
-        for what, column in _columns(access, len(sweep), blocks)
+        for quantity, column in _columns(access, len(sweep), blocks)
     }
 
 
@@ -42,7 +42,7 @@ def extents(case: Case) -> dict[int, Extent]:
     Raises BadInput for a case too large to be judged.
     """
     check_size(case, types_of(case), 1)
-    return {one.instruction: _extent(one) for one in tensor_instructions(case, None)}
+    return {operands.instruction: _extent(operands) for operands in tensor_instructions(case, None)}
 
 
 def _extent(access: TensorOperands) -> Extent:

@@ -124,12 +124,12 @@ def _one_by_one(sweep: Sweep) -> Swept:
         except BadInput as e:  # a set may run a loop far more often than its template
             excluded.take(Violation(e.code, e.where, e.what, e.remedy), np.array([number]))
             continue
-        found = violations(evaluation)
-        if not found:
+        broken = violations(evaluation)
+        if not broken:
             execution = run(evaluation)
-            found = violations_of(execution.broken)
-        if found:
-            excluded.take(found[0], np.array([number]))
+            broken = violations_of(execution.broken)
+        if broken:
+            excluded.take(broken[0], np.array([number]))
         else:
             for name, each in allowed.items():
                 each.append(execution.memories[name].allowed())

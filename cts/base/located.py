@@ -99,8 +99,8 @@ def explained(message: str, data: Any, kind: Any, schema: str) -> tuple[str, Ste
         steps = _with_keys(steps, in_key, message, data, kind)
     if unknown := _UNKNOWN.search(what):
         steps = (*steps, unknown[1])
-        known = _fields(kind, data, steps, message)
-        return what, steps, did_you_mean(unknown[1], known, "" if 0 < len(known) <= FEW else f"a field of {schema}")
+        fields = _fields(kind, data, steps, message)
+        return what, steps, did_you_mean(unknown[1], fields, "" if 0 < len(fields) <= FEW else f"a field of {schema}")
     if missing := _MISSING.search(what):
         return what, steps, f"add the field: {missing[1]}"
     if value := _VALUE.search(what):
@@ -147,20 +147,20 @@ def _replaced(data: Any, steps: Steps, value: Any) -> Any:
 def _fields(kind: Any, data: Any, steps: Steps, message: str) -> list[str]:
     """The fields that the object of an unknown one may have: with any other name the message is another one."""
     *above, unknown = steps
-    found = _value_at(data, tuple(above))
-    if not isinstance(found, dict):
+    mapping = _value_at(data, tuple(above))
+    if not isinstance(mapping, dict):
         return []
-    known = []
+    names = []
     for name in _properties(kind):
-        if name not in found:
-            other = {name if key == unknown else key: item for key, item in found.items()}
+        if name not in mapping:
+            other = {name if key == unknown else key: item for key, item in mapping.items()}
             try:
                 msgspec.convert(_replaced(data, tuple(above), other), kind)
             except msgspec.ValidationError as e:
                 if _UNKNOWN.search(str(e)) and str(e) == message.replace(f"`{unknown}`", f"`{name}`"):
                     continue
-            known.append(name)
-    return known
+            names.append(name)
+    return names
 
 
 def _properties(kind: Any) -> list[str]:

@@ -40,13 +40,13 @@ class _Loader(_Base):  # type: ignore[misc]
     """Safe YAML without duplicate keys (one would be lost)."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.MarkedYAMLError(problem="a key is a name or a number", problem_mark=key.start_mark)
-            if key.value in seen:
+            if key.value in keys:
                 raise yaml.MarkedYAMLError(problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark)
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_integer(self, node: Any) -> int:

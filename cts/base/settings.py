@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 #: The verbs that run cases.
 RUN, SWEEP, CAMPAIGN = "run", "sweep", "campaign"
-_ALL = (RUN, SWEEP, CAMPAIGN)
+_ALL, _DRAWING = (RUN, SWEEP, CAMPAIGN), (RUN, CAMPAIGN)
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,7 @@ class Settings:
     ] = ()
     area: Annotated[
         tuple[str, ...],
-        Option(
-            "Generate cases of this area only. Repeatable.",
-            verbs=(RUN, CAMPAIGN),
-            key="areas",
-            complete="areas",
-        ),
+        Option("Generate cases of this area only. Repeatable.", verbs=_DRAWING, key="areas", complete="areas"),
     ] = ()
     corpus: Annotated[
         bool | None,
@@ -95,7 +90,7 @@ class Settings:
         Option(
             "Generated cases of all areas together, instead of --max-examples.",
             metavar="N",
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
             at_least=1,
         ),
@@ -110,7 +105,7 @@ class Settings:
             "Go on after findings: judge all cases, and keep the N shortest of each suspected cause. "
             "0: an area ends with its first finding.",
             metavar="N",
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
             at_least=0,
         ),
@@ -120,7 +115,7 @@ class Settings:
         Option(
             "Generate more cases of areas in which cases still have new features.",
             ("--by-novelty/--in-turn",),
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
         ),
     ] = False
@@ -129,7 +124,7 @@ class Settings:
         Option(
             "Generated cases that a process gets at a time; 0: as many as fit.",
             metavar="N",
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
             at_least=0,
         ),
@@ -139,7 +134,7 @@ class Settings:
         Option(
             "Draw cases that a condition of the baseline or quarantine matches anew, all but one in twenty.",
             ("--steer/--no-steer",),
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
         ),
     ] = True
@@ -148,39 +143,23 @@ class Settings:
         Option(
             "Also run each passing generated case with N other sets of operands and buffer contents.",
             metavar="N",
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="",
             at_least=0,
         ),
     ] = 0
     sweep: Annotated[
-        int,
-        Option(
-            "Also run N parameter sets of each universe.",
-            metavar="N",
-            verbs=(RUN, CAMPAIGN),
-            key="",
-            at_least=0,
-        ),
+        int, Option("Also run N parameter sets of each universe.", metavar="N", verbs=_DRAWING, key="", at_least=0)
     ] = 0
     max_sets: Annotated[
         int | None,
         Option(
-            "Only N parameter sets of each universe, evenly spread.",
-            metavar="N",
-            verbs=(SWEEP,),
-            key="",
-            at_least=1,
+            "Only N parameter sets of each universe, evenly spread.", metavar="N", verbs=(SWEEP,), key="", at_least=1
         ),
     ] = None
     listed: Annotated[
         bool,
-        Option(
-            "Run the smallest and largest case of each listed row instead.",
-            ("--listed",),
-            verbs=(RUN,),
-            key="",
-        ),
+        Option("Run the smallest and largest case of each listed row instead.", ("--listed",), verbs=(RUN,), key=""),
     ] = False
     known: Annotated[
         int | None,
@@ -235,10 +214,7 @@ class Settings:
     jobs: Annotated[
         str,
         Option(
-            "Processes that share the run; auto: one for each processor.",
-            ("--jobs", "-j"),
-            metavar="N",
-            resumed=True,
+            "Processes that share the run; auto: one for each processor.", ("--jobs", "-j"), metavar="N", resumed=True
         ),
     ] = "1"
     devices: Annotated[
@@ -302,7 +278,7 @@ class Settings:
         tuple[str, ...],
         Option(
             "Transform modules before drivers get them, e.g. spirv-opt:-O. Repeatable.",
-            verbs=(RUN, CAMPAIGN),
+            verbs=_DRAWING,
             key="transforms",
         ),
     ] = ()
@@ -393,10 +369,6 @@ class Declared:
     option: Option
 
     @property
-    def is_list(self) -> bool:
-        return self.kind is tuple
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """Its option on the command line."""
         return self.option.flags or (f"--{self.name.replace('_', '-')}",)
@@ -411,16 +383,16 @@ class Declared:
 def declared() -> dict[str, Declared]:
     """All settings by name, in their order."""
     hints = get_type_hints(Settings, include_extras=True)
-    found = {}
-    for one in fields(Settings):
-        kind, *metadata = get_args(hints[one.name])
+    settings = {}
+    for setting in fields(Settings):
+        kind, *metadata = get_args(hints[setting.name])
         if metadata and isinstance(metadata[0], Option):
-            plain = next((k for k in get_args(kind) if k is not type(None)), kind) if kind is not tuple else tuple
-            origin = getattr(kind, "__origin__", None)
-            found[one.name] = Declared(one.name, tuple if origin is tuple else plain, one.default, metadata[0])
-    return found
+            plain = next((k for k in get_args(kind) if k is not type(None)), kind)
+            kind = tuple if get_origin(kind) is tuple else plain
+            settings[setting.name] = Declared(setting.name, kind, setting.default, metadata[0])
+    return settings
 
 
 def of_verb(verb: str) -> list[Declared]:
     """The settings of a verb, in their order."""
-    return [one for one in declared().values() if verb in one.option.verbs]
+    return [setting for setting in declared().values() if verb in setting.option.verbs]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from cts.case.model import (
     ATOMIC_ADDS,
@@ -12,118 +11,41 @@ from cts.case.model import (
     ComponentType,
     DecodeVector,
     FloatControls,
-    Interpretation,
-    MatrixMulAdd,
     MatrixShape,
-    MulAddOperand,
     Scope,
     StorageClass,
     TrainingInstruction,
     Use,
     VectorAtomicAdd,
-    VectorMatrixMul,
     VectorOuterProductAccumulate,
     VectorShape,
-    constant_of,
     interpretation_of,
-    mul_add_types,
     types_of,
 )
 from cts.case.model.feature import Feature as Feature
-from cts.case.model.matrices import effective
 from cts.case.stages import Stage
 from cts.device.float_mode_support import EVERY_FLOAT_MODE as EVERY_FLOAT_MODE
 from cts.device.float_mode_support import NO_FLOAT_MODE
 from cts.device.float_mode_support import FloatModeSupport as FloatModeSupport
 from cts.device.float_mode_support import Independence as Independence
+from cts.device.rows import MatrixSupport as MatrixSupport
+from cts.device.rows import MulAddSupport as MulAddSupport
+from cts.device.rows import VectorMulSupport as VectorMulSupport
+from cts.device.rows import (
+    covers,
+    every_product,
+    every_vector_mul,
+    factors,
+    mul_adds,
+    rows_of_vendor,
+    vector_mul_text,
+    vector_muls,
+)
 from cts.device.stage_support import missing_in_stage
 from cts.device.vendors import OPTIONAL, VECTORS, Vendor
 
 #: Parts of buffers in Workgroup memory take whole units of so many bytes, so that all begin aligned (VK-040, VK-050).
 PART_ALIGNMENT = 16
-
-
-@dataclass(frozen=True)
-class MatrixSupport:
-    """Matrices a device supports (VK-020, VK-021).
-
-    Rows and columns must be multiples of `rows` and `cols`, or equal to them where `exact`.
-    `subgroups` is the number of subgroups per workgroup that a Workgroup scope entry asks for
-    (VK-025); None: any.
-    """
-
-    component: ComponentType
-    use: Use
-    scope: Scope
-    rows: int = 1
-    cols: int = 1
-    exact: bool = False
-    subgroups: int | None = None
-
-    def admits(self, shape: MatrixShape, subgroups: int) -> bool:
-        """Whether this row covers a matrix type in a workgroup of so many subgroups."""
-        if (shape.component, shape.use, shape.scope) != (self.component, self.use, self.scope):
-            return False
-        if shape.scope is Scope.Workgroup and self.subgroups not in (None, subgroups):
-            return False
-        if self.exact:
-            return (shape.rows, shape.cols) == (self.rows, self.cols)
-        return shape.rows % self.rows == 0 and shape.cols % self.cols == 0
-
-
-@dataclass(frozen=True)
-class MulAddSupport:
-    """One combination that OpCooperativeMatrixMulAddKHR may have (VK-020..VK-022).
-
-    Components are as the operand mask reads them: int8 where the bit is set, uint8 where it is not.
-    M, N and K must be multiples of `m`, `n` and `k`, or equal to them where `exact`.
-    """
-
-    a: ComponentType
-    b: ComponentType
-    c: ComponentType
-    result: ComponentType
-    scope: Scope
-    saturating: bool = False
-    m: int = 1
-    n: int = 1
-    k: int = 1
-    exact: bool = False
-    subgroups: int | None = None
-
-    def admits(
-        self,
-        types: tuple[ComponentType, ...],
-        scope: Scope,
-        saturating: bool,
-        sizes: tuple[int, int, int],
-        subgroups: int,
-    ) -> bool:
-        """Whether this row covers a multiplication of these types and sizes (M, N, K) in such a workgroup."""
-        if (types, scope, saturating) != ((self.a, self.b, self.c, self.result), self.scope, self.saturating):
-            return False
-        if scope is Scope.Workgroup and self.subgroups not in (None, subgroups):
-            return False
-        granules = (self.m, self.n, self.k)
-        if self.exact:
-            return sizes == granules
-        return all(size % granule == 0 for size, granule in zip(sizes, granules, strict=True))
-
-
-@dataclass(frozen=True)
-class VectorMulSupport:
-    """One combination that a cooperative vector's matrix multiplication may have (VK-052, CV-036).
-
-    `input` and `result` are as the operand mask reads them. `bias` is not asked of a multiplication
-    without one. `transpose` says whether the matrix may be transposed.
-    """
-
-    input: ComponentType
-    input_interpretation: Interpretation
-    matrix_interpretation: Interpretation
-    bias_interpretation: Interpretation
-    result: ComponentType
-    transpose: bool = False
 
 
 @dataclass(frozen=True)
@@ -224,75 +146,16 @@ class Capabilities:
                 yield f"vectors of {shape.component.value} (VK-051)"
             if shape.length > self.max_vector_length:
                 yield f"vectors of {shape.length} components (at most {self.max_vector_length}, VK-051)"
-        for wanted in dict.fromkeys(vector_mul(i, types) for i in case.program if isinstance(i, VectorMatrixMul)):
+        for wanted in vector_muls(case):
             if not any(covers(row, wanted) for row in self.vector_muls):
-                yield f"multiplication {_vector_mul_text(wanted)} (VK-052)"
+                yield f"multiplication {vector_mul_text(wanted)} (VK-052)"
 
     def _missing_mul_adds(self, case: Case) -> Iterator[str]:
-        types = types_of(case)
-        wanted: dict[tuple[tuple[ComponentType, ...], Scope, bool, tuple[int, int, int]], None] = {}
-        for i in case.program:
-            if isinstance(i, MatrixMulAdd):
-                a, b, c = types[i.a], types[i.b], types[i.c]
-                assert isinstance(a, MatrixShape) and isinstance(b, MatrixShape) and isinstance(c, MatrixShape)
-                saturating = MulAddOperand.SaturatingAccumulation in i.operands
-                sizes = (c.rows, c.cols, a.cols)
-                wanted[mul_add_types(i, a, b, c), c.scope, saturating, sizes] = None
-        for components, scope, saturating, sizes in wanted:
+        for components, scope, saturating, sizes in mul_adds(case):
             if not any(r.admits(components, scope, saturating, sizes, case.dispatch.subgroups) for r in self.mul_adds):
                 names = " ".join(c.value for c in components) + " saturating" * saturating
                 at = "x".join(map(str, sizes))
                 yield f"multiplication {names}, MxNxK {at}, at {scope.value} scope (VK-020, VK-021)"
-
-
-_VectorMul: TypeAlias = tuple[ComponentType, Interpretation, Interpretation, Interpretation | None, ComponentType, bool]
-
-
-def vector_mul(i: VectorMatrixMul, types: Mapping[str, object]) -> _VectorMul:
-    """What a multiplication asks of a row; integer vectors are as the operand mask reads them (CV-017)."""
-    source = types[i.input]
-    assert isinstance(source, VectorShape)
-    reading = interpretation_of(i.input_interpretation)
-    given = source.component
-    if not reading.packed:
-        given = effective(given, MulAddOperand.MatrixBSigned in i.operands)
-    result = effective(i.type.component, MulAddOperand.MatrixResultSigned in i.operands)
-    bias = None if i.bias_interpretation is None else interpretation_of(i.bias_interpretation)
-    return given, reading, interpretation_of(i.matrix_interpretation), bias, result, bool(constant_of(i.transpose))
-
-
-def covers(row: VectorMulSupport, wanted: _VectorMul) -> bool:
-    """Whether a multiplication may be done by a row (VK-052)."""
-    given, reading, matrix, bias, result, transpose = wanted
-    return (
-        (given, reading, matrix, result) == (row.input, row.input_interpretation, row.matrix_interpretation, row.result)
-        and bias in (None, row.bias_interpretation)
-        and (row.transpose or not transpose)
-    )
-
-
-def _vector_mul_text(wanted: _VectorMul) -> str:
-    given, reading, matrix, bias, result, transpose = wanted
-    text = f"{given.value} as {reading.value}, matrix {matrix.value}"
-    text += f", bias {bias.value}" if bias is not None else ""
-    return f"{text}, result {result.value}{', transposed' if transpose else ''}"
-
-
-def _everywhere() -> Iterator[VectorMulSupport]:
-    t, r = ComponentType, Interpretation
-    for given, reading, matrix, bias, result in (
-        (t.float16, r.float16, r.float16, r.float16, t.float16),
-        (t.uint32, r.int8_packed, r.int8, r.int32, t.int32),
-        (t.int8, r.int8, r.int8, r.int32, t.int32),
-        (t.float32, r.int8, r.int8, r.int32, t.int32),
-        (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, r.float16, t.float16),
-        (t.float16, r.float8_e5m2, r.float8_e5m2, r.float16, t.float16),
-    ):
-        yield VectorMulSupport(given, reading, matrix, bias, result)
-
-
-#: What every device with cooperative vectors multiplies (CV-036, DQ-075).
-EVERYWHERE = tuple(_everywhere())
 
 
 def widest_scope(case: Case) -> Scope:
@@ -341,11 +204,12 @@ def _accumulates(case: Case, i: TrainingInstruction) -> Feature:
         shape = types_of(case)[i.vector]
         assert isinstance(shape, VectorShape)
         component = shape.component
-    return Feature.TRAINING_FLOAT16 if component is ComponentType.float16 else Feature.TRAINING_FLOAT32
+    assert component.descriptor.trains is not None
+    return component.descriptor.trains
 
 
 def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilities:
-    """A driver with every feature, every matrix type at granularity 1, and the multiplications of `_products`.
+    """A driver with every feature, every matrix type at granularity 1, and the multiplications of `every_product`.
 
     Buffers reach 4 GiB. Workgroups have up to 16 subgroups and 32 KiB; with Workgroup scope 8, and half of the memory
     (DQ-067, DQ-068).
@@ -354,7 +218,9 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         subgroup_size=subgroup_size,
         features=frozenset(Feature),
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
-        mul_adds=tuple(MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in _products()),
+        mul_adds=tuple(
+            MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in every_product()
+        ),
         max_dimension=max_dimension,
         max_subgroups=16,
         max_buffer_bytes=1 << 32,
@@ -363,57 +229,11 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         workgroup_scope_subgroups=8,
         workgroup_scope_reserved=1 << 14,
         vector_components=frozenset(t for t in ComponentType if not t.storage_only),
-        vector_muls=tuple(_vector_muls()),
+        vector_muls=tuple(every_vector_mul()),
         max_vector_length=1024,
         max_invocations=256,
         float_modes=EVERY_FLOAT_MODE,
     )
-
-
-def _vector_muls() -> Iterator[VectorMulSupport]:
-    """What every device must list (DQ-075), unsigned ones, those of mixed signs, wider results, integers as floats."""
-    t, r = ComponentType, Interpretation
-    f16, f32 = r.float16, r.float32
-    for given, reading, matrix, bias, result in (
-        (t.float16, f16, f16, f16, t.float16),
-        (t.float16, f16, f16, f32, t.float32),
-        (t.float32, f32, f32, f32, t.float32),
-        (t.float32, f16, f16, f16, t.float16),
-        (t.float16, r.float8_e4m3fn, r.float8_e4m3fn, f16, t.float16),
-        (t.float16, r.float8_e5m2, r.float8_e5m2, f16, t.float16),
-        (t.float32, r.float8_e4m3fn, r.float8_e4m3fn, f32, t.float32),
-        (t.int32, f16, f16, f16, t.float16),
-        (t.uint32, f32, f32, f32, t.float32),
-    ):
-        yield VectorMulSupport(given, reading, matrix, bias, result, transpose=True)
-    for signed, packed, bias, result in (
-        (r.int8, r.int8_packed, r.int32, t.int32),
-        (r.uint8, r.uint8_packed, r.uint32, t.uint32),
-    ):
-        yield VectorMulSupport(t.uint32, packed, signed, bias, result, transpose=True)
-        for given in (signed.component, t.float32, t.float16, t.int32, t.uint32):
-            yield VectorMulSupport(given, signed, signed, bias, result, transpose=True)
-    for read, packed, matrix in ((r.uint8, r.uint8_packed, r.int8), (r.int8, r.int8_packed, r.uint8)):
-        yield VectorMulSupport(t.uint32, packed, matrix, r.int32, t.int32, transpose=True)
-        yield VectorMulSupport(read.component, read, matrix, r.int32, t.int32, transpose=True)
-
-
-def _products() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:
-    """Components of A, B and result, and saturation: what devices list, and mixed signs."""
-    t = ComponentType
-    float8 = tuple(component for component in t if component.is_float8)
-    for a, b, results in (
-        (t.float16, t.float16, (t.float16, t.float32)),
-        (t.float32, t.float32, (t.float32,)),
-        (t.bfloat16, t.bfloat16, (t.float32, t.bfloat16)),
-        *((a, b, (t.float32, t.float16)) for a in float8 for b in float8),
-    ):
-        yield from ((a, b, c, False) for c in results)
-    narrow = (t.int8, t.uint8, t.int16, t.uint16)
-    for a in narrow:
-        for b in narrow:
-            for c in (t.int32, t.uint32):
-                yield from ((a, b, c, False), (a, b, c, True))
 
 
 def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
@@ -423,13 +243,13 @@ def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
     scopes = [scope for scope in Scope if scope is not Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional]
 
     def known(*components: ComponentType) -> bool:
-        return not vendor.only or all(c.value in vendor.only for c in components)
+        return not vendor.only_integers or not any(c.is_float for c in components)
 
     products = tuple(p for p in every.mul_adds if p.scope in scopes and known(p.a, p.b, p.c, p.result))
     matrices = tuple(m for m in every.matrices if m.scope in scopes and known(m.component))
     if vendor.rows:
-        products = tuple(sized for p in products for sized in _of_rows(p, vendor))
-        matrices = tuple(dict.fromkeys(m for p in products for m in _factors(p)))
+        products = tuple(sized for p in products for sized in rows_of_vendor(p, vendor))
+        matrices = tuple(dict.fromkeys(m for p in products for m in factors(p)))
     return replace(
         every,
         features=features,
@@ -438,20 +258,3 @@ def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
         max_vector_length=vendor.longest_vector or every.max_vector_length,
         maintenance1="CONVERSIONS_EXT" in vendor.optional and "TRANSPOSES" not in vendor.optional,
     )
-
-
-def _of_rows(p: MulAddSupport, vendor: Vendor) -> Iterator[MulAddSupport]:
-    for (m, n, k), a, b, result in vendor.rows:
-        if (p.a.value, p.b.value, p.result.value) == (a, b, result) and (not p.saturating or result == "int32"):
-            yield replace(p, m=m, n=n, k=k, exact=not vendor.granular)
-
-
-def _factors(p: MulAddSupport) -> Iterator[MatrixSupport]:
-    """The matrices of a product."""
-    for component, use, rows, cols in (
-        (p.a, Use.A, p.m, p.k),
-        (p.b, Use.B, p.k, p.n),
-        (p.c, Use.Accumulator, p.m, p.n),
-        (p.result, Use.Accumulator, p.m, p.n),
-    ):
-        yield MatrixSupport(component, use, p.scope, rows, cols, p.exact)

@@ -91,23 +91,23 @@ def parse(kind: type[T], given: Mapping[str, str], driver: str) -> T:
 
     `driver` is the name of the driver, for errors.
     """
-    known = {option.name: option for option in options_of(kind)}
-    bare = next((option.name for option in known.values() if option.bare), "")
+    options = {option.name: option for option in options_of(kind)}
+    bare = next((option.name for option in options.values() if option.bare), "")
     values = {}
     for key, text in given.items():
         name = key or bare
-        if name not in known:
+        if name not in options:
             where = f"{driver}:{key}={text}" if key else f"{driver}:{text}"
-            raise BadInput("driver-option", *_unknown(driver, key, text, known, where))
+            raise BadInput("driver-option", *_unknown(driver, key, text, options, where))
         if name in values:
             raise BadInput("driver-option", f"{name} is given twice", f"{driver}:{text}", "give each option once")
         try:
-            values[name] = known[name].read(text)
+            values[name] = options[name].read(text)
         except ValueError:
-            remedy = f"{name}={known[name].takes}"
-            if known[name].values:
-                many = f"one of the {len(known[name].values)} in `cts drivers --json -`"
-                remedy = did_you_mean(text, known[name].values, many if len(known[name].values) > _FEW else "")
+            remedy = f"{name}={options[name].takes}"
+            if options[name].values:
+                many = f"one of the {len(options[name].values)} in `cts drivers --json -`"
+                remedy = did_you_mean(text, options[name].values, many if len(options[name].values) > _FEW else "")
             where = f"{driver}:{key}={text}" if key else f"{driver}:{text}"
             raise BadInput("driver-option", f"{name} cannot be {text!r}", where, remedy) from None
     try:

@@ -52,8 +52,8 @@ class Vendor:
     """A profile. `rows` are the products that it lists, `granular` whether their sizes may be multiples.
 
     `optional` are the features of `OPTIONAL` that it has, by their names in `Feature`. `tile` is how the emulator
-    deals a matrix out. Without `rows` it lists what the driver does, of the types `only`, and of any size. Without a
-    `longest_vector` there are no cooperative vectors.
+    deals a matrix out. Without `rows` it lists what the driver does, of any size, and with `only_integers` of integers
+    alone. Without a `longest_vector` there are no cooperative vectors.
     """
 
     meaning: str
@@ -62,7 +62,7 @@ class Vendor:
     granular: bool = False
     optional: frozenset[str] = frozenset()
     tile: str = "8x8"
-    only: frozenset[str] = frozenset()
+    only_integers: bool = False
     longest_vector: int = 0
 
 
@@ -118,7 +118,7 @@ VENDORS: dict[str, Vendor] = {
         "integers alone, of any size, in subgroups of 16",
         16,
         optional=frozenset({"REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "TRANSPOSES"}),
-        only=frozenset({"int8", "uint8", "int16", "uint16", "int32", "uint32"}),
+        only_integers=True,
     ),
     "bfloat16": Vendor(
         "products of bfloat16 alone, with tensor addressing",
@@ -131,10 +131,7 @@ VENDORS: dict[str, Vendor] = {
         tile="col",
     ),
     "vectors-of-4": Vendor(
-        "cooperative vectors of at most 4, and matrices of halves",
-        32,
-        _each((16, 16, 16), _HALVES),
-        longest_vector=4,
+        "cooperative vectors of at most 4, and matrices of halves", 32, _each((16, 16, 16), _HALVES), longest_vector=4
     ),
 }
 

@@ -270,8 +270,10 @@ class Judgement:
         Raises `BadInput` for a buffer that the case does not have, or a driver that left no memory.
         """
         if buffer not in self.contents:
-            known = ", ".join(self.contents)
-            remedy = f"one of {known}" if known else f"a case that comes to its end: this one is {self.verdict.value}"
+            results = ", ".join(self.contents)
+            remedy = (
+                f"one of {results}" if results else f"a case that comes to its end: this one is {self.verdict.value}"
+            )
             raise BadInput("unknown-buffer", f"there are no contents of {buffer!r}", self.case.name, remedy)
         shaped = self.case.buffers[buffer]
         return decode(shaped.type, self.contents[buffer].view(shaped.type.bits_dtype).reshape(_shape(shaped)))

@@ -7,13 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cts.case.model import (
-    ComponentType,
-)
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.case.model import ComponentType
+from cts.features.sites import Site, Values
 
 NUMBER, WORD, TRUTH, OPERAND = "number", "word", "truth", "Operand"
 

@@ -9,20 +9,8 @@ import numpy as np
 
 from cts.case import model
 from cts.case.model.case import WorkgroupSizeMode
-from cts.features.attributes import (
-    COMPONENTS,
-    NUMBER,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.features.attributes import COMPONENTS, NUMBER, TRUTH, WORD, one_of, several, word_of, words_of
+from cts.features.sites import Site, Values
 
 
 def _side(side: str, name: str) -> Callable[[Any], Any]:

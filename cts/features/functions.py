@@ -7,20 +7,8 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model import expression as ast
-from cts.features.attributes import (
-    COMPONENTS,
-    NUMBER,
-    TRUTH,
-    TYPES,
-    WORD,
-    one_of,
-    several,
-    word_of,
-)
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.features.attributes import COMPONENTS, NUMBER, TRUTH, TYPES, WORD, one_of, several, word_of
+from cts.features.sites import Site, Values
 
 _EXPRESSIONS = {
     ast.Number: "number",
@@ -62,8 +50,8 @@ def _expression(e: ast.Expression, names: Mapping[str, str]) -> str:
         case ast.Name(name=name):
             return names.get(name, name)
         case ast.Call(parameters=parameters, arguments=arguments, body=body):
-            given = {p: _expression(a, names) for p, a in zip(parameters, arguments, strict=True)}
-            return text_of(body, given)
+            texts = {p: _expression(a, names) for p, a in zip(parameters, arguments, strict=True)}
+            return text_of(body, texts)
         case ast.Number(bits=bits):
             return hex(bits)
     parts = [_expression(part, names) for part in ast.parts_of(e)]
@@ -88,12 +76,12 @@ def _part(name: str) -> Callable[[Site], Values]:
 
 
 def _within(site: Site) -> Values:
-    found, waiting = [], [*ast.parts_of(site.of)]
+    sites, waiting = [], [*ast.parts_of(site.of)]
     while waiting:
         part = waiting.pop()
-        found.append(Site(site.view, "Expression", part))
+        sites.append(Site(site.view, "Expression", part))
         waiting += ast.parts_of(part)
-    return tuple(found)
+    return tuple(sites)
 
 
 def _statement(kind: type[ast.Loop | ast.Branch]) -> Callable[[Site], Values]:
@@ -113,8 +101,8 @@ def _block(function: Any) -> str | None:
 
 def _in_it(say: Callable[[Any], str | None]) -> Callable[[Site], Values]:
     def got(site: Site) -> Values:
-        found = map(say, ast.expressions_of(site.view.body(site.of)))
-        return tuple(dict.fromkeys(word for word in found if word is not None))
+        words = map(say, ast.expressions_of(site.view.body(site.of)))
+        return tuple(dict.fromkeys(word for word in words if word is not None))
 
     return got
 

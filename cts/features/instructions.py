@@ -17,43 +17,27 @@ from cts.case import model
 from cts.case.model.fields import Held, held, leaves_of
 from cts.case.model.instructions import AnyInstruction
 from cts.case.oracle.expectation import Reach
-from cts.features.attributes import (
-    NUMBER,
-    OPERAND,
-    TRUTH,
-    WORD,
-    Attribute,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
+from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD, Attribute, one_of, several, word_of, words_of
 from cts.features.dispatches import CASE, CONVERSION
 from cts.features.functions import EXPRESSION, FUNCTION
 from cts.features.layouts import AXIS, LAYOUT, WHERE
 from cts.features.memory import MEMORY
 from cts.features.products import VECTOR_PRODUCT
-from cts.features.sites import (
-    CaseView,
-    Given,
-    Site,
-    Values,
-    asked,
-)
+from cts.features.sites import CaseView, Given, Site, Values, asked
 from cts.features.values import GIVEN, VALUE, component_of
 
 
 def instructions() -> dict[str, type[model.Instruction]]:
     """All instructions by their names."""
-    found: dict[str, type[model.Instruction]] = {}
+    structs: dict[str, type[model.Instruction]] = {}
     waiting: list[Any] = [AnyInstruction]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, type):
-            found[one.__name__] = one
+        member = waiting.pop()
+        if isinstance(member, type):
+            structs[member.__name__] = member
         else:
-            waiting += get_args(one)
-    return dict(sorted(found.items()))
+            waiting += get_args(member)
+    return dict(sorted(structs.items()))
 
 
 INSTRUCTIONS = instructions()
@@ -105,7 +89,7 @@ def _default_math(site: Site) -> Values:
     """What the default of its type allows to an instruction of floats."""
     result = _result(site)
     component = component_of(result[0].of) if result else None
-    found = next(
+    default = next(
         (
             bits
             for width, bits in site.view.case.fast_math.items()
@@ -113,7 +97,7 @@ def _default_math(site: Site) -> Values:
         ),
         None,
     )
-    return None if found is None else tuple(bit.value for bit in found)
+    return None if default is None else tuple(bit.value for bit in default)
 
 
 def _behind_return(site: Site) -> Values:
@@ -121,7 +105,7 @@ def _behind_return(site: Site) -> Values:
 
 
 def _all_operands(site: Site) -> Values:
-    return tuple(one for name in _operands_of(site.kind) for one in site[name] or ())
+    return tuple(operand for name in _operands_of(site.kind) for operand in site[name] or ())
 
 
 @cache
@@ -134,10 +118,10 @@ def _operands_of(kind: str) -> tuple[str, ...]:
 def _specialized(site: Site) -> Values:
     """Fields of constants that are no operands: of types, modes and interpretations."""
     i = site.of.instruction
-    found = ((name, value) for name in i.__struct_fields__ for value in _as_tuple(getattr(i, name)))
+    values = ((name, value) for name in i.__struct_fields__ for value in _as_tuple(getattr(i, name)))
     specs = (
         name
-        for name, value in found
+        for name, value in values
         if hasattr(value, "spec") and not isinstance(value, (model.Scalar, model.SpecNumber))
     )
     return tuple(dict.fromkeys(specs))
@@ -181,13 +165,7 @@ def _reach(site: Site) -> Values:
 
 
 _REACHED = {
-    "reach": several(
-        WORD,
-        "what becomes of its elements",
-        _reach,
-        tuple(reach.name.lower() for reach in Reach),
-        WHERE,
-    )
+    "reach": several(WORD, "what becomes of its elements", _reach, tuple(reach.name.lower() for reach in Reach), WHERE)
 }
 
 

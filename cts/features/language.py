@@ -43,16 +43,11 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-def _rest(a: Any, b: Any) -> Any:
-    """What is left of a division; by 0 as by 1, as a block size of 0 is."""
-    return a % (b or 1)
-
-
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Mod: _rest,
+    ast.Mod: lambda a, b: a % (b or 1),  # by 0 as by 1, as a block size of 0 is
 }
 
 _FUNCTIONS = ("some", "no", "count", "given", "size")
@@ -144,10 +139,10 @@ class _Parser:
                 pairs = zip(sides, ops, others, strict=False)
                 return _all([self._compared(a, op, b, kinds, depth) for a, op, b in pairs])
             case ast.Call(func=ast.Name(id="some" | "no" as quantifier)):
-                found = self._sites(node, kinds, depth)
+                sites = self._sites(node, kinds, depth)
                 if quantifier == "no":
-                    return lambda site: not any(True for _ in found(site))
-                return lambda site: any(True for _ in found(site))
+                    return lambda site: not any(True for _ in sites(site))
+                return lambda site: any(True for _ in sites(site))
             case ast.Call(func=ast.Name(id="given"), args=[path], keywords=[]):
                 *start, last = self._steps(path, kinds)
                 owner, owners = self._along(start, kinds, path)
@@ -155,7 +150,7 @@ class _Parser:
                 name = str(last)
                 if owner is _itself:
                     return lambda site: site[name] is not None
-                return lambda site: any(one[name] is not None for one in owner(site))
+                return lambda site: any(owned[name] is not None for owned in owner(site))
         typed = self.value(node, kinds, depth + 1)
         if typed.kind != TRUTH:
             self._refuse(f"{ast.unparse(node)!r} is no condition: it is a {_noun(typed.kind)}", "a comparison with it")
@@ -177,8 +172,8 @@ class _Parser:
             case ast.BinOp(op=op) if type(op) in _ARITHMETIC:
                 return self._computed(node, kinds, depth)
             case ast.Call(func=ast.Name(id="count")):
-                found = self._sites(node, kinds, depth)
-                return _Typed(lambda site: (sum(1 for _ in found(site)),), NUMBER)
+                sites = self._sites(node, kinds, depth)
+                return _Typed(lambda site: (sum(1 for _ in sites(site)),), NUMBER)
             case ast.Call(func=ast.Name(id="size"), args=[path], keywords=[]):
                 typed = self._path(path, kinds)
                 return _Typed(lambda site: (len(typed.get(site)),), NUMBER)
@@ -270,10 +265,10 @@ class _Parser:
             return lambda site: filter(test, site.sites(kind))
 
         def found(site: Site) -> Iterator[Site]:
-            return (one for kind in inner for one in site.sites(kind) if test(one))
+            return (member for kind in inner for member in site.sites(kind) if test(member))
 
         def along(site: Site) -> Iterator[Site]:
-            return (one for one in path[0](site) if test(one)) if path else iter(())
+            return (member for member in path[0](site) if test(member)) if path else iter(())
 
         return along if path else found
 
@@ -307,7 +302,7 @@ class _Parser:
         if isinstance(kinds_, Attribute):
             return _Typed(get, kinds_.kind, kinds_.words)
         if set(kinds_) == {OPERAND}:
-            return _Typed(lambda site: tuple(n for one in get(site) for n in one["number"] or ()), NUMBER)
+            return _Typed(lambda site: tuple(n for operand in get(site) for n in operand["number"] or ()), NUMBER)
         return _Typed(get, "site")
 
     def _steps(self, node: ast.expr, kinds: tuple[str, ...]) -> list[str | int | slice]:
@@ -345,28 +340,28 @@ class _Parser:
                     f"{ast.unparse(node)!r}: a {_noun(now.kind)} has no {step!r}", "no more than the attribute"
                 )
             else:
-                found = self._attribute(step, now)
+                named = self._attribute(step, now)
                 get = _of_attribute(get, step)
-                plain = {one.kind for one in found} & {NUMBER, WORD, TRUTH}
-                if plain and len({one.kind for one in found}) > 1:
-                    kinds_ = ", ".join(sorted({_noun(one.kind) for one in found}))
+                plain = {a.kind for a in named} & {NUMBER, WORD, TRUTH}
+                if plain and len({a.kind for a in named}) > 1:
+                    kinds_ = ", ".join(sorted({_noun(a.kind) for a in named}))
                     self._refuse(f"{step} may be a {kinds_}", "the names of fewer instructions")
                 if plain:
-                    words = () if any(not one.words for one in found) else [w for one in found for w in one.words]
-                    now = Attribute(found[0].kind, found[0].get, found[0].says, tuple(dict.fromkeys(words)))
+                    words = () if any(not a.words for a in named) else [w for a in named for w in a.words]
+                    now = Attribute(named[0].kind, named[0].get, named[0].says, tuple(dict.fromkeys(words)))
                 else:
-                    now = _expanded(tuple(dict.fromkeys(one.kind for one in found)))
+                    now = _expanded(tuple(dict.fromkeys(a.kind for a in named)))
         return get, now
 
     def _attribute(self, name: object, kinds: tuple[str, ...]) -> list[Attribute]:
         """The attributes of a name that sites of these kinds have."""
-        found = [attributes_of(kind)[name] for kind in kinds if name in attributes_of(kind)]  # type: ignore[index]
-        if not found:
-            known = sorted({a for kind in kinds for a in attributes_of(kind)})
-            self._refuse(f"{' | '.join(kinds)} has no {name}", did_you_mean(str(name), known))
-        for one in found:
-            self.reads |= one.reads
-        return found
+        attributes = [attributes_of(kind)[name] for kind in kinds if name in attributes_of(kind)]  # type: ignore[index]
+        if not attributes:
+            names = sorted({a for kind in kinds for a in attributes_of(kind)})
+            self._refuse(f"{' | '.join(kinds)} has no {name}", did_you_mean(str(name), names))
+        for attribute in attributes:
+            self.reads |= attribute.reads
+        return attributes
 
     def _refuse(self, what: str, remedy: str) -> NoReturn:
         raise BadInput("condition-invalid", f"{self._text!r}: {what}", self._where, remedy)
@@ -393,7 +388,7 @@ def _any(tests: list[Test]) -> Test:
 def _of_attribute(get: Get, name: str) -> Get:
     if get is _itself:
         return lambda site: site[name] or ()
-    return lambda site: tuple(value for one in get(site) for value in one[name] or ())
+    return lambda site: tuple(value for owner in get(site) for value in owner[name] or ())
 
 
 def _at_place(get: Get, place: int | slice) -> Get:

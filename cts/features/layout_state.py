@@ -40,16 +40,16 @@ class Layout:
     @property
     def clip(self) -> tuple[Operand, ...] | None:
         """All operands of the clip, in SPIR-V's order."""
-        given = (self.row_offset, self.row_span, self.col_offset, self.col_span)
-        operands = tuple(operand for operand in given if operand is not None)
+        fields = (self.row_offset, self.row_span, self.col_offset, self.col_span)
+        operands = tuple(operand for operand in fields if operand is not None)
         return operands or None
 
     def after(self, setter: Setter) -> Layout:
         """The settings after a setter."""
-        given = {**{name: _DEFAULTS[name] for name in setter.resets}, **setter.given}
-        if "dims" in given:
-            given["block_then"] = self.block_size
-        return replace(self, **given)
+        changes = {**{name: _DEFAULTS[name] for name in setter.resets}, **setter.given}
+        if "dims" in changes:
+            changes["block_then"] = self.block_size
+        return replace(self, **changes)
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Layout)}

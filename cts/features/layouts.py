@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cts.case.model import (
-    ClampMode,
-    LayoutType,
-    ViewType,
-)
-from cts.features.attributes import (
-    NUMBER,
-    OPERAND,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
+from cts.case.model import ClampMode, LayoutType, ViewType
+from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD, one_of, several, word_of, words_of
 from cts.features.layout_state import Layout
-from cts.features.sites import (
-    Axis,
-    Given,
-    Site,
-    Values,
-)
+from cts.features.sites import Axis, Given, Site, Values
 
 
 def _operands(get: Callable[[Layout], Any]) -> Callable[[Site], Values]:

@@ -8,21 +8,9 @@ from typing import Any
 import numpy as np
 
 from cts.case import model
-from cts.features.attributes import (
-    COMPONENTS,
-    CONTENTS,
-    NUMBER,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    words_of,
-)
+from cts.features.attributes import COMPONENTS, CONTENTS, NUMBER, TRUTH, WORD, one_of, several, words_of
 from cts.features.numbers import NUMBERS, numbers_in
-from cts.features.sites import (
-    Site,
-    Values,
-)
+from cts.features.sites import Site, Values
 
 
 def _memory(
@@ -66,8 +54,8 @@ def _written(site: Site) -> Values:
     """The instructions that write into it, by its name or by a pointer."""
     name = site.of.name
     kinds = (model.Store, model.Accumulation, model.MatrixPerElement)
-    found = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
-    return tuple(i for i in found if any(buffer == name for buffer in _buffers(i)))
+    writers = (i for i in site.view.instructions if isinstance(i.of.instruction, kinds))
+    return tuple(i for i in writers if any(buffer == name for buffer in _buffers(i)))
 
 
 def _buffers(site: Site) -> list[str]:

@@ -45,7 +45,7 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
         half = numbers.astype(np.float16).astype(np.float64)
         whole = np.round(numbers)
     finite = np.isfinite(numbers)
-    found = {
+    holds = {
         "zero": (numbers == 0).any(),
         "negative": (finite & (numbers < 0)).any(),
         "wide": (finite & (half != numbers)).any(),
@@ -59,7 +59,7 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
         tiny = float(np.finfo(component.dtype).tiny) if component.is_ieee else 0.0
         width = 4 * component.size
         upper = (bits >> width) & _MANTISSA.get(component, 0)
-        found |= {
+        holds |= {
             "zero": ((numbers == 0) & ~sign).any(),
             "negative zero": ((numbers == 0) & sign).any(),
             "fraction": (finite & (numbers != whole)).any(),
@@ -69,7 +69,7 @@ def numbers_in(component: ComponentType, bits: npt.NDArray[Any]) -> tuple[str, .
             "nan": np.isnan(numbers).any(),
             "low nan": (np.isnan(numbers) & ((bits & ((1 << width) - 1)) != 0) & (upper == 0)).any(),
         }
-    return tuple(word for word in NUMBERS if found.get(word))
+    return tuple(word for word in NUMBERS if holds.get(word))
 
 
 @cache
@@ -82,9 +82,9 @@ def _top(component: ComponentType) -> float:
 def matrix_has(bits: npt.NDArray[Any]) -> tuple[str, ...]:
     """The classes of OF_MATRICES of a matrix by its bits, (instances, rows, columns): what holds of all instances."""
     _, rows, columns = bits.shape
-    found = (
+    tests = (
         (bits == bits[:, :1]).all(),
         (bits == bits[:, :, :1]).all(),
         rows == columns and (bits == bits.transpose(0, 2, 1)).all(),
     )
-    return tuple(word for word, holds in zip(OF_MATRICES, found, strict=True) if holds)
+    return tuple(word for word, holds in zip(OF_MATRICES, tests, strict=True) if holds)

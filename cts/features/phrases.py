@@ -40,24 +40,24 @@ _SMALL = frozenset({"dim", "permutation"})
 def phrases(case: Case) -> frozenset[str]:
     """All phrases of a case."""
     root = view(case)
-    found: set[str] = set(_phrases_of(root, ""))
+    texts: set[str] = set(_phrases_of(root, ""))
     counts: Counter[str] = Counter()
     for site in root.sites("Instruction"):
         counts[site.kind] += 1
-        found.add(site.kind)
+        texts.add(site.kind)
         for phrase in _phrases_of(site, ""):
-            found |= {phrase, f"{site.kind} {phrase}"}
-    found |= {f"several {op}" for op, count in counts.items() if count > 1}
+            texts |= {phrase, f"{site.kind} {phrase}"}
+    texts |= {f"several {op}" for op, count in counts.items() if count > 1}
     for function in root.sites("Function"):
         kind = type(function.of).__name__
-        found.add(f"a {kind} function")
-        found |= {f"{kind} {phrase}" for phrase in _phrases_of(function, "")}
-        found |= {f"operation {e['operation'][0]}" for e in function.sites("Expression") if e["operation"]}
+        texts.add(f"a {kind} function")
+        texts |= {f"{kind} {phrase}" for phrase in _phrases_of(function, "")}
+        texts |= {f"operation {e['operation'][0]}" for e in function.sites("Expression") if e["operation"]}
     for memory in root.sites("Memory"):
-        found |= {f"memory {phrase}" for phrase in _phrases_of(memory, "")}
+        texts |= {f"memory {phrase}" for phrase in _phrases_of(memory, "")}
     if case.conversions:
-        found.add("conversions of matrices")
-    return frozenset(found)
+        texts.add("conversions of matrices")
+    return frozenset(texts)
 
 
 def _phrases_of(site: Site, prefix: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.device.capabilities import EVERYWHERE, covers, vector_mul
+from cts.device.rows import EVERYWHERE, covers, vector_mul
 from cts.features.attributes import COMPONENTS, TRUTH, WORD, several
 from cts.features.sites import Site, Values
 

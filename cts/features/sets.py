@@ -27,11 +27,11 @@ def of_sets(condition: Condition, sweep: Sweep, answers: Answers) -> Mask:
     looked_at = [path.partition("[")[0] in condition.reads for _, path, _ in case_dynamic_operands(sweep.template)]
     rows = sweep.sets[:, looked_at]
     first, alike = _alike(rows)
-    known = answers.setdefault(condition.text, {})
+    by_row = answers.setdefault(condition.text, {})
     for i, row in zip(first.tolist(), rows[first], strict=True):
-        if row.tobytes() not in known:
-            known[row.tobytes()] = condition(sweep.case(i))
-    return np.array([known[row.tobytes()] for row in rows[first]], bool)[alike]
+        if row.tobytes() not in by_row:
+            by_row[row.tobytes()] = condition(sweep.case(i))
+    return np.array([by_row[row.tobytes()] for row in rows[first]], bool)[alike]
 
 
 def _alike(rows: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

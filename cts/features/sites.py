@@ -135,48 +135,48 @@ class CaseView:
     @cached_property
     def definers(self) -> dict[str, int]:
         """The place of the instruction that gives each result first."""
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for n, i in enumerate(self.case.program):
             for name in i.defines:
-                found.setdefault(name, n)
-        return found
+                places.setdefault(name, n)
+        return places
 
     @cached_property
     def around(self) -> list[tuple[int, ...]]:
         """Of each instruction the places of the blocks around it, the outermost first."""
-        found, opened = [], list[int]()
+        blocks, opened = [], list[int]()
         for n, i in enumerate(self.case.program):
             if isinstance(i, model.BlockEnd):
                 opened.pop()
-            found.append(tuple(opened))
+            blocks.append(tuple(opened))
             if isinstance(i, model.BlockStart):
                 opened.append(n)
-        return found
+        return blocks
 
     @cached_property
     def ends(self) -> dict[int, int]:
         """The index of each block's end, by the index of its start."""
-        found, opened = {}, list[int]()
+        places, opened = {}, list[int]()
         for n, i in enumerate(self.case.program):
             if isinstance(i, model.BlockStart):
                 opened.append(n)
             elif isinstance(i, model.BlockEnd):
-                found[opened.pop()] = n
-        return found
+                places[opened.pop()] = n
+        return places
 
     @cached_property
     def layouts(self) -> dict[str, Layout]:
         """What each layout and view has been given."""
-        found: dict[str, Layout] = {}
+        states: dict[str, Layout] = {}
         for i in self.case.program:
             if isinstance(i, model.Setter):
-                found[i.id] = found[i.of].after(i)
+                states[i.id] = states[i.of].after(i)
                 continue
             name = getattr(i, "id", "")
             kind = self.types.get(name)
             if isinstance(kind, (model.LayoutType, model.ViewType)):
-                found[name] = Layout(kind)
-        return found
+                states[name] = Layout(kind)
+        return states
 
     @cached_property
     def extents(self) -> dict[int, Extent]:
@@ -234,13 +234,13 @@ class CaseView:
             return self._arms(within)
         if kind == "Axis":
             return self._axes(within)
-        found = self._of_kind.get(kind)
-        if found is None:
-            found = self._of_kind[kind] = tuple(self._all_of(kind))
+        sites = self._of_kind.get(kind)
+        if sites is None:
+            sites = self._of_kind[kind] = tuple(self._all_of(kind))
         if within is self.root or kind in _OF_WHOLE_CASES:
-            return found
+            return sites
         first, end = self._extent(within)
-        return (i for i in found if first <= i.of.place < end)
+        return (i for i in sites if first <= i.of.place < end)
 
     def _all_of(self, kind: str) -> Iterable[Site]:
         """The sites of a kind in the whole case: many conditions ask for the same kinds."""

@@ -7,25 +7,9 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model.operand import modulus_of
-from cts.features.attributes import (
-    COMPONENTS,
-    CONTENTS,
-    NUMBER,
-    TRUTH,
-    WORD,
-    one_of,
-    several,
-    word_of,
-    words_of,
-)
+from cts.features.attributes import COMPONENTS, CONTENTS, NUMBER, TRUTH, WORD, one_of, several, word_of, words_of
 from cts.features.numbers import NUMBERS, OF_MATRICES, matrix_has, numbers_in
-from cts.features.sites import (
-    Given,
-    Site,
-    Value,
-    Values,
-    values_of,
-)
+from cts.features.sites import Given, Site, Value, Values, values_of
 
 
 def _shape(name: str) -> Callable[[Value], Any]:
@@ -70,8 +54,8 @@ def _origin(site: Site) -> Values:
 
 def _first_word(name: str) -> Callable[[Value], str | None]:
     def got(value: Value) -> str | None:
-        found = getattr(value.type, name, None)
-        return None if found is None else word_of(found)
+        member = getattr(value.type, name, None)
+        return None if member is None else word_of(member)
 
     return got
 
@@ -129,10 +113,10 @@ VALUE = {
 
 def _numbers(site: Site) -> Values:
     """The values of an operand wherever it is taken, or the number of a component value."""
-    given: Given = site.of
-    if isinstance(given.operand, (int, model.Scalar)) and given.number is None:
-        return tuple(dict.fromkeys(values_of(given.operand, site.view.case.dispatch)))
-    return (given.number,)
+    operand: Given = site.of
+    if isinstance(operand.operand, (int, model.Scalar)) and operand.number is None:
+        return tuple(dict.fromkeys(values_of(operand.operand, site.view.case.dispatch)))
+    return (operand.number,)
 
 
 def _by(given: Given) -> str:

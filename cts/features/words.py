@@ -23,14 +23,14 @@ def _sites(quantifier: str, kind: ast.expr, properties: Sequence[ast.expr]) -> s
     article = "an" if noun[0] in "AEIOU" else "a" if noun[0].isupper() else "some"
     words = {"some": article, "no": "no", "count": "the number of"}[quantifier] + f" {noun}"
     before = ""
-    for one in properties:
-        match one:
+    for test in properties:
+        match test:
             case ast.Call(func=ast.Name(id="some" | "no" as inner), args=[of, *rest]):
                 joint, text = "that has", _sites(inner, of, rest)
             case ast.Compare() | ast.Call():
-                joint, text = "whose", said(one)
+                joint, text = "whose", said(test)
             case _:
-                joint, text = "for which", said(one)
+                joint, text = "for which", said(test)
         words += f"{' and' if before else ''}{f' {joint}' if joint != before or joint == 'that has' else ''} {text}"
         before = joint
     return words

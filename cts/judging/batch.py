@@ -12,26 +12,15 @@ from cts.base.heartbeat import heartbeat
 from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation
 from cts.device.driver import BatchDriver, Job
+from cts.judging import judge as judging
 from cts.judging.events import ignore
-from cts.judging.judge import (
-    OUR_ENDS,
-    Attempt,
-    OpenDriver,
-    attempt_of,
-    compared_with_resumed,
-    job_for,
-    judge,
-    killed_run,
-    known_result,
-    refusal,
-)
 from cts.judging.verdict import Verdict
 
 #: Cases that a driver with `run_many` gets at a time: enough to keep all workers of a device busy, and few enough that
 #: an interruption loses little. Round number.
 BLOCK = 64
 
-OnJudged = Callable[[OpenDriver, Case, Attempt], None]
+OnJudged = Callable[[judging.OpenDriver, Case, judging.Attempt], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +33,17 @@ class Judged:
 
     case: Case
     expectation: Expectation | None
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[judging.Attempt, ...]
 
 
-def block_size(drivers: Sequence[OpenDriver]) -> int:
+def block_size(drivers: Sequence[judging.OpenDriver]) -> int:
     """How many cases to judge at a time: one if no driver gains by more."""
     return BLOCK if any(isinstance(d.driver, BatchDriver) for d in drivers) else 1
 
 
 def judge_all(
     cases: Sequence[Case],
-    drivers: Sequence[OpenDriver],
+    drivers: Sequence[judging.OpenDriver],
     expect: Callable[[Case], Expectation],
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
@@ -67,104 +56,107 @@ def judge_all(
     `on_judged` is called with each case that has run, immediately after its judgement. It is not called with a refused
     case, or with a case that was judged before the run was resumed.
     """
-    answers: dict[int, Expectation | Attempt] = {}
+    answers: dict[int, Expectation | judging.Attempt] = {}
 
-    def answer(index: int) -> Expectation | Attempt:
+    def answer(index: int) -> Expectation | judging.Attempt:
         if index not in answers:
             try:
                 answers[index] = expect(cases[index])
             except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
-                answers[index] = Attempt(Verdict.ERROR, described(e))
+                answers[index] = judging.Attempt(Verdict.ERROR, described(e))
         return answers[index]
 
     columns = [_on_driver(driver, cases, answer, on_judged, time_is_up) for driver in drivers]
     judged = []
     for i, case in enumerate(cases):
-        known = answers.get(i)
-        expectation = known if isinstance(known, Expectation) else None
+        answered = answers.get(i)
+        expectation = answered if isinstance(answered, Expectation) else None
         judged.append(Judged(case, expectation, tuple(column[i] for column in columns)))
     return judged
 
 
 def judge_many(
-    driver: OpenDriver,
+    driver: judging.OpenDriver,
     questions: Sequence[tuple[Case, Expectation]],
     on_judged: OnJudged = ignore,
     time_is_up: Deadline = NO_DEADLINE,
-) -> list[Attempt]:
+) -> list[judging.Attempt]:
     """The attempts at cases that the driver supports, several in flight if it can; NOT_RUN for cases not started.
 
     A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
     """
-    attempts: list[Attempt] = []
+    attempts: list[judging.Attempt] = []
     if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()
-        given = 0
+        taken = 0
 
         def jobs() -> Iterator[Job]:
-            nonlocal given
+            nonlocal taken
             for case, _ in questions:
                 if time_is_up():
                     return
-                given += 1
-                yield job_for(driver, case)
+                taken += 1
+                yield judging.job_for(driver, case)
 
         try:
             for outcome in driver.driver.run_many(jobs()):
-                if len(attempts) == given:
-                    raise ValueError(f"the driver returned more outcomes than the {given} cases that it was given")
+                if len(attempts) == taken:
+                    raise ValueError(f"the driver returned more outcomes than the {taken} cases that it was given")
                 heartbeat.returned()
                 case, expectation = questions[len(attempts)]
-                attempt = attempt_of(case, expectation, outcome, time.perf_counter() - start)
+                attempt = judging.attempt_of(case, expectation, outcome, time.perf_counter() - start)
                 attempts.append(_judged(driver, case, attempt, on_judged))
                 start = time.perf_counter()
-            if len(attempts) < given:
-                raise ValueError(f"the driver returned {len(attempts)} outcomes of {given} cases")
-        except OUR_ENDS:
+            if len(attempts) < taken:
+                raise ValueError(f"the driver returned {len(attempts)} outcomes of {taken} cases")
+        except judging.OUR_ENDS:
             raise
         except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
             del attempts[len(questions) - 1 :]
-            error = Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
+            error = judging.Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
             attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))
     for case, expectation in questions[len(attempts) :]:
         if why := time_is_up():
-            attempts.append(Attempt(Verdict.NOT_RUN, why))
+            attempts.append(judging.Attempt(Verdict.NOT_RUN, why))
             continue
-        attempts.append(_judged(driver, case, judge(driver, case, expectation), on_judged))
+        attempts.append(_judged(driver, case, judging.judge(driver, case, expectation), on_judged))
     return attempts
 
 
-def _judged(driver: OpenDriver, case: Case, attempt: Attempt, on_judged: OnJudged) -> Attempt:
-    attempt = compared_with_resumed(driver, case, attempt)
+def _judged(driver: judging.OpenDriver, case: Case, attempt: judging.Attempt, on_judged: OnJudged) -> judging.Attempt:
+    attempt = judging.compared_with_resumed(driver, case, attempt)
     on_judged(driver, case, attempt)
     return attempt
 
 
 def _on_driver(
-    driver: OpenDriver,
+    driver: judging.OpenDriver,
     cases: Sequence[Case],
-    answer: Callable[[int], Expectation | Attempt],
+    answer: Callable[[int], Expectation | judging.Attempt],
     on_judged: OnJudged,
     time_is_up: Deadline,
-) -> list[Attempt]:
-    attempts: dict[int, Attempt] = {}
+) -> list[judging.Attempt]:
+    attempts: dict[int, judging.Attempt] = {}
     together: dict[int, tuple[Case, Expectation]] = {}
     alone: dict[int, tuple[Case, Expectation]] = {}
     for i, case in enumerate(cases):
-        refused = refusal(driver, case) or known_result(driver, case)
+        refused = judging.refusal(driver, case) or judging.known_result(driver, case)
         if refused is None and (why := time_is_up()):
-            refused = Attempt(Verdict.NOT_RUN, why)
-        known = answer(i) if refused is None else refused
-        if isinstance(known, Attempt):
-            attempts[i] = known
+            refused = judging.Attempt(Verdict.NOT_RUN, why)
+        answered = answer(i) if refused is None else refused
+        if isinstance(answered, judging.Attempt):
+            attempts[i] = answered
         else:
             # What the quarantine does not leave out, it wants alone.
-            (alone if driver.quarantine.find(case) or killed_run(driver, case) else together)[i] = (case, known)
+            (alone if driver.quarantine.find(case) or judging.killed_run(driver, case) else together)[i] = (
+                case,
+                answered,
+            )
     attempts.update(zip(together, judge_many(driver, list(together.values()), on_judged, time_is_up), strict=True))
     for i, (case, expectation) in alone.items():
         if why := time_is_up():
-            attempts[i] = Attempt(Verdict.NOT_RUN, why)
+            attempts[i] = judging.Attempt(Verdict.NOT_RUN, why)
             continue
-        attempts[i] = _judged(driver, case, judge(driver, case, expectation), on_judged)
+        attempts[i] = _judged(driver, case, judging.judge(driver, case, expectation), on_judged)
     return [attempts[i] for i in range(len(cases))]

@@ -237,12 +237,7 @@ def contents_differing(name: str, buffer: Buffer, allowed: Allowed, actual: Byte
 
 
 def _wrong(
-    name: str,
-    buffer: Buffer,
-    allowed: Allowed,
-    free: Iterable[Intervals],
-    actual: Bytes,
-    wrong: npt.NDArray[np.bool_],
+    name: str, buffer: Buffer, allowed: Allowed, free: Iterable[Intervals], actual: Bytes, wrong: npt.NDArray[np.bool_]
 ) -> Iterator[Differing]:
     """The bytes that are not allowed, among bytes that differ from the exact ones; `wrong` is used up."""
     for intervals in free:

@@ -8,16 +8,8 @@ import numpy as np
 
 from cts.base.errors import described
 from cts.case.model import Case, VectorInstruction, initial_bits
+from cts.case.oracle import trace as traces
 from cts.case.oracle.expectation import Expectation, Freedom, Oracle, Trace
-from cts.case.oracle.trace import (
-    ElementPlace,
-    TraceStep,
-    Writer,
-    WriterUnknown,
-    WrittenByConversion,
-    WrittenByInstruction,
-    WrittenByNone,
-)
 from cts.judging.compare import Differing, Divergence, ulps
 from cts.judging.events import BufferCount, Finding, Mismatch
 from cts.judging.guesses import ElementsWritten, Guess, PartlyWritten, guesses
@@ -139,26 +131,26 @@ def _expected(group: Differing, i: int) -> str:
     return text
 
 
-def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[Writer, tuple[TraceStep, ...]]:
+def _trace(case: Case, divergence: Divergence, oracle: Oracle) -> tuple[traces.Writer, tuple[traces.TraceStep, ...]]:
     """The writer of the first mismatch, and the steps to its expected value."""
     first = divergence.groups[0]
     offset = int(first.offsets[0])
     try:
         trace = oracle.trace(case, first.buffer, offset)
     except Exception as e:  # noqa: BLE001 - the finding must be shown even if explaining it fails
-        return WriterUnknown(offset, described(e)), ()
+        return traces.WriterUnknown(offset, described(e)), ()
     return _writer(case, trace), trace.steps
 
 
-def _writer(case: Case, trace: Trace) -> Writer:
+def _writer(case: Case, trace: Trace) -> traces.Writer:
     if trace.conversion is not None:
         assert trace.row is not None and trace.col is not None, "a conversion writes elements"
-        return WrittenByConversion(trace.conversion, trace.row, trace.col)
+        return traces.WrittenByConversion(trace.conversion, trace.row, trace.col)
     if trace.instruction is None:
-        return WrittenByNone()
+        return traces.WrittenByNone()
     op = case.program[trace.instruction]
     assert trace.col is not None, "an instruction stores elements"
     vector = isinstance(op, VectorInstruction)
     name = getattr(op, "vector" if vector else "matrix")
-    place = ElementPlace(name, None if vector else trace.row, trace.col, trace.instance)
-    return WrittenByInstruction(trace.instruction, type(op).__name__, place)
+    place = traces.ElementPlace(name, None if vector else trace.row, trace.col, trace.instance)
+    return traces.WrittenByInstruction(trace.instruction, type(op).__name__, place)

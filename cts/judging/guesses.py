@@ -200,8 +200,8 @@ def _classes(divergence: Divergence, untouched: set[str]) -> Iterator[Guess]:
             actual, lo, hi, flags = (
                 np.concatenate([getattr(g, f) for g in groups]) for f in ("actual", "lo", "hi", "flags")
             )
-            for found in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
-                yield NumbersOfAClass(buffer, found.kind, found.count, found.wrong)
+            for number_class in classes(groups[0].component, actual, lo, certain(groups[0].component, lo, hi, flags)):
+                yield NumbersOfAClass(buffer, number_class.kind, number_class.count, number_class.wrong)
 
 
 def _pitch(shape: tuple[int, ...], components: int) -> int:
@@ -221,9 +221,9 @@ def _first_wrong_result(expectation: Expectation, matrices: Mapping[str, npt.NDA
         if wanted.ndim == 2:
             kind = "vector"
         spread = expectation.spreads.get(name)
-        one = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
-        certain = certain and bool(one.all())
-        wrong = np.argwhere((actual != wanted) & one)
+        single = np.ones(wanted.shape, bool) if spread is None else (spread.lo == spread.hi) & (spread.flags == 0)
+        certain = certain and bool(single.all())
+        wrong = np.argwhere((actual != wanted) & single)
         if len(wrong):
             instance, *row, col = wrong[0].tolist()
             place = ElementPlace(name, row[0] if row else None, col, instance)
@@ -305,19 +305,19 @@ def _sources(case: model.Case, group: Differing, index: npt.NDArray[np.int64], p
         values, first, counts = np.unique(data, return_index=True, return_counts=True)
         unique, place = values[counts == 1], first[counts == 1]
         actual, wanted = _find(unique, place, group.actual), _find(unique, place, group.lo)
-        known = np.flatnonzero((actual >= 0) & (wanted >= 0))
-        if 2 * known.size < len(group) or (name == group.buffer and (actual[known] == index[known]).all()):
+        located = np.flatnonzero((actual >= 0) & (wanted >= 0))
+        if 2 * located.size < len(group) or (name == group.buffer and (actual[located] == index[located]).all()):
             continue
-        i = int(known[0])
-        alone = known.size == 1
+        i = int(located[0])
+        alone = located.size == 1
         yield ElementReadInstead(group.buffer, int(index[i]), name, int(actual[i]), int(wanted[i]), alone)
-        if known.size < FEW:
+        if located.size < FEW:
             return
-        distance = actual[known] - wanted[known]
+        distance = actual[located] - wanted[located]
         if (distance == distance[0]).all():
-            yield ReadAtDistance(name, int(distance[0]), int(known.size))
+            yield ReadAtDistance(name, int(distance[0]), int(located.size))
             return
-        read, right = (_affine(index[known], side[known], pitch) for side in (actual, wanted))
+        read, right = (_affine(index[located], side[located], pitch) for side in (actual, wanted))
         if read and right and read != right:
             yield ReadInOtherSteps(group.buffer, name, read, right)
         return

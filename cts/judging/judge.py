@@ -165,8 +165,8 @@ def known_result(driver: OpenDriver, case: Case) -> Attempt | None:
 
 def ended_with(driver: OpenDriver, times: int) -> str:
     """The detail of a case with which the run has ended so many `times` while the driver had it."""
-    what = "the machine was started anew" if driver.own_process else "the run ended"
-    return f"{what} {'twice' if times == 2 else f'{times} times'} while this case ran"
+    ended = "the machine was started anew" if driver.own_process else "the run ended"
+    return f"{ended} {'twice' if times == 2 else f'{times} times'} while this case ran"
 
 
 def killed_run(driver: OpenDriver, case: Case) -> bool:

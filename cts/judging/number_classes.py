@@ -42,8 +42,8 @@ _LEAST = 2
 
 def certain(component: ComponentType, lo: Bits, hi: Bits, flags: npt.NDArray[np.uint8]) -> Mask:
     """Which elements have one allowed value, but for the bits of a NaN."""
-    one: Mask = (lo == hi) & ((flags == 0) | ((flags == Freedom.NAN) & is_nan(component, lo)))
-    return one
+    is_certain: Mask = (lo == hi) & ((flags == 0) | ((flags == Freedom.NAN) & is_nan(component, lo)))
+    return is_certain
 
 
 def classes(
@@ -88,9 +88,9 @@ def _ties(component: ComponentType, exact: npt.NDArray[np.float64]) -> Mask:
     """Which numbers are halfway between two neighbours of a type."""
     with np.errstate(all="ignore"):
         nearest = exact.astype(component.dtype).view(component.bits_dtype)
-        one = nearest.dtype.type(1)
+        ulp = nearest.dtype.type(1)
         rounded, below, above = (
-            decode(component, bits).astype(np.float64) for bits in (nearest, nearest - one, nearest + one)
+            decode(component, bits).astype(np.float64) for bits in (nearest, nearest - ulp, nearest + ulp)
         )
         halfway: Mask = (exact - rounded == below - exact) | (exact - rounded == above - exact)
     return np.asarray(halfway & (exact != rounded) & np.isfinite(rounded), bool)

@@ -36,9 +36,9 @@ def exit_status(
     >>> exit_status([Verdict.PASS, Verdict.FAIL])
     1
     """
-    seen = set(verdicts)
-    if troubled or Verdict.ERROR in seen:
+    distinct = set(verdicts)
+    if troubled or Verdict.ERROR in distinct:
         return TROUBLE
     if rejected:
         return BAD_INPUT
-    return FINDINGS if unexpected or any(v.is_finding for v in seen) else CLEAN
+    return FINDINGS if unexpected or any(v.is_finding for v in distinct) else CLEAN

@@ -69,16 +69,16 @@ class Form:
             ) from e
 
     def _validate(self, words: Words, other: Words) -> None:
-        said = validate(other) if can_validate() else ""
-        if said and UNKNOWN_CAPABILITY not in said and not validate(words):
-            what = f"{self.text} made an invalid module of a valid one: {said}"
+        message = validate(other) if can_validate() else ""
+        if message and UNKNOWN_CAPABILITY not in message and not validate(words):
+            what = f"{self.text} made an invalid module of a valid one: {message}"
             raise HarnessTrouble("invalid-form", what, "cts.spirv.forms", "report it: it is a bug of the suite")
 
 
 def parse(text: str, rest: str) -> Form:
     """The form of `form:REST`. Raises BadInput."""
-    given, _, seed = rest.partition(":")
-    names = tuple(given.split("+"))
+    listed, _, seed = rest.partition(":")
+    names = tuple(listed.split("+"))
     wrong = [name for name in names if name not in (*FORMS, *WAYS, DRAWN)]
     if wrong or not (seed or "0").isdecimal():
         what = f"{wrong[0]!r} is not a form" if wrong else f"{seed!r} is not a seed"

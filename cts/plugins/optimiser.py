@@ -79,7 +79,7 @@ class Optimiser:
     def expanded(self) -> Optimiser:
         """With -O and other flags for lists of passes replaced by their passes, as the program's help lists them."""
         lists = optimiser_passes.passes(self.path).lists
-        flags = [one for flag in self.flags for one in lists.get(flag, (flag,))]
+        flags = [expanded for flag in self.flags for expanded in lists.get(flag, (flag,))]
         return self.with_parts(flags)
 
 
@@ -138,12 +138,12 @@ def _optimised(optimiser: Optimiser, words: bytes) -> bytes:
     except subprocess.TimeoutExpired as e:
         what = f"{text} took more than {e.timeout:g} s over a module of {len(words) // 4} words"
         raise TransformFailed(Status.TIMEOUT, what, "optimiser-hangs") from None
-    said = done.stderr.decode(errors="replace").strip()
+    output = done.stderr.decode(errors="replace").strip()
     if how := crash(done.returncode):
-        raise TransformFailed(Status.CRASH, f"{text} crashed ({how}): {said}", "optimiser-crashes")
+        raise TransformFailed(Status.CRASH, f"{text} crashed ({how}): {output}", "optimiser-crashes")
     if not _is_module(done):
-        said = said or done.stdout[:400].decode(errors="replace") or f"code {done.returncode}"
-        what = f"{text} refuses the module: {said}"
+        output = output or done.stdout[:400].decode(errors="replace") or f"code {done.returncode}"
+        what = f"{text} refuses the module: {output}"
         if _takes(optimiser.with_parts(()), words) and _takes(optimiser, _EMPTY, "--skip-validation"):
             raise TransformFailed(Status.CRASH, what, "optimiser-refuses")
         raise TransformFailed(Status.UNSUPPORTED, what)

@@ -102,7 +102,7 @@ def options_of(text: str) -> dict[str, str]:
 def passes_of(text: str) -> Passes:
     """The passes in the text of a help, including those that are only listed under -O and similar flags."""
     lists = {
-        name: tuple(f"--{one}" for one in _LISTED.findall(below))
+        name: tuple(f"--{pass_name}" for pass_name in _LISTED.findall(below))
         for name, _, below in _OPTION.findall(text)
         if name not in LEFT_OUT and _LISTED.search(below)
     }
@@ -125,8 +125,8 @@ def passes(path: str) -> Passes:
 @lru_cache(maxsize=8)
 def version(path: str) -> str:
     """The first line that the program prints with --version: "SPIRV-Tools v2026.4", "" if it prints none."""
-    found = re.search(r"^SPIRV-Tools v[\w.]+", _printed(path, "--version"), re.MULTILINE)
-    return found[0] if found else ""
+    match = re.search(r"^SPIRV-Tools v[\w.]+", _printed(path, "--version"), re.MULTILINE)
+    return match[0] if match else ""
 
 
 def _printed(path: str, option: str) -> str:

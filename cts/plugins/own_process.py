@@ -149,13 +149,13 @@ class OwnProcess:
         if reply is not None and not isinstance(reply, Ended):
             return reply
         words = process.last_words()
-        said = f"\nlast lines of the driver:\n{words}" if words else ""
+        last_lines = f"\nlast lines of the driver:\n{words}" if words else ""
         self._abandon()
         if reply is None:
-            raise _Gone(Status.TIMEOUT, f"the driver gave no answer for {seconds:g} s{said}")
+            raise _Gone(Status.TIMEOUT, f"the driver gave no answer for {seconds:g} s{last_lines}")
         if reply.how == "garbage":
-            raise _Gone(Status.ERROR, f"the driver's process sent what cannot be read: {reply.detail}{said}")
-        raise _Gone(Status.CRASH, f"{reply.detail}{said}", reply.how)
+            raise _Gone(Status.ERROR, f"the driver's process sent what cannot be read: {reply.detail}{last_lines}")
+        raise _Gone(Status.CRASH, f"{reply.detail}{last_lines}", reply.how)
 
     def _abandon(self) -> None:
         if self._process is not None:

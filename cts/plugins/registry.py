@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cts.base.errors import BadInput, HarnessTrouble, did_you_mean
-from cts.device.driver import (
-    CheckingFactory,
-    DeclaringFactory,
-    Driver,
-    DriverFactory,
-    OptionsFactory,
-    PipelineFactory,
-    TunableFactory,
-    ValidatingFactory,
-)
+from cts.device import driver as drivers
 from cts.device.driver_options import parse as parse_options
 
 if TYPE_CHECKING:
@@ -69,10 +60,7 @@ _EMBEDDED = {
 _OF_PROCESS = ("process", "process_timeout")
 
 #: What has a verb of its own, and is looked for here.
-_ELSEWHERE = {
-    ("driver", "spirv-val"): "cts validation --driver spirv-val",
-    ("area", "validation"): "cts validation",
-}
+_ELSEWHERE = {("driver", "spirv-val"): "cts validation --driver spirv-val", ("area", "validation"): "cts validation"}
 
 
 class Area(Protocol):
@@ -124,18 +112,18 @@ def _load(group: str, name: str, noun: str) -> Any:
     if (noun, name) in _ELSEWHERE:
         what = f"no {noun} named {name!r}: nothing is run on tools that accept or reject modules"
         raise BadInput(f"unknown-{noun}", what, f"--{noun} {name}", _ELSEWHERE[noun, name])
-    known = names(group)
-    remedy = did_you_mean(name, known)
+    registered = names(group)
+    remedy = did_you_mean(name, registered)
     raise BadInput(f"unknown-{noun}", f"no {noun} named {name!r}", f"--{noun} {name}", remedy)
 
 
-def driver_factory(name: str) -> DriverFactory:
+def driver_factory(name: str) -> drivers.DriverFactory:
     """What builds the drivers of that name."""
-    factory: DriverFactory = _load("cts.drivers", name, "driver")
+    factory: drivers.DriverFactory = _load("cts.drivers", name, "driver")
     return factory
 
 
-def driver(spec: str) -> Driver:
+def driver(spec: str) -> drivers.Driver:
     """A driver by spec string: `emulator`, `emulator:subgroup_size=64,order=reversed`, `vulkan:0`.
 
     After bars come transforms of its modules, in the order in which they are applied: `interpreter|spirv-opt:-O`.
@@ -154,13 +142,13 @@ def transformed(specs: Iterable[str], transforms: Iterable[str]) -> tuple[str, .
     return tuple("|".join((spec, *transforms)) for spec in specs)
 
 
-def runs_modules(factory: DriverFactory) -> bool:
+def runs_modules(factory: drivers.DriverFactory) -> bool:
     """Whether drivers of a factory run modules."""
-    return not isinstance(factory, DeclaringFactory) or factory.runs_modules
+    return not isinstance(factory, drivers.DeclaringFactory) or factory.runs_modules
 
 
-def _makes_pipelines(factory: DriverFactory) -> bool:
-    return isinstance(factory, PipelineFactory) and factory.makes_pipelines
+def _makes_pipelines(factory: drivers.DriverFactory) -> bool:
+    return isinstance(factory, drivers.PipelineFactory) and factory.makes_pipelines
 
 
 def check_driver(spec: str) -> None:
@@ -173,9 +161,9 @@ def check_driver(spec: str) -> None:
     plain, *transforms = spec.split("|")
     _own_process(plain)
     factory, options = parsed_spec(plain)
-    if isinstance(factory, OptionsFactory):
+    if isinstance(factory, drivers.OptionsFactory):
         parse_options(factory.option_struct, options, plain.partition(":")[0])
-    if isinstance(factory, CheckingFactory):
+    if isinstance(factory, drivers.CheckingFactory):
         factory.check(options)
     if transforms:
         from cts.plugins.transform import PipelineTransform, check_order, makes_no_pipelines, parse, runs_no_modules
@@ -202,7 +190,7 @@ def transform_factory(name: str) -> TransformFactory:
     return factory
 
 
-def _plain_driver(spec: str) -> Driver:
+def _plain_driver(spec: str) -> drivers.Driver:
     seconds = _own_process(spec)
     if seconds is not None:
         from cts.plugins.own_process import OwnProcess
@@ -229,15 +217,15 @@ def _own_process(spec: str) -> float | None:
     Drivers of other packages have one unless the spec says otherwise. Raises BadInput.
     """
     name, options = options_of(spec)
-    given = {key: value for key, value in options.items() if key in _OF_PROCESS}
-    if not given and name in _EMBEDDED["cts.drivers"]:
+    own = {key: value for key, value in options.items() if key in _OF_PROCESS}
+    if not own and name in _EMBEDDED["cts.drivers"]:
         return None
     from cts.plugins.own_process import patience_of
 
-    return patience_of(given, name)
+    return patience_of(own, name)
 
 
-def parsed_spec(spec: str) -> tuple[DriverFactory, dict[str, str]]:
+def parsed_spec(spec: str) -> tuple[drivers.DriverFactory, dict[str, str]]:
     """The factory of a spec string without transforms, and its options, of which some are for the process alone."""
     name, options = options_of(spec)
     return driver_factory(name), {k: v for k, v in options.items() if k not in _OF_PROCESS}
@@ -261,19 +249,19 @@ def validated(specs: Iterable[str]) -> tuple[str, ...]:
 
     A driver has one where its factory says so, see `ValidatingFactory`. Raises BadInput where none of them has.
     """
-    given = tuple(specs)
+    all_specs = tuple(specs)
     extended = []
-    for spec in given:
+    for spec in all_specs:
         plain, bar, transforms = spec.partition("|")
         name, _, rest = plain.partition(":")
         factory = driver_factory(name)
-        knows = isinstance(factory, ValidatingFactory) and factory.validates
+        knows = isinstance(factory, drivers.ValidatingFactory) and factory.validates
         says = any(item.strip().startswith("validation=") for item in rest.split(","))
         more = "" if says or not knows else "validation=yes"
         extended.append(extended_spec(plain, [more]) + bar + transforms if more else spec)
-    if tuple(extended) == given and not any("validation=" in spec for spec in given):
+    if tuple(extended) == all_specs and not any("validation=" in spec for spec in all_specs):
         raise BadInput(
-            "no-validation", "none of the drivers has a validation layer", ", ".join(given), "a vulkan driver"
+            "no-validation", "none of the drivers has a validation layer", ", ".join(all_specs), "a vulkan driver"
         )
     return tuple(extended)
 
@@ -283,12 +271,14 @@ def with_options(specs: Iterable[str], options: Mapping[str, str]) -> tuple[str,
 
     Raises BadInput where none of them takes an option.
     """
-    given = tuple(specs)
+    all_specs = tuple(specs)
     for option in options:
-        if not any(option in _takes(spec) for spec in given):
-            raise BadInput("driver-option", f"none of the drivers has {option}", ", ".join(given), "the interpreter")
+        if not any(option in _takes(spec) for spec in all_specs):
+            raise BadInput(
+                "driver-option", f"none of the drivers has {option}", ", ".join(all_specs), "the interpreter"
+            )
     extended = []
-    for spec in given:
+    for spec in all_specs:
         plain, bar, transforms = spec.partition("|")
         added = [f"{key}={value}" for key, value in options.items() if key in _takes(plain)]
         extended.append(extended_spec(plain, added) + bar + transforms if added else spec)
@@ -303,7 +293,7 @@ def extended_spec(plain: str, added: Sequence[str]) -> str:
 
 def _takes(spec: str) -> frozenset[str]:
     factory = driver_factory(spec.partition("|")[0].partition(":")[0])
-    return factory.takes if isinstance(factory, TunableFactory) else frozenset()
+    return factory.takes if isinstance(factory, drivers.TunableFactory) else frozenset()
 
 
 def area(name: str) -> Area:

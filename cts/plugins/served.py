@@ -155,10 +155,10 @@ def _jobs(source: BinaryIO, sink: BinaryIO) -> Iterator[Any]:
     """The jobs of a stream, each when the driver asks for it."""
     while True:
         write(sink, Wants())
-        given = read(source)
-        if given is None or given.last:
+        request = read(source)
+        if request is None or request.last:
             return
-        yield given.job
+        yield request.job
 
 
 def _send(sink: BinaryIO, reply: Any) -> None:

@@ -12,21 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from cts.base.errors import BadInput
+from cts.device import driver as drivers
 from cts.device.capabilities import Capabilities
-from cts.device.driver import (
-    UNDEFINED,
-    BatchDriver,
-    CompilingDriver,
-    Driver,
-    Fault,
-    Job,
-    ModuleDriver,
-    NamedDriver,
-    Outcome,
-    PipelineDriver,
-    SeparateDriver,
-    Status,
-)
 from cts.device.job import ModuleJob
 from cts.spirv.subprocess_tools import NOT_VALIDATED, find_program, validate_apart
 
@@ -40,16 +27,16 @@ class TransformFailed(Exception):
     `code` is what kind of failure of a tool it is, which stays the same when a case is made smaller.
     """
 
-    def __init__(self, status: Status, what: str, code: str = "") -> None:
+    def __init__(self, status: drivers.Status, what: str, code: str = "") -> None:
         super().__init__(what)
         self.status = status
         self.code = code
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> drivers.Outcome:
         """What a driver says whose module there is not."""
         what = str(self)
-        return Outcome(self.status, detail=what, fault=Fault(self.code, what) if self.code else None)
+        return drivers.Outcome(self.status, detail=what, fault=drivers.Fault(self.code, what) if self.code else None)
 
 
 @dataclass(frozen=True)
@@ -126,7 +113,7 @@ class PipelineTransform(Transform, Protocol):
         """What only drivers know that make pipelines, "" for nothing."""
         ...
 
-    def on(self, driver: ModuleDriver) -> Transform:
+    def on(self, driver: drivers.ModuleDriver) -> Transform:
         """The same for what the driver's device can do."""
         ...
 
@@ -180,7 +167,7 @@ def makes_no_pipelines(driver: str, transform: PipelineTransform) -> BadInput:
 class _Ready:
     """A job with its module transformed, and the dispatch before and after."""
 
-    job: Job
+    job: drivers.Job
     before: ModuleJob
     after: ModuleJob
 
@@ -191,17 +178,17 @@ class Transformed:
     What it is compared with is the same as for the driver itself.
     """
 
-    def __init__(self, driver: Driver, transforms: Sequence[Transform]) -> None:
-        if not isinstance(driver, ModuleDriver):
+    def __init__(self, driver: drivers.Driver, transforms: Sequence[Transform]) -> None:
+        if not isinstance(driver, drivers.ModuleDriver):
             raise runs_no_modules(driver.name, "|".join(t.text for t in transforms))
         for transform in transforms:
             if (
                 isinstance(transform, PipelineTransform)
                 and transform.pipelines
-                and not isinstance(driver, PipelineDriver)
+                and not isinstance(driver, drivers.PipelineDriver)
             ):
                 raise makes_no_pipelines(driver.name, transform)
-        self._driver: ModuleDriver = driver
+        self._driver: drivers.ModuleDriver = driver
         self.transforms = tuple(t.on(driver) if isinstance(t, PipelineTransform) else t for t in transforms)
         self.name = driver.name + self.suffix
         check_order(self.name, self.transforms)
@@ -209,17 +196,17 @@ class Transformed:
     @property
     def own_process(self) -> bool:
         """Whether the driver is in a process of its own."""
-        return isinstance(self._driver, SeparateDriver) and self._driver.own_process
+        return isinstance(self._driver, drivers.SeparateDriver) and self._driver.own_process
 
     @property
     def restarts(self) -> int:
         """How often that process was started again."""
-        return self._driver.restarts if isinstance(self._driver, SeparateDriver) else 0
+        return self._driver.restarts if isinstance(self._driver, drivers.SeparateDriver) else 0
 
     @property
     def only_makes(self) -> bool:
         """Whether it makes pipelines and runs none."""
-        return isinstance(self._driver, CompilingDriver) and self._driver.only_makes
+        return isinstance(self._driver, drivers.CompilingDriver) and self._driver.only_makes
 
     @property
     def suffix(self) -> str:
@@ -230,7 +217,7 @@ class Transformed:
         """The same driver, which either closes, with these transforms."""
         return Transformed(self._driver, transforms)
 
-    def settled(self, job: Job) -> Transformed:
+    def settled(self, job: drivers.Job) -> Transformed:
         """The same with what its transforms do to this job's module. Raises TransformFailed."""
         settled: list[Transform] = []
         module, origin = job.module(), self._origin(job)
@@ -245,24 +232,26 @@ class Transformed:
 
     def identity(self) -> str:
         """The driver's, and the transforms as they were asked for, with the versions of their programs."""
-        known = self._driver.identity() if isinstance(self._driver, NamedDriver) else self._driver.name
-        return ", ".join((known, *map(_described, self.transforms)))
+        own = self._driver.identity() if isinstance(self._driver, drivers.NamedDriver) else self._driver.name
+        return ", ".join((own, *map(_described, self.transforms)))
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: drivers.Job) -> drivers.Outcome:
         return next(self.run_many([job]))
 
-    def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+    def run_many(self, jobs: Iterable[drivers.Job]) -> Iterator[drivers.Outcome]:
         """The outcome of each job, in order; jobs whose modules cannot be transformed never reach the driver."""
         prepared = [self._prepared(job) for job in jobs]
         runnable = [ready.job for ready in prepared if isinstance(ready, _Ready)]
-        if isinstance(self._driver, BatchDriver):
+        if isinstance(self._driver, drivers.BatchDriver):
             outcomes = self._driver.run_many(runnable)
         else:
             outcomes = (self._driver.run(job) for job in runnable)
         for ready in prepared:
-            yield ready if isinstance(ready, Outcome) else self._blamed(next(outcomes), ready.before, ready.after)
+            yield (
+                ready if isinstance(ready, drivers.Outcome) else self._blamed(next(outcomes), ready.before, ready.after)
+            )
 
-    def run_module(self, job: ModuleJob) -> Outcome:
+    def run_module(self, job: ModuleJob) -> drivers.Outcome:
         try:
             changed = self._changed(job, None)
         except TransformFailed as e:
@@ -272,7 +261,7 @@ class Transformed:
     def close(self) -> None:
         self._driver.close()
 
-    def _origin(self, job: Job) -> Origin:
+    def _origin(self, job: drivers.Job) -> Origin:
         return Origin(job.case, self.capabilities().subgroup_size)
 
     def _changed(self, job: ModuleJob, origin: Origin | None) -> ModuleJob:
@@ -280,7 +269,7 @@ class Transformed:
             job = transform.job(job, origin)
         return job
 
-    def _prepared(self, job: Job) -> _Ready | Outcome:
+    def _prepared(self, job: drivers.Job) -> _Ready | drivers.Outcome:
         """The job with its module transformed, or the outcome of a failed transform."""
         try:
             module = job.module()
@@ -289,24 +278,28 @@ class Transformed:
             return e.outcome
         return _Ready(replace(job, module=lambda: changed), module, changed)
 
-    def _blamed(self, outcome: Outcome, before: ModuleJob, after: ModuleJob) -> Outcome:
+    def _blamed(self, outcome: drivers.Outcome, before: ModuleJob, after: ModuleJob) -> drivers.Outcome:
         """The outcome; where a driver rejects what the transforms made invalid, that is their failure."""
         if outcome.only_made:
             return outcome
-        if outcome.status is Status.DONE:
+        if outcome.status is drivers.Status.DONE:
             return _with_the_buffers_of(before, outcome, after)
-        if outcome.status is Status.UNSUPPORTED:
+        if outcome.status is drivers.Status.UNSUPPORTED:
             return outcome
-        if outcome.status is Status.ERROR and outcome.fault is not None and outcome.fault.code in UNDEFINED:
+        if (
+            outcome.status is drivers.Status.ERROR
+            and outcome.fault is not None
+            and outcome.fault.code in drivers.UNDEFINED
+        ):
             what = f"undefined behaviour after {self.suffix.removeprefix('|')}: {outcome.detail}"
-            return replace(outcome, status=Status.CRASH, detail=what)
+            return replace(outcome, status=drivers.Status.CRASH, detail=what)
         if find_program("spirv-val") is None:
             return replace(outcome, detail=f"{outcome.detail}\n{NOT_VALIDATED}")
-        said = validate_apart(after.words)
-        if not said or validate_apart(before.words):
+        message = validate_apart(after.words)
+        if not message or validate_apart(before.words):
             return outcome
-        what = f"{self.suffix.removeprefix('|')} made an invalid module: {said}"
-        return replace(outcome, status=Status.CRASH, detail=f"{what}\n{outcome.detail}")
+        what = f"{self.suffix.removeprefix('|')} made an invalid module: {message}"
+        return replace(outcome, status=drivers.Status.CRASH, detail=f"{what}\n{outcome.detail}")
 
 
 def _described(transform: Transform) -> str:
@@ -314,12 +307,12 @@ def _described(transform: Transform) -> str:
     return f"{transform.text} ({version})" if version else transform.text
 
 
-def _with_the_buffers_of(job: ModuleJob, outcome: Outcome, after: ModuleJob) -> Outcome:
+def _with_the_buffers_of(job: ModuleJob, outcome: drivers.Outcome, after: ModuleJob) -> drivers.Outcome:
     """An outcome without the buffers that a transform has added, to which nothing may have been written."""
     memory = dict(outcome.memory)
     for name in after.buffers.keys() - job.buffers.keys():
         changed = np.flatnonzero(memory.pop(name, after.buffers[name].data) != after.buffers[name].data)
         if changed.size:
             what = f"a store out of bounds changed the buffer {name!r} of the form, first at byte {changed[0]}"
-            return replace(outcome, status=Status.CRASH, memory={}, detail=what)
+            return replace(outcome, status=drivers.Status.CRASH, memory={}, detail=what)
     return replace(outcome, memory=memory)

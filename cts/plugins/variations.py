@@ -27,13 +27,13 @@ def varied(specs: Iterable[str], variations: Iterable[str]) -> Specs:
 
     Raises BadInput for an unknown variation, a spec with which no driver can be built, and a variation of no driver.
     """
-    found = tuple(specs)
+    varied_specs = tuple(specs)
     asked = parse(variations)
     for kind in ("subgroup-sizes", "stages"):
         if kind in asked:
-            found = _KINDS[kind](found, asked[kind])
+            varied_specs = _KINDS[kind](varied_specs, asked[kind])
     drawn: dict[str, str] = {kind: asked[kind] for kind in ("forms", "optimised") if kind in asked}
-    return _drawn(found, drawn) if drawn else found
+    return _drawn(varied_specs, drawn) if drawn else varied_specs
 
 
 def parse(variations: Iterable[str]) -> dict[str, str]:
@@ -42,16 +42,16 @@ def parse(variations: Iterable[str]) -> dict[str, str]:
     >>> parse(["forms=2", "stages"])
     {'forms': '2', 'stages': 'all'}
     """
-    found: dict[str, str] = {}
+    values_of: dict[str, str] = {}
     for text in variations:
         kind, _, values = text.partition("=")
         where = f"--vary {text}"
         if kind not in _DEFAULTS:
             remedy = f"{did_you_mean(kind, _DEFAULTS)} Such as {_EXAMPLES}"
             raise BadInput("unknown-variation", f"there is no variation {kind!r}", where, remedy)
-        if kind in found:
+        if kind in values_of:
             raise BadInput(
-                "variation-twice", f"the variation {kind} is given twice", where, f"{kind}={found[kind]} or this"
+                "variation-twice", f"the variation {kind} is given twice", where, f"{kind}={values_of[kind]} or this"
             )
         values = values.strip() or _DEFAULTS[kind]
         if kind == "stages":
@@ -60,23 +60,23 @@ def parse(variations: Iterable[str]) -> dict[str, str]:
             _sizes(values)
         elif not values.isdecimal() or not int(values):
             raise BadInput("variation-count", f"{kind} cannot be {values!r}", where, f"a number from 1, as in {kind}=2")
-        found[kind] = values
-    return found
+        values_of[kind] = values
+    return values_of
 
 
 def _drawn(specs: Specs, counts: dict[str, str]) -> Specs:
     """Also each driver that runs modules, with its modules in drawn forms, and after drawn passes of spirv-opt."""
     transforms = {"forms": "form:drawn", "optimised": "spirv-opt:drawn"}
     added = [f"{transforms[kind]}:{seed}" for kind, count in counts.items() for seed in range(1, int(count) + 1)]
-    found: list[str] = []
+    drawn_specs: list[str] = []
     for spec in specs:
         running = registry.runs_modules(registry.parsed_spec(spec.partition("|")[0])[0])
-        found += [spec, *(f"{spec}|{text}" for text in added if running)]
-    if len(found) == len(specs):
+        drawn_specs += [spec, *(f"{spec}|{text}" for text in added if running)]
+    if len(drawn_specs) == len(specs):
         what = "none of the drivers runs modules, so there is nothing to write in another form or to optimise"
         where = " ".join(f"--vary {kind}={count}" for kind, count in counts.items())
         raise BadInput("forms", what, where, "interpreter, vulkan or another module driver")
-    return tuple(found)
+    return tuple(drawn_specs)
 
 
 def in_stages(specs: Specs, names: str) -> Specs:
@@ -86,18 +86,18 @@ def in_stages(specs: Specs, names: str) -> Specs:
     """
     where = f"--vary stages={names}"
     stages: Sequence[Stage] = parse_stages(names, where)
-    found, running = [], False
+    staged_specs, running = [], False
     for spec in specs:
-        found.append(spec)
+        staged_specs.append(spec)
         plain, *transforms = spec.split("|")
         factory, options = registry.parsed_spec(plain)
         if isinstance(factory, StagedFactory) and factory.runs_stages:
             running = True
             staged = [registry.extended_spec(plain, [f"stage={s.value}"]) for s in stages if "stage" not in options]
-            found += registry.transformed(staged, transforms)
+            staged_specs += registry.transformed(staged, transforms)
     if not running:
         raise BadInput("stages", "none of the drivers runs in several stages", where, "interpreter or vulkan")
-    return tuple(found)
+    return tuple(staged_specs)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -118,9 +118,9 @@ def of_sizes(specs: Specs, text: str) -> Specs:
     built, for a size that a driver does not have, and if no driver has several sizes.
     """
     sizes, where = _sizes(text), f"--vary subgroup-sizes={text}"
-    found, running = [], False
+    sized_specs, running = [], False
     for spec in specs:
-        found.append(spec)
+        sized_specs.append(spec)
         plain, *transforms = spec.split("|")
         if registry.parsed_spec(plain)[1].keys() & {"subgroup_size", "vendor"}:
             continue
@@ -136,10 +136,10 @@ def of_sizes(specs: Specs, text: str) -> Specs:
                 raise BadInput("subgroup-sizes", f"{plain} has no subgroups of {size}", where, f"of {has}")
             if size != own:
                 sized = registry.extended_spec(plain, [f"subgroup_size={size}"])
-                found += registry.transformed([sized], transforms)
+                sized_specs += registry.transformed([sized], transforms)
     if not running:
         raise BadInput("subgroup-sizes", "none of the drivers has several sizes of subgroups", where, "another driver")
-    return tuple(found)
+    return tuple(sized_specs)
 
 
 _KINDS: dict[str, Callable[[Specs, str], Specs]] = {"subgroup-sizes": of_sizes, "stages": in_stages}

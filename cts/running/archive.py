@@ -133,12 +133,12 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path) -> None:
     """Raises BadInput for entries that no bundle has."""
     if len(entries) > MAX_FILES:
         raise _bad(f"it holds {len(entries)} files", path, f"at most {MAX_FILES}")
-    seen: set[str] = set()
+    names: set[str] = set()
     for e in entries:
         name = e.orig_filename
-        if name in seen:
+        if name in names:
             raise _bad(f"{name!r} occurs twice", path, "every file once")
-        seen.add(name)
+        names.add(name)
         if _leads_out(name):
             raise _bad(f"{name!r} is not a path inside the bundle", path, "names relative to the bundle")
         if e.flag_bits & _ENCRYPTED:

@@ -134,16 +134,16 @@ class AreaRun:
     def count(self, judged: ExamplesJudged) -> None:
         """Count examples that were judged."""
         self.taken = True
-        for one in self._of_driver(judged.driver).tally.add(judged):
-            for event in self._held.pop((one.driver, one.start), ()):
+        for counted in self._of_driver(judged.driver).tally.add(judged):
+            for event in self._held.pop((counted.driver, counted.start), ()):
                 self._emit(event)
-            self._emit(one)
+            self._emit(counted)
 
     def restore(self, result: Result) -> None:
         """Take over an interrupted run's result for a cause."""
         if result.finding is not None and result.cause:
-            found = ReportedFinding(result.verdict, result.detail, result.finding, result.runs, result.known)
-            self._of_driver(result.driver).tally.results[result.driver].reduced[result.cause] = found
+            reported = ReportedFinding(result.verdict, result.detail, result.finding, result.runs, result.known)
+            self._of_driver(result.driver).tally.results[result.driver].reduced[result.cause] = reported
 
     def explored(self) -> Iterator[tuple[str, AreaResult]]:
         """The results so far, by driver spec."""

@@ -45,13 +45,13 @@ def run_entries(
 
     on_judged: OnJudged = ignore if emit is ignore else tell
     judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged, time_is_up)
-    for (entry, _), one in zip(block, judged, strict=True):
+    for (entry, _), judged_case in zip(block, judged, strict=True):
         again = [
-            rerun_findings(driver, one.case, one.expectation, attempt, reruns, time_is_up)
-            for driver, attempt in zip(drivers, one.attempts, strict=True)
+            rerun_findings(driver, judged_case.case, judged_case.expectation, attempt, reruns, time_is_up)
+            for driver, attempt in zip(drivers, judged_case.attempts, strict=True)
         ]
         yield [
-            _result(driver, entry, attempt, one, oracle, time_is_up)
+            _result(driver, entry, attempt, judged_case, oracle, time_is_up)
             for driver, attempt in zip(drivers, again, strict=True)
         ]
 

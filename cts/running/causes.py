@@ -24,9 +24,10 @@ from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
 from cts.running.shrinking import Failing, NotReduced, Shrinker
 from cts.running.sweeps.contents import Numbers
-from cts.running.sweeps.judging import DISPATCH_SETS, VERDICTS, State, States, have_verdict, wrong
+from cts.running.sweeps.judging import DISPATCH_SETS
 from cts.running.sweeps.regions import Column, Region, regions
 from cts.running.sweeps.selection import Chosen
+from cts.running.sweeps.states import VERDICTS, State, States, have_verdict, wrong
 from cts.running.sweeps.universe import Universe
 
 #: How many sets of a region are tried alone, the smallest first, to find one that also fails alone. Each of them is a
@@ -35,10 +36,7 @@ TRIED = 8
 
 Constness = Literal["dynamic", "literal", "spec"]
 
-_CONSTNESS: dict[Constness, str] = {
-    "literal": "literal operands",
-    "spec": "operands that are specialization constants",
-}
+_CONSTNESS: dict[Constness, str] = {"literal": "literal operands", "spec": "operands that are specialization constants"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +80,26 @@ class Causes:
         """Each cause with the result that shows it; `states` has one state for each chosen set."""
         if not wrong(states).any():
             return []
-        known = have_verdict(states)
-        self._numbers, states = chosen.numbers(0, chosen.count)[known], states[known]
+        judged = have_verdict(states)
+        self._numbers, states = chosen.numbers(0, chosen.count)[judged], states[judged]
         self._columns, self._labels = values_of(self._universe, self._numbers)
-        found = [
-            (verdict, one)
+        results = [
+            (verdict, failing)
             for state, verdict in VERDICTS.items()
             if verdict is not Verdict.PASS and (states == state).any()
-            for one in self._of_verdict(states, state, verdict)
+            for failing in self._of_verdict(states, state, verdict)
         ]
         alike: dict[str, list[_ReducedRegion]] = {}
-        for verdict, one in found:
-            alike.setdefault(f"{verdict} {one.known or _signature(one.failing.case)}", []).append(one)
+        for verdict, failing in results:
+            alike.setdefault(f"{verdict} {failing.known or _signature(failing.failing.case)}", []).append(failing)
         return [self._cause_and_result(place, some) for place, some in enumerate(alike.values(), 1)]
 
     def _of_verdict(self, states: States, state: State, verdict: Verdict) -> Iterator[_ReducedRegion]:
         """The regions of one verdict: first for each rule of a baseline, then for sets that no rule covers."""
         passing, failing = np.flatnonzero(states == State.PASS), np.flatnonzero(states == state)
-        known = self._known_reasons(failing, verdict)
-        for why in dict.fromkeys(known):
-            sets = failing[[k == why for k in known]]
+        reasons = self._known_reasons(failing, verdict)
+        for why in dict.fromkeys(reasons):
+            sets = failing[[k == why for k in reasons]]
             chosen = np.sort(np.concatenate([passing, sets]))
             columns = {name: column[chosen] for name, column in self._columns.items()}
 
@@ -185,7 +183,7 @@ class Causes:
         text = first.region.text if len(alike) == 1 else "; or ".join(where)
         name = sweep_name(self._universe.name) + (f".{place}" if place > 1 else "")
         parts = [f"{count:,} parameter sets: {text}", f"the smallest: {first.smallest}"]
-        parts += [f"with {_CONSTNESS[kind]}: {seen}" for kind, seen in first.constness.items()]  # type: ignore[index]
+        parts += [f"with {_CONSTNESS[kind]}: {values}" for kind, values in first.constness.items()]  # type: ignore[index]
         parts += [first.failing.attempt.detail] if first.failing.attempt.detail else []
         result = self._result(name, first, "\n".join(parts))
         cause = Cause(name, text, count, result.verdict, first.smallest, first.constness, first.known)
@@ -222,8 +220,8 @@ class Causes:
         )
 
     def _judged(self, case: Case) -> Failing:
-        (one,) = judge_all([case], [self._driver], self._oracle.expect)
-        return Failing(case, one.attempts[0], one.expectation)
+        (judged,) = judge_all([case], [self._driver], self._oracle.expect)
+        return Failing(case, judged.attempts[0], judged.expectation)
 
     def _case(self, number: int, constness: Constness) -> Case:
         ((part, numbers),) = self._universe.by_part(np.array([number]))

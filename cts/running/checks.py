@@ -29,15 +29,15 @@ def load_known(quarantine: Path | None, baseline: Path | None) -> tuple[Quaranti
     Raises BadInput, or BadInputs if both files are wrong.
     """
     checks = Checks()
-    rules, known, kept = NO_RULES, NO_BASELINE, NO_RULES
+    rules, failures, kept = NO_RULES, NO_BASELINE, NO_RULES
     if quarantine is not None:
         with checks.part():
             rules = quarantines.load(quarantine)
     if baseline is not None:
         with checks.part():
-            known, kept = baselines.load(baseline)
+            failures, kept = baselines.load(baseline)
     checks.finish()
-    return Quarantine((*rules.rules, *kept.rules)), known
+    return Quarantine((*rules.rules, *kept.rules)), failures
 
 
 def processors() -> int:

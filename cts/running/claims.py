@@ -33,8 +33,9 @@ from cts.plugins.transform import Origin, ToolTransform, TransformFailed, parse
 from cts.running import corpus
 from cts.running.corpus import Entry
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.spirv.lower import module_job
 from cts.spirv.subprocess_tools import validate_apart
 
@@ -143,9 +144,9 @@ def _checked(bench: _Bench, claims: Sequence[Claim]) -> Iterator[Checked]:
         if not claim.block.shows:
             yield Checked(claim, State.NOT_RUN, f"by hand: {claim.block.by_hand}")
             continue
-        found = [_experiment(bench, claim, shown) for shown in claim.block.shows]
-        state = next(state for state in _WORST if any(f.state is state for f in found))
-        these = [f for f in found if f.state is state]
+        experiments = [_experiment(bench, claim, shown) for shown in claim.block.shows]
+        state = next(state for state in _WORST if any(f.state is state for f in experiments))
+        these = [f for f in experiments if f.state is state]
         why = "; ".join(dict.fromkeys(f.why for f in these))
         if state is State.REPRODUCED:
             ends = Counter(end for f in these for end in f.ends)
@@ -190,11 +191,11 @@ def _experiment(bench: _Bench, claim: Claim, shown: Shown) -> _Experiment:
 
 def differs(shown: Shown, seen: End) -> str:
     """How an end differs from the claimed one; "" if it agrees."""
-    said = f"{seen.verdict.value}: {_line(seen.message)}" if seen.message else seen.verdict.value
+    ending = f"{seen.verdict.value}: {_line(seen.message)}" if seen.message else seen.verdict.value
     if seen.verdict.value not in shown.verdicts:
-        return f"{seen.name}: {said}; claimed is {' or '.join(shown.verdicts)}"
+        return f"{seen.name}: {ending}; claimed is {' or '.join(shown.verdicts)}"
     if shown.says and " ".join(shown.says.split()) not in " ".join(seen.message.split()):
-        return f"{seen.name}: {said}; claimed is the message {shown.says!r}"
+        return f"{seen.name}: {ending}; claimed is the message {shown.says!r}"
     return ""
 
 
@@ -281,8 +282,8 @@ def _run(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], End]:
 
 def entry(name: str, drivers: tuple[str, ...] = ()) -> Entry:
     """The case of the corpus with this name. Raises BadInput."""
-    found = corpus.find_one(name)
-    return Entry(found.name, found.path, found.in_corpus, drivers)
+    listed = corpus.find_one(name)
+    return Entry(listed.name, listed.path, listed.in_corpus, drivers)
 
 
 def message_of(result: Result) -> str:
@@ -355,8 +356,8 @@ def _known(name: str, known: Iterable[str], claim: Claim) -> str:
 
 
 def _judged(judgement: Judgement) -> End:
-    said = judgement.broken.text if judgement.broken is not None else ""
-    return End(judgement.rule.name, judgement.verdict, "\n".join(filter(None, [judgement.reason, said])))
+    message = judgement.broken.text if judgement.broken is not None else ""
+    return End(judgement.rule.name, judgement.verdict, "\n".join(filter(None, [judgement.reason, message])))
 
 
 def _line(text: str) -> str:

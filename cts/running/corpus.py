@@ -171,10 +171,10 @@ def _may_be_case(path: Path) -> bool:
 
 
 def _duplicates(chosen: list[Entry]) -> list[BadInput]:
-    seen: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     errors: list[BadInput] = []
     for entry in list(chosen):
-        first = seen.setdefault(entry.name, entry)
+        first = by_name.setdefault(entry.name, entry)
         if first is not entry:
             chosen.remove(entry)
             errors.append(

@@ -104,10 +104,10 @@ class Counts:
 
         A case counts as blind if an entry would excuse whatever it leaves.
         """
-        found = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
+        matching = [(rule, text) for rule, text in self._rules if rule.match.matches_case(case)]
         ran = attempt.verdict is not Verdict.NOT_RUN
-        self.matching += ran and any(not rule.leaves for rule, _ in found)
-        for rule, text in found:
+        self.matching += ran and any(not rule.leaves for rule, _ in matching)
+        for rule, text in matching:
             counts = self.entries[text]
             counts[0] += ran
             listed = ran and attempt.verdict.value in rule.verdicts
@@ -117,7 +117,7 @@ class Counts:
     def fail(self, kept: Kept, *, end: bool) -> None:
         """Count a failure that is not known by its cause, and keep some; `end` counting with it."""
         self._failing[kept.cause].append(kept.finding.case.content_hash)
-        if sum(one.cause == kept.cause for one in self._kept) < KEPT:
+        if sum(other.cause == kept.cause for other in self._kept) < KEPT:
             self._kept.append(kept)
         self.ended = self.ended or end
 

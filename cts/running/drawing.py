@@ -102,10 +102,10 @@ class Draws:
         if self._avoid is None or number % WATCH == 0 or isinstance(first, Undrawn) or not self._avoid(first):
             return first
         for again in range(1, TRIES + 1):
-            one = self._made(number, again)
-            if not isinstance(one, Undrawn) and not self._avoid(one):
+            example = self._made(number, again)
+            if not isinstance(example, Undrawn) and not self._avoid(example):
                 self._again[number] = again
-                return one
+                return example
         return first
 
     def recorded(self, number: int) -> Recorded:
@@ -156,8 +156,8 @@ def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iter
     number = 0
     while draws:
         number += 1
-        for area, one in draws.items():
-            example = one.example(number)
+        for area, area_draws in draws.items():
+            example = area_draws.example(number)
             if isinstance(example, Case):
                 yield area, example
 
@@ -220,12 +220,7 @@ class Faults:
         else:
             faulty.count += count
 
-    def shrink(
-        self,
-        draws: Draws,
-        check: Callable[[Case], object],
-        known: Set[str] = frozenset(),
-    ) -> None:
+    def shrink(self, draws: Draws, check: Callable[[Case], object], known: Set[str] = frozenset()) -> None:
         """Simplify the first fault of each kind that is not `known`; `check` raises the fault of a case."""
         for kind, faulty in self.by_kind.items():
             if kind not in known:
@@ -270,19 +265,19 @@ class Examined:
 def examine(draws: Draws, profile: Profile, check: Callable[[Case], object]) -> Examined:
     """Check the examples of a run of this profile, each case once, until there are too many faults."""
     examined = Examined()
-    for number, one in examples(draws, profile):
+    for number, example in examples(draws, profile):
         if examined.faults.too_many:
             break
         examined.drawn = number
-        if isinstance(one, Undrawn):
-            examined.faults.add(one.fault, None, number)
+        if isinstance(example, Undrawn):
+            examined.faults.add(example.fault, None, number)
             continue
-        identity = one.content_hash
+        identity = example.content_hash
         if identity not in examined.cases:
-            examined.cases[identity] = fault_of(one, check)
+            examined.cases[identity] = fault_of(example, check)
         fault = examined.cases[identity]
         if fault is not None:
-            examined.faults.add(fault, one, number)
+            examined.faults.add(fault, example, number)
     examined.faults.shrink(draws, check)
     return examined
 
@@ -293,4 +288,4 @@ def drawn(source: Source[Case], profile: Profile, policy: DrawPolicy | None = No
     A `policy` replaces the seed's.
     """
     draws = Draws(source, profile.seed, policy=policy)
-    return [one for _, one in examples(draws, profile) if isinstance(one, Case)]
+    return [example for _, example in examples(draws, profile) if isinstance(example, Case)]

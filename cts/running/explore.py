@@ -39,7 +39,7 @@ from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
 from cts.running.shrinking import NotReduced, Shrinker
 from cts.running.survey import ReportedFinding
-from cts.running.sweeps.judging import have_verdict, wrong
+from cts.running.sweeps.states import have_verdict, wrong
 
 #: Wrong elements that are listed of a case in a run that goes on after findings.
 FEW_LISTED = 8
@@ -90,21 +90,21 @@ class Explorer:
         """
         wanted = set(specs)
         counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
-        restarts = [one.driver.restarts for one in counts]
+        restarts = [count.driver.restarts for count in counts]
         if self._policy.keep:
             self._hashes.clear()  # answers must not depend on earlier tasks of the process
-        size = block_size([one.driver for one in counts])
+        size = block_size([count.driver for count in counts])
         for start in range(0, len(numbers), size):
-            going = [one for one in counts if not one.ended]
+            going = [count for count in counts if not count.ended]
             if not going:
                 break
             self._block(numbers[start : start + size], going, last=last)
-        since = [one.driver.restarts - before for one, before in zip(counts, restarts, strict=True)]
-        return [one.event(_PROCESS, more) for one, more in zip(counts, since, strict=True)]
+        since = [count.driver.restarts - before for count, before in zip(counts, restarts, strict=True)]
+        return [count.event(_PROCESS, more) for count, more in zip(counts, since, strict=True)]
 
     def _block(self, numbers: Sequence[int], going: Sequence[Counts], *, last: bool) -> None:
         """Run examples together and count their results."""
-        first, drivers = going[0], [one.driver for one in going]
+        first, drivers = going[0], [counted.driver for counted in going]
         drawn = [(number, self._drawn(number, first, drivers, last=last)) for number in numbers]
         faults: dict[int, Fault] = {}
 
@@ -118,16 +118,16 @@ class Explorer:
             finally:
                 first.seconds["oracle"] += time.perf_counter() - start
 
-        cases = [one for _, one in drawn if isinstance(one, Case)]
+        cases = [counted for _, counted in drawn if isinstance(counted, Case)]
         judged = iter(judge_all(cases, drivers, expect, self._judged, self._time_is_up))
-        for number, one in drawn:
-            together = next(judged) if isinstance(one, Case) else None
+        for number, counted in drawn:
+            together = next(judged) if isinstance(counted, Case) else None
             for place, counts in enumerate(going):
                 if counts.ended:
                     continue
                 counts.covered, counts.drawn = number, counts.drawn + 1
-                if together is None or isinstance(one, str):
-                    counts.omit(number, one)
+                if together is None or isinstance(counted, str):
+                    counts.omit(number, counted)
                 elif (fault := faults.get(id(together.case))) is not None:
                     counts.fault(number, fault, together.case)
                 else:
@@ -214,12 +214,12 @@ class Explorer:
         counts.seconds["sets"] += time.perf_counter() - start
         counts.sets += int(have_verdict(judged.states).sum())
         for place in np.flatnonzero(wrong(judged.states))[:WRONG_SETS].tolist():
-            one = sets.sweep(np.array([place])).case(0)
-            (again,) = judge_all([one], [counts.driver], self._oracle.expect, self._judged)
+            alone = sets.sweep(np.array([place])).case(0)
+            (again,) = judge_all([alone], [counts.driver], self._oracle.expect, self._judged)
             attempt = again.attempts[0]
             if attempt.verdict is Verdict.PASS and again.expectation is not None:
-                attempt = among_others(one, attempt, again.expectation, judged.left.get(place))
-            passed = self._failed(counts, number, one, attempt, again.expectation)
+                attempt = among_others(alone, attempt, again.expectation, judged.left.get(place))
+            passed = self._failed(counts, number, alone, attempt, again.expectation)
             if counts.ended:
                 break
         return passed
@@ -279,8 +279,8 @@ def avoided(drivers: Sequence[OpenDriver], profile: Profile) -> Callable[[Case],
 
 def among_others(case: Case, alone: Attempt, expectation: Expectation, left: Mapping[str, Bytes] | None) -> Attempt:
     """The failure, among other sets, of a set that passes alone; with the memory that it left there, if known."""
-    said = "a parameter set fails among others in a dispatch, and passes alone"
+    detail = "a parameter set fails among others in a dispatch, and passes alone"
     if left is None:
-        return replace(alone, verdict=Verdict.FLAKY, detail=said)
+        return replace(alone, verdict=Verdict.FLAKY, detail=detail)
     outcome, divergence = Outcome(Status.DONE, dict(left)), compare(case, expectation, left)
-    return replace(alone, verdict=Verdict.FLAKY, detail=said, outcome=outcome, divergence=divergence)
+    return replace(alone, verdict=Verdict.FLAKY, detail=detail, outcome=outcome, divergence=divergence)

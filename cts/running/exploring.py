@@ -62,11 +62,11 @@ class Exploration:
 
     def resume(self, judged: Iterable[ExamplesJudged]) -> None:
         """Take over examples that an interrupted run has judged."""
-        for one in judged:
-            if (run := self._runs.get(one.area)) is not None and one.driver in run.specs:
-                run.count(one)
-                if not one.last:
-                    self._planner.done(run.stream_of(one), one.start, one.count, one)
+        for chunk in judged:
+            if (run := self._runs.get(chunk.area)) is not None and chunk.driver in run.specs:
+                run.count(chunk)
+                if not chunk.last:
+                    self._planner.done(run.stream_of(chunk), chunk.start, chunk.count, chunk)
 
     def tasks(self) -> Iterator[Task | None]:
         """The next tasks; None while they depend on answers to come."""
@@ -216,5 +216,5 @@ def run_area(
     exploration = Exploration([run], profile, policy, size, 1, lambda run: ran.append(run.ran()), time_is_up)
     for task, answer in executor.perform(exploration.tasks(), exploration.is_stale):
         exploration.take(task, answer)
-    (found,) = ran
-    return found
+    (result,) = ran
+    return result

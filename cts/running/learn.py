@@ -58,8 +58,8 @@ def learn(
         answers: list[bool | None] = []
         for judged in judge_all(cases, [driver], oracle.expect, ignore, time_is_up):
             (attempt,) = judged.attempts
-            known = known_by_condition(driver, judged.case, attempt) is not None
-            silent = known or attempt.verdict in _SILENT
+            is_known = known_by_condition(driver, judged.case, attempt) is not None
+            silent = is_known or attempt.verdict in _SILENT
             answers.append(None if silent else attempt.verdict is verdict)
         made, failed = made + len(cases), failed + answers.count(True)
         tell(made)

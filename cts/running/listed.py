@@ -38,10 +38,10 @@ def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard)
     for spec in specs:
         opened = open_driver(spec)
         with closing(opened):
-            found = generator(opened.capabilities)
-        for case in found.cases:
+            generated = generator(opened.capabilities)
+        for case in generated.cases:
             cases.setdefault(case.name, case)
-        left_out.update(dict.fromkeys(found.left_out))
+        left_out.update(dict.fromkeys(generated.left_out))
     chosen = [case for name, case in cases.items() if has_words(name, words) and shard.has(case)]
     if not chosen:
         what = "the drivers list nothing" if not cases else f"none of {len(cases)} cases has these words and is in this"

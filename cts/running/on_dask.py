@@ -23,7 +23,7 @@ from cts.running.tasks import Answer, Task, described_task, not_done
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from cts.running.runner import Plan
+    from cts.running.plan import Plan
 
 #: What workers declare: `dask worker ... --resources "cts=1"`, as many as they are to do at a time.
 RESOURCE = "cts"
@@ -125,10 +125,10 @@ class Cluster:
                 )
                 yield task, lost
                 continue
-            found = future.result()
-            if isinstance(found, BadInput | HarnessTrouble):
-                raise found
-            yield task, found
+            answer = future.result()
+            if isinstance(answer, BadInput | HarnessTrouble):
+                raise answer
+            yield task, answer
 
 
 class Elsewhere:
@@ -155,16 +155,16 @@ def opened(address: str, spec: str, plan: Plan) -> OpenDriver:
     """A worker's description of a driver, as an open driver that runs nothing. Raises BadInput or HarnessTrouble."""
     client = connected(address)
     try:
-        found: Any = client.submit(_described, spec, resources={RESOURCE: 1}, pure=False).result()
+        described: Any = client.submit(_described, spec, resources={RESOURCE: 1}, pure=False).result()
     finally:
         client.close()
-    if isinstance(found, BadInput | HarnessTrouble):
-        raise found
-    names = (spec, found.identity) if found.identity else (spec,)
-    stage = found.capabilities.stage
-    assert isinstance(found, OpenDriver)
+    if isinstance(described, BadInput | HarnessTrouble):
+        raise described
+    names = (spec, described.identity) if described.identity else (spec,)
+    stage = described.capabilities.stage
+    assert isinstance(described, OpenDriver)
     return replace(
-        found,
+        described,
         quarantine=plan.quarantine.for_driver(*names, stage=stage),
         baseline=plan.baseline.for_driver(*names, stage=stage),
     )

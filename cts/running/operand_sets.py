@@ -19,7 +19,8 @@ from cts.case.oracle.expectation import Oracle
 from cts.judging.judge import OpenDriver
 from cts.running.drawing import Draws, Undrawn, made
 from cts.running.sweeps.contents import Numbers
-from cts.running.sweeps.judging import Judged, have_verdict, judge_sets, together
+from cts.running.sweeps.judging import Judged, judge_sets, together
+from cts.running.sweeps.states import have_verdict
 from cts.spirv.lower.structure import Structure, structure_of
 
 #: How many of the numbers that a case was drawn from are drawn anew, one at a time: each makes the whole case again.
@@ -129,9 +130,11 @@ def _loaded(case: model.Case) -> tuple[str, ...]:
     others = {*model.written(case), *decoded}
     others |= {part.buffer for function in case.functions.values() for part in model.buffers_of(function)}
     pointers = {name: t.buffer for name, t in types.items() if isinstance(t, model.PointerType)}
-    found = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
+    only_loaded = {pointers.get(name, name) for name in loads} - {pointers.get(name, name) for name in others}
     return tuple(
-        name for name, b in case.buffers.items() if name in found and b.storage is not model.StorageClass.Workgroup
+        name
+        for name, b in case.buffers.items()
+        if name in only_loaded and b.storage is not model.StorageClass.Workgroup
     )
 
 

@@ -182,10 +182,10 @@ def interleaved(areas: Sequence[str], weights: Sequence[float], count: int) -> l
     >>> interleaved(["a", "b"], [3, 1], 4)
     ['a', 'a', 'b', 'a']
     """
-    given = [0] * len(areas)
+    counts = [0] * len(areas)
     order = []
     for _ in range(count if areas else 0):
-        place = max(range(len(areas)), key=lambda n: (weights[n] / (2 * given[n] + 1), -n))
-        given[place] += 1
+        place = max(range(len(areas)), key=lambda n: (weights[n] / (2 * counts[n] + 1), -n))
+        counts[place] += 1
         order.append(areas[place])
     return order

@@ -147,7 +147,7 @@ class Processes:
         Raises HarnessTrouble if a process cannot do its work.
         """
         source, exhausted = iter(tasks), False
-        given: dict[int, _Given] = {}
+        in_flight: dict[int, _Given] = {}
         answers: dict[int, Answer] = {}
         ready: deque[int] = deque()
         # Tasks of an earlier call that was not waited for have lower numbers.
@@ -156,7 +156,7 @@ class Processes:
             while answers and (not self._ordered or used in answers):
                 number = used if self._ordered else next(iter(answers))
                 used += 1
-                yield given.pop(number).task, answers.pop(number)
+                yield in_flight.pop(number).task, answers.pop(number)
             while not exhausted and (self._taken - used < TASK_WINDOW if self._ordered else not ready):
                 try:
                     task = next(source)
@@ -165,32 +165,32 @@ class Processes:
                     break
                 if task is None:
                     break
-                given[self._taken] = _Given(task)
+                in_flight[self._taken] = _Given(task)
                 ready.append(self._taken)
                 self._taken += 1
                 if not self._ordered:
-                    self._give(ready, given, answers, stale)
-            self._give(ready, given, answers, stale)
+                    self._give(ready, in_flight, answers, stale)
+            self._give(ready, in_flight, answers, stale)
             if answers and (not self._ordered or used in answers):
                 continue
-            if not given:
+            if not in_flight:
                 assert exhausted, "what no answer can decide is no reason to wait"
                 return
-            self._wait(ready, given, answers)
+            self._wait(ready, in_flight, answers)
 
     def close(self) -> None:
         """End all processes."""
-        for one in self._processes:
+        for process in self._processes:
             with contextlib.suppress(OSError):
-                one.connection.send(None)
-        for one in self._processes:
-            if one.numbers:
-                one.process.terminate()  # its answer is not wanted any more
-            one.process.join(GRACE)
-            if one.process.is_alive():
-                one.process.kill()
-                one.process.join()
-            one.connection.close()
+                process.connection.send(None)
+        for process in self._processes:
+            if process.numbers:
+                process.process.terminate()  # its answer is not wanted any more
+            process.process.join(GRACE)
+            if process.process.is_alive():
+                process.process.kill()
+                process.process.join()
+            process.connection.close()
         self._processes.clear()
 
     def _give(
@@ -214,26 +214,30 @@ class Processes:
 
     def _wait(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
         """Take messages from processes, at least one, unless they overrun the time of the run."""
-        by_connection = {one.connection: one for one in self._processes}
-        begun = [given[one.numbers[0]].task for one in self._processes if one.numbers and one.numbers[0] in given]
+        by_connection = {process.connection: process for process in self._processes}
+        begun = [
+            given[process.numbers[0]].task
+            for process in self._processes
+            if process.numbers and process.numbers[0] in given
+        ]
         heartbeat.doing = f"waiting for {'; '.join(map(described_task, begun[:NAMED]))}"
         left = self._config.time_is_up.left + OVERRUN
         sent = wait(list(by_connection), None if left == float("inf") else max(0.0, left))
         if not sent:
             self._give_up(ready, given, answers)
         for connection in sent:
-            one = by_connection[connection]  # type: ignore[index]
+            process = by_connection[connection]  # type: ignore[index]
             try:
-                message: _Message = one.connection.recv()
+                message: _Message = process.connection.recv()
             except (EOFError, OSError):
-                self._buried(one, ready, given, answers)
+                self._buried(process, ready, given, answers)
                 continue
             match message:
                 case _Started():
-                    one.spec, one.flying = message.spec, message.hashes
+                    process.spec, process.flying = message.spec, message.hashes
                 case _Done():
-                    one.numbers.remove(message.number)
-                    one.flying = ()
+                    process.numbers.remove(message.number)
+                    process.flying = ()
                     if message.number in given:
                         answers[message.number] = message.answer
                 case _:
@@ -242,10 +246,10 @@ class Processes:
     def _give_up(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
         """Stop waiting for running tasks, long after the time is up."""
         why = self._config.time_is_up()
-        for one in self._processes:
-            one.process.kill()
-            one.process.join()
-            one.connection.close()
+        for process in self._processes:
+            process.process.kill()
+            process.process.join()
+            process.connection.close()
         self._processes.clear()
         ready.clear()
         for number, task in given.items():
@@ -288,7 +292,7 @@ class Processes:
         }
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        used = Counter(one.device for one in self._processes)
+        used = Counter(other.device for other in self._processes)
         device = min(self._devices, key=lambda device: used[device])
         config = replace(self._config, states=states, device=device)
         process = context.Process(target=_serve, args=(theirs, config), daemon=True)

@@ -34,11 +34,7 @@ class Profile:
 
 PROFILES = {
     p.name: p
-    for p in (
-        Profile("smoke", 20, 0, reductions=500),
-        Profile("default", 500, None),
-        Profile("nightly", 10_000, None),
-    )
+    for p in (Profile("smoke", 20, 0, reductions=500), Profile("default", 500, None), Profile("nightly", 10_000, None))
 }
 
 

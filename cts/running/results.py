@@ -71,21 +71,23 @@ def of_area(area: str, spec: str, explored: AreaResult, *, by_cause: bool) -> li
     )
     results = []
     for place, cause in enumerate(explored.causes):
-        found = explored.found(cause)
+        outcome = explored.found(cause)
         counted = (
             whole
             if not place
-            else Result(spec, area, name, generated=True, verdict=found.verdict, examples=0, unsupported=0, seconds=0.0)
+            else Result(
+                spec, area, name, generated=True, verdict=outcome.verdict, examples=0, unsupported=0, seconds=0.0
+            )
         )
         results.append(
             msgspec.structs.replace(
                 counted,
                 name=f"{name}.{slug(cause)}" if by_cause else name,
-                verdict=found.verdict,
-                detail=found.detail,
-                finding=found.finding,
-                runs=found.runs,
-                known=found.known,
+                verdict=outcome.verdict,
+                detail=outcome.detail,
+                finding=outcome.finding,
+                runs=outcome.runs,
+                known=outcome.known,
                 cause=cause if by_cause else "",
                 alike=len(explored.failing[cause]) if by_cause else 0,
                 number=explored.shortest(cause).number,

@@ -45,18 +45,18 @@ def known(
 
     Raises BadInput if no entry has a case.
     """
-    found: dict[str, Entry] = {}
+    cases: dict[str, Entry] = {}
     for spec in specs:
         with closing(open_driver(spec, quarantine, baseline)) as opened:
             rules = [rule for rule in (*opened.baseline.rules, *opened.quarantine.rules) if rule.when != "never"]
             never = Quarantine(tuple(rule for rule in opened.quarantine.rules if rule.when == "never"))
             for some in _of_rules(rules, opened, count, seed, never):
                 for case, entry in some.values():
-                    found[case.content_hash] = entry or write(case, runs / FOLDER)
-    if not found:
+                    cases[case.content_hash] = entry or write(case, runs / FOLDER)
+    if not cases:
         what = "no entry is of these drivers and has a case that they run"
         raise BadInput("nothing-selected", what, "--known", "--baseline or --quarantine with entries for them")
-    return list(found.values())
+    return list(cases.values())
 
 
 def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int, runs: Path) -> Retried:
@@ -65,7 +65,7 @@ def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int,
     Entries none of whose cases fail are named at the end of the run. Raises BadInput if a driver runs in the process of
     the suite, which a crash would end, and if no entry has a case.
     """
-    found: dict[str, Entry] = {}
+    cases: dict[str, Entry] = {}
     expected: list[Rule] = []
     for spec in specs:
         with closing(open_driver(spec, quarantine)) as opened:
@@ -75,15 +75,15 @@ def retried(specs: Iterable[str], quarantine: Quarantine, count: int, seed: int,
                 raise BadInput("retry-process", "a crash of this driver would end the run", spec, remedy)
             for rule, some in zip(rules, _of_rules(rules, opened, count, seed), strict=True):
                 for case, entry in some.values():
-                    found[case.content_hash] = entry or write(case, runs / FOLDER)
+                    cases[case.content_hash] = entry or write(case, runs / FOLDER)
                 if some:
                     match = Match(rule.match.driver, rule.match.version, rule.match.stages, tuple(some))
                     expected.append(Rule(match, rule.reason, verdict=get_args(Failure), link=rule.link))
-    if not found:
+    if not cases:
         what = "no entry leaves out a case that could be tried again on these drivers"
         raise BadInput("nothing-selected", what, "--retry-never", "--baseline or --quarantine with `when: never`")
     left = Quarantine(tuple(rule for rule in quarantine.rules if rule.when != "never"))
-    return Retried(tuple(found.values()), left, Baseline(tuple(expected)))
+    return Retried(tuple(cases.values()), left, Baseline(tuple(expected)))
 
 
 def _of_rules(
@@ -93,19 +93,19 @@ def _of_rules(
 
     Examples of all areas are drawn first, then more of the areas that had some, but too few.
     """
-    found: list[dict[str, tuple[Case, Entry | None]]] = [{} for _ in rules]
+    of_rules: list[dict[str, tuple[Case, Entry | None]]] = [{} for _ in rules]
     had: list[set[str]] = [set() for _ in rules]
 
     def look(cases: Iterable[tuple[str, Case, Entry | None]]) -> None:
         for area, case, entry in cases:
-            wanting = [place for place, some in enumerate(found) if len(some) < count]
+            wanting = [place for place, some in enumerate(of_rules) if len(some) < count]
             if not wanting:
                 return
             if driver.capabilities.missing(case) or never.find(case) is not None:
                 continue
             for place in wanting:
                 if rules[place].match.matches_case(case):
-                    found[place][case.content_hash] = case, entry
+                    of_rules[place][case.content_hash] = case, entry
                     had[place].add(area)
 
     def drawn(areas: Sequence[str], seed: int, examples: int) -> Iterator[tuple[str, Case, None]]:
@@ -115,6 +115,6 @@ def _of_rules(
     look(((case := load(entry.path).case).name.partition(".")[0], case, entry) for entry in entries())
     areas = registry.names("cts.areas")
     look(drawn(areas, seed, EXAMPLES))
-    few = {area for some, of in zip(found, had, strict=True) if len(some) < count for area in of}
+    few = {area for some, of in zip(of_rules, had, strict=True) if len(some) < count for area in of}
     look(drawn([area for area in areas if area in few], seed + 1, FURTHER))
-    return found
+    return of_rules

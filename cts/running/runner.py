@@ -27,42 +27,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import cts
 from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.case.model.sweep import AREA, sweep_name
+from cts.judging import events
 from cts.judging.batch import block_size
-from cts.judging.events import (
-    CaseJudged,
-    Emit,
-    Event,
-    ExamplesJudged,
-    GeneratorFault,
-    Result,
-    RunStarted,
-    SetsJudged,
-    problem,
-)
-from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, ResumeState, does_not_close
-from cts.judging.known.baseline import NO_BASELINE, Baseline
-from cts.judging.known.quarantine import NO_RULES, Quarantine
-from cts.judging.reruns import RERUNS
+from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, does_not_close
 from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
 from cts.running.exploring import Exploration
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.policy import FIRST_FINDING, Policy, chunk_size
+from cts.running.plan import Plan
+from cts.running.policy import chunk_size
 from cts.running.processes import DEVICE, ProcessConfig, Processes
-from cts.running.profiles import Profile
 from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
-from cts.running.sweeps.selection import SweepEntry
 from cts.running.tally import Tally
 from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
 
@@ -70,52 +56,7 @@ from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
 CASES, SHARES = 8, 4
 
 
-@dataclass(frozen=True)
-class ResumedRun:
-    """The state of an interrupted run: results and faults of generators, which are reported again, judged cases, and
-    the state of each driver that follows from them, by spec. The run took `seconds`.
-    """
-
-    results: tuple[Result, ...] = ()
-    faults: tuple[GeneratorFault, ...] = ()
-    judged: tuple[CaseJudged, ...] = ()
-    states: Mapping[str, ResumeState] = field(default_factory=dict)
-    sets: tuple[SetsJudged, ...] = ()
-    examples: tuple[ExamplesJudged, ...] = ()
-    seconds: float = 0.0
-
-
-NOT_RESUMED = ResumedRun()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The plan of a run. `areas` are generated, with `profile.max_examples` cases each, after `entries` have run.
-
-    Results in `resumed` are reported first and not run again; findings are run `reruns` times more. Nothing is started
-    after `max_seconds`. The plan runs on `jobs` processes, in turn on `devices` if there are any, or on the workers of
-    a Dask `scheduler`. `config` is the file with defaults for options, if any. `sweeps` are swept last.
-    """
-
-    drivers: tuple[str, ...]
-    profile: Profile
-    entries: tuple[Entry, ...] = ()
-    areas: tuple[str, ...] = ()
-    stop_at_first: bool = False
-    quarantine: Quarantine = NO_RULES
-    resumed: ResumedRun = NOT_RESUMED
-    baseline: Baseline = NO_BASELINE
-    reruns: int = RERUNS
-    max_seconds: float | None = None
-    config: str = ""
-    jobs: int = 1
-    sweeps: tuple[SweepEntry, ...] = ()
-    policy: Policy = FIRST_FINDING
-    devices: tuple[str, ...] = ()
-    scheduler: str = ""
-
-
-def run(plan: Plan, emit: Emit) -> int:
+def run(plan: Plan, emit: events.Emit) -> int:
     """Run a plan, telling `emit` everything from header to footer; returns the exit status.
 
     The status is the highest that applies: 0 clean, 1 findings, 2 something asked for cannot be
@@ -127,7 +68,7 @@ def run(plan: Plan, emit: Emit) -> int:
 class _Run:
     """One run: its finished and its remaining work."""
 
-    def __init__(self, plan: Plan, emit: Emit) -> None:
+    def __init__(self, plan: Plan, emit: events.Emit) -> None:
         self.plan = plan
         self.tally = Tally(plan.baseline)
         #: Why nothing more is begun.
@@ -138,7 +79,7 @@ class _Run:
         self.kept: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: events.Event) -> None:
         """Count an event, and tell of it."""
         self.tally(event)
         self._emit(event)
@@ -146,7 +87,7 @@ class _Run:
     def run(self) -> int:
         plan = self.plan
         self.emit(
-            RunStarted(
+            events.RunStarted(
                 cts.__version__,
                 plan.profile.name,
                 plan.profile.max_examples,
@@ -325,10 +266,10 @@ class _Run:
             sets[name] -= 1
             if sets[name]:
                 return
-            found = [] if runs[name].has_causes else list(runs[name].cause_tasks())
-            causes.extend(found)
-            sets[name] += len(found)
-            if not found:
+            new_tasks = [] if runs[name].has_causes else list(runs[name].cause_tasks())
+            causes.extend(new_tasks)
+            sets[name] += len(new_tasks)
+            if not new_tasks:
                 self._add(list(runs.pop(name).finish(self._stopping())))
 
         for task, answer in self.executor.perform(tasks()):
@@ -395,19 +336,19 @@ class _Run:
         """How long the run has taken so far, before an interruption, too."""
         return self.plan.resumed.seconds + time.perf_counter() - self.started
 
-    def _emit_event(self, event: Event) -> None:
-        if isinstance(event, Result):
+    def _emit_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Result):
             self._add([event])
         else:
             self.emit(event)
 
-    def _add(self, results: list[Result]) -> None:
+    def _add(self, results: list[events.Result]) -> None:
         for result in results:
             self.emit(result)
             if self.plan.stop_at_first and result.fails_run:
                 self.stopped = self.stopped or STOPPED
 
-    def _faults(self, faults: Iterable[GeneratorFault]) -> None:
+    def _faults(self, faults: Iterable[events.GeneratorFault]) -> None:
         for fault in faults:
             self.emit(fault)
             if self.plan.stop_at_first:
@@ -419,10 +360,10 @@ class _Run:
         return self.stopped
 
     def _problem(self, error: BadInput | HarnessTrouble) -> None:
-        self.emit(problem(error))
+        self.emit(events.problem(error))
 
 
-def _is_generated(result: Result) -> bool:
+def _is_generated(result: events.Result) -> bool:
     return result.generated and result.area != AREA
 
 

@@ -38,8 +38,8 @@ class ReportedFinding:
         cls, kept: Kept, verdict: Verdict | None = None, detail: str = "", rule: Rule | None = None
     ) -> ReportedFinding:
         """A kept case with its own verdict, or with the verdict of a further run."""
-        known = rule.text if rule is not None else ""
-        return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, known)
+        reason = rule.text if rule is not None else ""
+        return cls(verdict or kept.verdict, detail or kept.detail, kept.finding, kept.runs, reason)
 
 
 @dataclass(eq=False)
@@ -153,7 +153,7 @@ class AreaTally:
 
     def next_of_last(self) -> int | None:
         """The number of the next example that a quarantine leaves for last."""
-        number = next((number for number, given in self._for_last.items() if not given), None)
+        number = next((number for number, is_given in self._for_last.items() if not is_given), None)
         if number is not None:
             self._for_last[number] = True
         return number
@@ -186,11 +186,13 @@ class AreaTally:
         if judged.last:
             self._for_last.pop(judged.start, None)
         self._for_last |= dict.fromkeys(judged.for_last, False)
-        for kind, seen in judged.faults.items():
+        for kind, fault_seen in judged.faults.items():
             if (kind, judged.start) not in self._fault_places:  # not counted of another driver
                 self._fault_places.add((kind, judged.start))
-                fault = Fault(seen.code, seen.what, seen.where, REMEDY, kind, seen.detail)
-                self._faults.add(fault, loads_case(seen.case) if seen.case else None, seen.number, seen.count)
+                fault = Fault(fault_seen.code, fault_seen.what, fault_seen.where, REMEDY, kind, fault_seen.detail)
+                self._faults.add(
+                    fault, loads_case(fault_seen.case) if fault_seen.case else None, fault_seen.number, fault_seen.count
+                )
         yield self.results[spec].add(judged, self._policy.keep or 1)
         if judged.kept and not self._policy.keep:
             self.alive.remove(spec)

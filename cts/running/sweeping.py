@@ -17,8 +17,9 @@ from cts.judging.events import Cause, Emit, Result, SetsJudged, UniverseSwept
 from cts.judging.judge import OpenDriver
 from cts.judging.verdict import Verdict
 from cts.running.profiles import Profile
-from cts.running.sweeps.judging import VERDICTS, Judged, State, States, wrong
+from cts.running.sweeps.judging import Judged
 from cts.running.sweeps.selection import Chosen, SweepEntry, opened
+from cts.running.sweeps.states import VERDICTS, State, States, wrong
 from cts.running.tasks import Answer, FindCauses, Sets
 
 #: Sets of one task: the most that an interruption loses, and the batch that a process gets. A process compiles the
@@ -37,12 +38,7 @@ class SweepRun:
     """One universe on drivers that have no result of it yet."""
 
     def __init__(
-        self,
-        entry: SweepEntry,
-        drivers: Sequence[OpenDriver],
-        profile: Profile,
-        emit: Emit,
-        time_is_up: Deadline,
+        self, entry: SweepEntry, drivers: Sequence[OpenDriver], profile: Profile, emit: Emit, time_is_up: Deadline
     ) -> None:
         self.entry = entry
         self.universe = opened(entry.path)

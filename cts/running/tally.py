@@ -7,18 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cts.base.errors import HarnessTrouble
-from cts.judging.events import (
-    Event,
-    ExamplesJudged,
-    GeneratorFault,
-    Rejected,
-    Result,
-    RunFinished,
-    SetsJudged,
-    Trouble,
-    Unused,
-    problem,
-)
+from cts.judging import events as event_types
 from cts.judging.known.baseline import NO_BASELINE, Baseline
 from cts.judging.verdict import Verdict, exit_status
 from cts.running.covered import Covered
@@ -56,9 +45,9 @@ class Tally:
         self.unsupported: Counter[tuple[str, str]] = Counter()
         self.not_run: Counter[tuple[str, str]] = Counter()
         self.known: Counter[tuple[str, str]] = Counter()
-        self.unexpected: list[Result] = []
-        self.faults: dict[tuple[str, str], GeneratorFault] = {}
-        self.unused: list[Unused] = []
+        self.unexpected: list[event_types.Result] = []
+        self.faults: dict[tuple[str, str], event_types.GeneratorFault] = {}
+        self.unused: list[event_types.Unused] = []
         #: What generated cases and parameter sets have covered so far.
         self.covered = Covered()
         #: By driver: generated cases that ran, and of these those of which a condition of the baseline holds.
@@ -71,34 +60,34 @@ class Tally:
         self._known_verdicts: Counter[Verdict] = Counter()
         self._usage = BaselineUsage(baseline)
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: event_types.Event) -> None:
         self._usage(event)
-        if isinstance(event, Result | ExamplesJudged):
+        if isinstance(event, event_types.Result | event_types.ExamplesJudged):
             for name, numbers in measured(event):
                 before = self.measured.get((event.driver, name))
                 self.measured[event.driver, name] = before + numbers if before is not None else numbers
         match event:
-            case Result():
+            case event_types.Result():
                 self._result(event)
-            case ExamplesJudged():
+            case event_types.ExamplesJudged():
                 self.covered(event)
                 ran, matching = self.watched.get(event.driver, (0, 0))
                 self.watched[event.driver] = ran + sum(event.verdicts.values()), matching + event.matching
-            case SetsJudged():
+            case event_types.SetsJudged():
                 self.covered(event)
-            case GeneratorFault():
+            case event_types.GeneratorFault():
                 self.faults[event.area, event.kind] = event
                 self.troubles += 1
-            case Trouble():
+            case event_types.Trouble():
                 self.troubles += 1
-            case Rejected():
+            case event_types.Rejected():
                 self.rejected += 1
-            case Unused():
+            case event_types.Unused():
                 self.unused.append(event)
             case _:
                 pass
 
-    def _result(self, result: Result) -> None:
+    def _result(self, result: event_types.Result) -> None:
         self.verdicts[result.verdict] += 1
         row = self.rows.setdefault((result.driver, result.area, result.generated), Row())
         row.judged += result.examples
@@ -138,9 +127,9 @@ class Tally:
             unexpected=bool(self.unexpected),
         )
 
-    def has_fault(self, event: Event) -> bool:
+    def has_fault(self, event: event_types.Event) -> bool:
         """Whether an event is a fault of a generator that is counted already: several processes may meet it."""
-        return isinstance(event, GeneratorFault) and (event.area, event.kind) in self.faults
+        return isinstance(event, event_types.GeneratorFault) and (event.area, event.kind) in self.faults
 
     def untested(self) -> list[str]:
         """The drivers all of whose cases were unsupported or not run."""
@@ -158,10 +147,10 @@ class Tally:
         ((why, _),) = reasons.most_common(1)
         return f": {why}" + (f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else "")
 
-    def closing(self, *, complete: bool = True) -> Iterator[Event]:
+    def closing(self, *, complete: bool = True) -> Iterator[event_types.Event]:
         """Closing events: drivers on which nothing was tested and, if everything has run, unused entries."""
         for driver in self.untested():
-            yield problem(
+            yield event_types.problem(
                 HarnessTrouble(
                     "nothing-tested",
                     f"nothing was tested on {driver}{self.why_untested(driver)}",
@@ -171,9 +160,9 @@ class Tally:
         if complete:
             yield from self._usage.unused()
 
-    def footer(self, seconds: float) -> RunFinished:
+    def footer(self, seconds: float) -> event_types.RunFinished:
         """The last event of a run that took so long."""
-        return RunFinished(
+        return event_types.RunFinished(
             {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]},
             self.examples,
             self.rejected,
@@ -195,7 +184,7 @@ def _by_driver(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return drivers
 
 
-def tally_of(events: Iterable[Event]) -> Tally:
+def tally_of(events: Iterable[event_types.Event]) -> Tally:
     """The tally of events that have happened."""
     tally = Tally()
     for event in events:

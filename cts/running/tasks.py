@@ -26,8 +26,9 @@ from cts.running.policy import Policy
 from cts.running.profiles import Profile
 from cts.running.results import not_run
 from cts.running.survey import ReportedFinding
-from cts.running.sweeps.judging import Judged, State, States, judge_sets, together
+from cts.running.sweeps.judging import Judged, judge_sets, together
 from cts.running.sweeps.selection import Chosen, SweepEntry, opened
+from cts.running.sweeps.states import State, States
 
 
 @dataclass(frozen=True)

@@ -72,17 +72,17 @@ class Compared:
     @property
     def agree(self) -> int:
         """Those after which all of these drivers have the same memory."""
-        found = (self._memories(n) for n in range(len(self.cases)))
-        return sum(len(memories) > 1 and len(set(memories)) == 1 for memories in found)
+        memories_of = (self._memories(n) for n in range(len(self.cases)))
+        return sum(len(memories) > 1 and len(set(memories)) == 1 for memories in memories_of)
 
     def _memories(self, number: int) -> list[str]:
-        return [given[number].memory for given in self.answers.values() if not given[number].stopped]
+        return [answer[number].memory for answer in self.answers.values() if not answer[number].stopped]
 
 
 def drawn(topic: Topic, capabilities: Capabilities, count: int, seed: int, oracle: Oracle) -> tuple[UnclearCase, ...]:
     """So many cases of a topic that such a driver can run, or fewer if few drawn cases can be edited so."""
     examples = islice(in_turn(topic.areas, capabilities, seed), TRIES * count)
-    edited = (found for _, base in examples if (found := _edited(topic, base, oracle)) is not None)
+    edited = (edited_case for _, base in examples if (edited_case := _edited(topic, base, oracle)) is not None)
     return tuple(islice(edited, count))
 
 
@@ -92,13 +92,13 @@ def _edited(topic: Topic, base: Case, oracle: Oracle) -> UnclearCase | None:
         if case == base or resolve(case)[1]:
             continue
         try:
-            found = oracle.violations(case)
+            violations = oracle.violations(case)
         except CtsError:  # too large, or too long, for the oracle
             continue
-        if found and all(v.rule == topic.rule and v.kind is ViolationKind.UNCLEAR for v in found):
+        if violations and all(v.rule == topic.rule and v.kind is ViolationKind.UNCLEAR for v in violations):
             allowed = dict(_readings(topic, case, base, oracle))
             if allowed or not topic.readings:
-                return UnclearCase(case, found[0].what, found[0].readings, allowed)
+                return UnclearCase(case, violations[0].what, violations[0].readings, allowed)
     return None
 
 
@@ -120,12 +120,15 @@ def compared(topic: Topic, cases: Sequence[UnclearCase], drivers: Sequence[OpenD
     """Run the cases of a topic on all drivers."""
     # A verdict means nothing here, but the machinery wants something to compare with.
     nothing: dict[int, Expectation] = {
-        id(one.case): next(iter(one.allowed.values()), _of_outputs(one.case, Expectation({}, {}))) for one in cases
+        id(unclear_case.case): next(
+            iter(unclear_case.allowed.values()), _of_outputs(unclear_case.case, Expectation({}, {}))
+        )
+        for unclear_case in cases
     }
     expect: Callable[[Case], Expectation] = lambda case: nothing[id(case)]  # noqa: E731
-    judged = judge_all([one.case for one in cases], drivers, expect)
+    judged = judge_all([unclear_case.case for unclear_case in cases], drivers, expect)
     answers = {
-        driver.spec: tuple(_answer(one, j.attempts[n]) for one, j in zip(cases, judged, strict=True))
+        driver.spec: tuple(_answer(unclear_case, j.attempts[n]) for unclear_case, j in zip(cases, judged, strict=True))
         for n, driver in enumerate(drivers)
     }
     return Compared(topic, tuple(cases), answers)

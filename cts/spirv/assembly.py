@@ -52,8 +52,8 @@ def lines_of(words: Words) -> list[str]:
         if i.name in ("OpConstant", "OpSpecConstant") and i.values[0] in floats:
             operands[1:] = [f"!0x{word:x}" for word in _words(i.values[1])]
         if i.name == "OpExtInst":
-            known = _extended(sets.get(i.values[1], ""))
-            operands[2] = next((name for name, number in known.items() if number == i.values[2]), operands[2])
+            numbers = _extended(sets.get(i.values[1], ""))
+            operands[2] = next((name for name, number in numbers.items() if number == i.values[2]), operands[2])
         lines.append(" ".join([f"{result}{i.name}", *operands]))
     return lines
 
@@ -157,14 +157,14 @@ def _words(value: object) -> Iterator[int]:
 
 def _names(instructions: Sequence[Decoded]) -> dict[Id, str]:
     """A name for each id, by what it is, unlike all others."""
-    given = {i.values[0]: str(i.values[1]) for i in instructions if i.name == "OpName"}
+    debug_names = {i.values[0]: str(i.values[1]) for i in instructions if i.name == "OpName"}
     names: dict[Id, str] = {}
     by_id: dict[Any, Decoded] = {i.result: i for i in instructions if i.result is not None}
     taken: set[str] = set()
     for i in instructions:
         for mentioned in (i.result, *i.values):
             if isinstance(mentioned, Id) and mentioned not in names:
-                _name(mentioned, by_id, given, names, taken)
+                _name(mentioned, by_id, debug_names, names, taken)
     return names
 
 
@@ -173,9 +173,9 @@ def _name(of: Id, by_id: Mapping[Any, Decoded], given: Mapping[Any, str], names:
     if of in names:
         return names[of]
     defined = by_id.get(of)
-    said = given.get(of, "")
-    if re.fullmatch(r"\w+", said):
-        wanted = said
+    debug_name = given.get(of, "")
+    if re.fullmatch(r"\w+", debug_name):
+        wanted = debug_name
     elif defined is None:
         wanted = "undefined"
     else:

@@ -71,11 +71,11 @@ def without(words: Words, names: Collection[str]) -> Words:
 @lru_cache(maxsize=1)
 def _by_name() -> dict[str, set[str]]:
     """What the values of enumerations ask for, by name, whichever enumeration it is."""
-    found: dict[str, set[str]] = {}
+    capabilities: dict[str, set[str]] = {}
     for kind_name, kind in grammar().kinds.items():
         for name, enumerant in kind.by_name.items() if kind_name != "Capability" else ():
-            found.setdefault(name, set()).update(enumerant.capabilities)
-    return found
+            capabilities.setdefault(name, set()).update(enumerant.capabilities)
+    return capabilities
 
 
 @lru_cache(maxsize=1)
@@ -89,12 +89,12 @@ def _has_halves(instructions: list[Decoded], storages: Collection[str]) -> bool:
     """Whether a pointer into one of some storage classes leads to numbers of 16 bits."""
     types = {i.result: i for i in instructions if i.name.startswith("OpType")}
     waiting = [i.values[1] for i in types.values() if i.name == "OpTypePointer" and i.values[0] in storages]
-    seen: set[object] = set()
+    visited: set[object] = set()
     while waiting:
         id_ = waiting.pop()
-        if id_ in seen or id_ not in types:
+        if id_ in visited or id_ not in types:
             continue
-        seen.add(id_)
+        visited.add(id_)
         i = types[id_]  # type: ignore[index]
         if i.name in ("OpTypeInt", "OpTypeFloat") and i.values[0] == 16:
             return True

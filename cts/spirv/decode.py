@@ -68,11 +68,11 @@ def unknown(words: npt.NDArray[np.uint32]) -> tuple[str, ...]:
 
 def _unknown(header: Header, declared: _Declarations) -> tuple[str, ...]:
     newest = grammar().version
-    found = ["SPIR-V {}.{} (1.0 to {}.{} are known)".format(*header.version, *newest)] * (header.version > newest)
-    text, known = grammar().capability_text, grammar().kinds["Capability"].by_number
-    found += [f"capability {text(str(c))}, which is unknown" for c in declared.capabilities if c not in known]
-    found += [f"extension {e}, which is unknown" for e in declared.extensions if e not in grammar().extensions]
-    return tuple(dict.fromkeys(found))
+    parts = ["SPIR-V {}.{} (1.0 to {}.{} are known)".format(*header.version, *newest)] * (header.version > newest)
+    text, by_number = grammar().capability_text, grammar().kinds["Capability"].by_number
+    parts += [f"capability {text(str(c))}, which is unknown" for c in declared.capabilities if c not in by_number]
+    parts += [f"extension {e}, which is unknown" for e in declared.extensions if e not in grammar().extensions]
+    return tuple(dict.fromkeys(parts))
 
 
 def decode(words: npt.NDArray[np.uint32]) -> Iterator[Decoded]:
@@ -189,9 +189,9 @@ def _declarations(words: list[int]) -> _Declarations:
 
 def _check_versions(header: Header, declared: _Declarations) -> None:
     """Raises DecodeError for a capability of a later version than the module's, without an extension that has it."""
-    known = grammar().kinds["Capability"].by_number
+    by_number = grammar().kinds["Capability"].by_number
     for number in declared.capabilities:
-        entry = known.get(number)
+        entry = by_number.get(number)
         if entry is None or entry.version == "None" or not set(entry.extensions).isdisjoint(declared.extensions):
             continue
         major, minor = map(int, entry.version.split("."))
@@ -216,10 +216,10 @@ def _operands(
     if rule.name in _OF_CONTEXT:
         return _read(rule, words, numbers, start)
     key = rule.opcode, *words
-    known = _KNOWN.get(key)
-    if known is None:
-        known = _KNOWN.remember(key, _read(rule, words, numbers, start))
-    return known
+    decoded = _KNOWN.get(key)
+    if decoded is None:
+        decoded = _KNOWN.remember(key, _read(rule, words, numbers, start))
+    return decoded
 
 
 #: Instructions with literals whose width depends on a type that was declared before.
@@ -327,17 +327,17 @@ class _Reader:
 
     def mask(self, kind: str) -> Iterator[Value]:
         value = self.take(kind)
-        known = self.kinds[kind].by_number
+        by_bit = self.kinds[kind].by_number
         bits = [1 << i for i in range(32) if value >> i & 1]
-        strange = [bit for bit in bits if bit not in known]
+        strange = [bit for bit in bits if bit not in by_bit]
         if strange and not self.tolerant:
             raise self.unknown(f"bit {strange[0]:#x} is not a {kind} of the grammar")
-        if not bits and 0 not in known:
+        if not bits and 0 not in by_bit:
             raise self.error(f"0 is not a {kind} of the grammar")
-        names = [f"{bit:#x}" if bit in strange else known[bit].enumerant for bit in bits]
-        yield "|".join(names) or known[0].enumerant
-        for bit in sorted(known.keys() & set(bits)):
-            for parameter in known[bit].parameters:
+        names = [f"{bit:#x}" if bit in strange else by_bit[bit].enumerant for bit in bits]
+        yield "|".join(names) or by_bit[0].enumerant
+        for bit in sorted(by_bit.keys() & set(bits)):
+            for parameter in by_bit[bit].parameters:
                 yield from self.operand(parameter.kind)
 
     def literal(self, kind: str) -> Iterator[Value]:

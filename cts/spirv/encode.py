@@ -62,10 +62,10 @@ def encode(
             and _ONLY_IDS.issuperset(map(type, values))
         ):
             # Most instructions of a function, and the way below takes much longer.
-            first, given = count + 1 << 16 | instruction.opcode, cast("tuple[Id, ...]", values)
+            first, ready = count + 1 << 16 | instruction.opcode, cast("tuple[Id, ...]", values)
             if result is None:
-                return first, *given
-            return first, *given[: ids.result], result, *given[ids.result :]
+                return first, *ready
+            return first, *ready[: ids.result], result, *ready[ids.result :]
     # Modules have most of their declarations in common. Equal numbers may be of different types.
     declared = numbers.get(values[0]) if values and type(values[0]) is Id else None
     key = instruction.opcode, result, values, tuple(map(type, values)), declared
@@ -124,8 +124,8 @@ class _Call:
         return self.values[self.position]
 
     def error(self, what: str) -> EmitError:
-        given = " ".join(map(repr, self.values))
-        return EmitError(f"{self.instruction.name} {given}: {what}")
+        values = " ".join(map(repr, self.values))
+        return EmitError(f"{self.instruction.name} {values}: {what}")
 
     def take(self, kind: str, name: str) -> Value:
         if not self.has_more():

@@ -192,9 +192,9 @@ class Grammar:
 
     def capability_text(self, capability: str) -> str:
         """A capability for messages, from what `decode` makes of it: "Kernel (6)", "Float4EXT (4229)", "60000"."""
-        known = self.kinds["Capability"].by_name.get(capability)
-        if known is not None:
-            return f"{capability} ({known.number})"
+        entry = self.kinds["Capability"].by_name.get(capability)
+        if entry is not None:
+            return f"{capability} ({entry.number})"
         newer = NEWER_CAPABILITIES.get(int(capability))
         return f"{newer} ({capability})" if newer else capability
 
@@ -334,6 +334,6 @@ def parse_grammar(text: bytes) -> Grammar:
 
 def _alias(table: dict[str, T], pairs: Iterable[tuple[str, str]]) -> None:
     for old, new in pairs:
-        known = table.get(old) or table[new]
-        table.setdefault(old, known)
-        table.setdefault(new, known)
+        entry = table.get(old) or table[new]
+        table.setdefault(old, entry)
+        table.setdefault(new, entry)

@@ -138,8 +138,8 @@ class ModuleBuilder:
         """
         form = _form(name)
         shared = form.shared and result is None
-        if shared and (known := self._shared.get((form.name, values))) is not None:
-            return known
+        if shared and (shared_id := self._shared.get((form.name, values))) is not None:
+            return shared_id
         if result is None and form.has_result:
             result = self.id()
         self._write(form, values, encode(form.rule, result, values, self._numbers))

@@ -30,8 +30,8 @@ def main(arguments: Sequence[str]) -> int:
         getattr(api, name).restype = result
         getattr(api, name).argtypes = parameters
     request = api.spCreateCompileRequest(api.spCreateSession(None))
-    given = (c_char_p * len(words))(*(word.encode() for word in words))
-    failed = api.spProcessCommandLineArguments(request, given, len(words)) < 0 or api.spCompile(request) < 0
+    texts = (c_char_p * len(words))(*(word.encode() for word in words))
+    failed = api.spProcessCommandLineArguments(request, texts, len(words)) < 0 or api.spCompile(request) < 0
     size = c_size_t()
     code = None if failed else api.spGetEntryPointCode(request, 0, byref(size))
     sys.stderr.write((api.spGetDiagnosticOutput(request) or b"").decode(errors="replace"))

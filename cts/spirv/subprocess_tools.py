@@ -104,9 +104,9 @@ def _finished(name: str, arguments: list[str], data: bytes) -> bytes:
         raise ToolError(name, f"no answer within {_PATIENCE} s") from None
     if done.returncode:
         how = crash(done.returncode) or f"code {done.returncode}"
-        said = _output_text(done) or f"{name} failed with {how}"
-        found = re.match(r"error: (\d+): (\d+): ", said)
-        raise ToolError(name, said, f"line {found[1]}, column {found[2]}" if found else "")
+        message = _output_text(done) or f"{name} failed with {how}"
+        position = re.match(r"error: (\d+): (\d+): ", message)
+        raise ToolError(name, message, f"line {position[1]}, column {position[2]}" if position else "")
     return done.stdout
 
 

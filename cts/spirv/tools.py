@@ -40,10 +40,9 @@ class _Binary(Structure):
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL | None:
     """The library of the package; None where the package is not installed."""
-    folder, name = {
-        "win32": ("bin", "SPIRV-Tools-shared.dll"),
-        "darwin": ("lib", "libSPIRV-Tools-shared.dylib"),
-    }.get(sys.platform, ("lib", "libSPIRV-Tools-shared.so"))
+    folder, name = {"win32": ("bin", "SPIRV-Tools-shared.dll"), "darwin": ("lib", "libSPIRV-Tools-shared.dylib")}.get(
+        sys.platform, ("lib", "libSPIRV-Tools-shared.so")
+    )
     path = find_cmeel_file(folder, name)
     if path is None:
         return None
@@ -53,11 +52,7 @@ def _library() -> ctypes.CDLL | None:
         ("spvParseTargetEnv", c_bool, [c_char_p, POINTER(c_int)]),
         ("spvContextCreate", c_void_p, [c_int]),
         ("spvValidateBinary", c_int, [c_void_p, words, c_size_t, diagnostics]),
-        (
-            "spvBinaryToText",
-            c_int,
-            [c_void_p, words, c_size_t, c_uint32, POINTER(POINTER(_Text)), diagnostics],
-        ),
+        ("spvBinaryToText", c_int, [c_void_p, words, c_size_t, c_uint32, POINTER(POINTER(_Text)), diagnostics]),
         (
             "spvTextToBinaryWithOptions",
             c_int,

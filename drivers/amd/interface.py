@@ -85,7 +85,7 @@ def interface(nir: str, aco: str) -> Interface:
     shared = _SHARED.search(nir)
     registers = [(int(first), int(count)) for count, first in _ARGUMENT.findall(start[1])]
     first = 2 if registers[:1] == [(0, 2)] else 0
-    values = {value: Loaded(int(number) - bool(first), _kind(*said)) for *said, value, number in _loads(nir)}
+    values = {value: Loaded(int(number) - bool(first), _kind(*kind)) for *kind, value, number in _loads(nir)}
     sets = {values[value].number for value in _SET.findall(nir) if value in values}
     x, y, z = (int(n) for n in size.groups())
     end = max((at + count for at, count in registers), default=first)
@@ -124,15 +124,15 @@ def arguments(
     `push_constants` are the words that are used. On RDNA 3 `short` are the numbers of a workgroup that the module uses,
     of y and z. Raises Unsupported where the shader has other registers.
     """
-    given: list[int | Place] = [a & 0xFFFFFFFF for a in sets] if shader.has_sets else []
-    given += push_constants
-    more = shader.arguments - len(given)
-    later = [a for a in shader.loaded if a.number >= len(given)]
+    values: list[int | Place] = [a & 0xFFFFFFFF for a in sets] if shader.has_sets else []
+    values += push_constants
+    more = shader.arguments - len(values)
+    later = [a for a in shader.loaded if a.number >= len(values)]
     if shader.sets not in (0, len(sets)) or more < 0 or (not short and more not in (0, 1, 3, 4)):
         what = f"{shader.arguments} registers of arguments, of {len(sets)} descriptor sets and {len(push_constants)}"
         raise Unsupported(f"{what} words of push constants")
     three = any(a.kind == "three" for a in later) or (not short and more >= 3)
-    given += workgroups if three else ()
+    values += workgroups if three else ()
     if short and not shader.marked and any(a.kind != "three" for a in later):
         raise Unsupported("numbers of workgroups and waves, which Mesa tells apart from 26.2 on")
     shorts = [a for a in later if a.kind == "short"]
@@ -140,11 +140,11 @@ def arguments(
         raise Unsupported("numbers of a workgroup of which it is not known which they are")
     names: dict[int, Place] = {a.number: name for a, name in zip(shorts, short, strict=False)}
     if short:
-        given += [0] * (shader.arguments - len(given))
+        values += [0] * (shader.arguments - len(values))
         for a in later:
             if a.kind != "three":
-                given[a.number + 2 * three] = names.get(a.number, "wave" if a.kind == "wave" else "x")
-    return given
+                values[a.number + 2 * three] = names.get(a.number, "wave" if a.kind == "wave" else "x")
+    return values
 
 
 def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int) -> list[int]:

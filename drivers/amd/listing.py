@@ -147,8 +147,8 @@ def instruction(text: str) -> Instruction:
     if pieces:
         pieces[-1], *words = _words(pieces[-1])
         for word in words:
-            found = _MODIFIER.fullmatch(word)
-            modifiers[found[1] if found else word] = _value(found[2]) if found else 1
+            modifier = _MODIFIER.fullmatch(word)
+            modifiers[modifier[1] if modifier else word] = _value(modifier[2]) if modifier else 1
     return Instruction(name, text, tuple(_operand(piece, text) for piece in pieces), modifiers, (), encoding)
 
 
@@ -192,10 +192,10 @@ def _operand(text: str, line: str) -> Operand:
         negated, plain = True, plain[4:-1] if plain.startswith("neg(") else plain[1:]
     if plain.startswith(("|", "abs(")):
         absolute, plain = True, plain[1:-1] if plain.startswith("|") else plain[4:-1]
-    found = _bare(plain, text)
-    if found is None:
+    bare = _bare(plain, text)
+    if bare is None:
         raise Unsupported(f"the operand {text}", line)
-    return replace(found, negated=negated, absolute=absolute)
+    return replace(bare, negated=negated, absolute=absolute)
 
 
 def _bare(plain: str, text: str) -> Operand | None:
@@ -204,9 +204,9 @@ def _bare(plain: str, text: str) -> Operand | None:
         return Operand("sgpr", text, *_NAMED[plain])
     if plain == "src_scc":
         return Operand("scc", text)
-    if found := _REGISTER.fullmatch(plain):
-        kind, one, first, last, half = found.groups()
-        number = int(one or first)
+    if match := _REGISTER.fullmatch(plain):
+        kind, single, first, last, half = match.groups()
+        number = int(single or first)
         count = int(last) - number + 1 if last else 1
         number += TTMP if kind == "ttmp" else 0
         return Operand(

@@ -8,18 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cts.drivers.amd import interface as amd
 from cts.drivers.amd import isa
-from cts.drivers.amd.interface import (
-    TTMP_WAVE,
-    TTMP_X,
-    TTMP_YZ,
-    WAVE_SHIFT,
-    Interface,
-    Place,
-    arguments,
-    filled,
-    interface,
-)
 from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
 from cts.drivers.amd.memory import AddressSpace, Lds
 from cts.drivers.amd.modes import USUAL, Freedoms, of_shader
@@ -30,14 +20,14 @@ from cts.drivers.amd.wave import POISON, VECTOR, Wave, Workgroup, register_name
 from cts.drivers.vulkan.worker.protocol import Binding
 
 #: Registers that are set where a wave begins, besides its arguments.
-_SET = frozenset({VCC, VCC + 1, EXEC, EXEC + 1, TTMP_X, TTMP_YZ, TTMP_WAVE, VECTOR})
+_SET = frozenset({VCC, VCC + 1, EXEC, EXEC + 1, amd.TTMP_X, amd.TTMP_YZ, amd.TTMP_WAVE, VECTOR})
 
 
 @dataclass(frozen=True)
 class Program:
     """Compiled code made ready to run."""
 
-    shader: Interface
+    shader: amd.Interface
     steps: tuple[Step, ...]
     vectors: int
     listing: Listing
@@ -47,7 +37,11 @@ def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USU
     """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names the unknown."""
     isa.load()
     nir = texts.get("NIR Shader(s)", "")
-    shader, listing, modes = interface(nir, texts.get("ACO IR", "")), parse(texts.get("Assembly", "")), of_shader(nir)
+    shader, listing, modes = (
+        amd.interface(nir, texts.get("ACO IR", "")),
+        parse(texts.get("Assembly", "")),
+        of_shader(nir),
+    )
     listing = mutated(listing, mutant) if mutant else listing
     return Program(
         shader,
@@ -62,7 +56,7 @@ def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:
 
 
 def _vectors(listing: Listing) -> int:
-    alone = [one for i in listing.instructions for one in (i.pair or (i,))]
+    alone = [part for i in listing.instructions for part in (i.pair or (i,))]
     return max((o.number + o.count for i in alone for o in i.operands if o.kind == "vgpr"), default=1)
 
 
@@ -87,17 +81,17 @@ class Dispatch:
         push_constants: Sequence[int],
         first: tuple[int, int, int],
         count: tuple[int, int, int],
-        short: Sequence[Place] = (),
+        short: Sequence[amd.Place] = (),
     ) -> None:
         """Run `count` workgroups from number `first` on. The other arguments are those of `interface.arguments`."""
         places = self.memory.describe(bindings)
-        given = arguments(self.program.shader, list(places.values()), push_constants, count, short)
+        values = amd.arguments(self.program.shader, list(places.values()), push_constants, count, short)
         with np.errstate(all="ignore"):
             for number in np.ndindex(*reversed(count)):
                 z, y, x = (int(n) + f for n, f in zip(number, reversed(first), strict=True))
-                self._workgroup((x, y, z), given)
+                self._workgroup((x, y, z), values)
 
-    def _workgroup(self, number: tuple[int, int, int], given: list[int | Place]) -> None:
+    def _workgroup(self, number: tuple[int, int, int], given: list[int | amd.Place]) -> None:
         lds = Lds(self.program.shader.lds, self._poison & 0xFF)
         group = Workgroup(number, lds, self.memory, self.beyond)
         waves = list(self._waves(group, given))
@@ -108,7 +102,7 @@ class Dispatch:
             if any(w.waits for w in waves):
                 self._pass_barrier(waves)
 
-    def _waves(self, group: Workgroup, given: list[int | Place]) -> Iterator[Wave]:
+    def _waves(self, group: Workgroup, given: list[int | amd.Place]) -> Iterator[Wave]:
         shader = self.program.shader
         x, y, z = group.number
         size_x, size_y, _ = shader.workgroup
@@ -118,8 +112,8 @@ class Dispatch:
             local = first + np.arange(shader.lanes)
             ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
             w.v[0] = ids.astype(np.uint32)
-            w.s[shader.first : shader.first + len(given)] = filled(given, group.number, index)
-            w.s[TTMP_X], w.s[TTMP_YZ], w.s[TTMP_WAVE] = x, y | z << 16, index << WAVE_SHIFT
+            w.s[shader.first : shader.first + len(given)] = amd.filled(given, group.number, index)
+            w.s[amd.TTMP_X], w.s[amd.TTMP_YZ], w.s[amd.TTMP_WAVE] = x, y | z << 16, index << amd.WAVE_SHIFT
             w.written = {*_SET, *range(shader.first, shader.first + len(given))}
             yield w
 
@@ -128,17 +122,17 @@ class Dispatch:
         steps = self.program.steps
         left = self._left
         while not w.done and not w.waits:
-            one = steps[w.pc]
+            step = steps[w.pc]
             w.pc += 1
             left -= 1
             if not left & 0xFFF:
                 self._check_limits(left)
             if w.in_flight:
-                _check_flight(w, one)
-            if not one.reads <= w.written:
-                self._note_unwritten(w, one)
-            one.run(w)
-            w.written |= one.writes
+                _check_flight(w, step)
+            if not step.reads <= w.written:
+                self._note_unwritten(w, step)
+            step.run(w)
+            w.written |= step.writes
         self._left = left
         if left <= 0:
             self._check_limits(left)

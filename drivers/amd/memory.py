@@ -96,8 +96,8 @@ class AddressSpace:
     def read(self, addresses: Addresses, size: int, where: str) -> Bytes:
         """`size` bytes at each address, uint8 (addresses, size). Raises Wrong outside memory."""
         data, offsets = self._found(addresses, size, where)
-        found: Bytes = data[offsets[:, None] + np.arange(size)]
-        return found
+        bytes_read: Bytes = data[offsets[:, None] + np.arange(size)]
+        return bytes_read
 
     def read_one(self, address: int, size: int, where: str) -> bytes:
         """Bytes at one address. Raises Wrong outside memory."""
@@ -159,8 +159,8 @@ class Lds:
     def read(self, offsets: npt.NDArray[Any], size: int, where: str) -> Bytes:
         """`size` bytes at each offset."""
         self._check(offsets, size, where)
-        found: Bytes = self.data[offsets[:, None] + np.arange(size)]
-        return found
+        bytes_read: Bytes = self.data[offsets[:, None] + np.arange(size)]
+        return bytes_read
 
     def write(self, offsets: npt.NDArray[Any], values: Bytes, where: str) -> None:
         """Write rows of bytes at offsets, the last lane winning."""

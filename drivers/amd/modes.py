@@ -48,8 +48,8 @@ USUAL = Freedoms()
 
 def of_shader(nir: str) -> Modes:
     """The modes that a shader asks for, from the head of its NIR."""
-    found = _CONTROLS.search(nir)
-    bits = int(found[1], 16) if found else 0
+    controls = _CONTROLS.search(nir)
+    bits = int(controls[1], 16) if controls else 0
     return Modes(
         "zero" if bits & _TO_ZERO_32 else "even",
         "zero" if bits & _TO_ZERO_16 else "even",

@@ -46,7 +46,7 @@ def used_words(run: Run, code: str, make: Compile) -> list[int]:
     if not members:
         raise Unsupported("push constants of which it is not known which are used: the module has no block of them")
     ends = [*(m.offset for m in members[1:]), len(run.sets[0].push_constants)]
-    found: list[int] = []
+    used: list[int] = []
     for member, end in zip(members, ends, strict=True):
         moved = words.copy()
         moved[member.place] += _AWAY
@@ -54,8 +54,8 @@ def used_words(run: Run, code: str, make: Compile) -> list[int]:
         if isinstance(made, Loss):
             raise Unsupported(f"push constants of which it is not known which are used: {made.what}")
         if made.listing.get("Assembly") != code:
-            found += range(member.offset // 4, end // 4)
-    return found
+            used += range(member.offset // 4, end // 4)
+    return used
 
 
 def _members(words: Words) -> Iterator[_Member]:

@@ -77,7 +77,7 @@ def instruction(
 def step(i: Instruction, context: Context) -> Step:
     """The step of an instruction. Raises Unsupported, which names it."""
     if i.pair:
-        first, second = (step(replace(one, line=i.line), context) for one in i.pair)
+        first, second = (step(replace(half, line=i.line), context) for half in i.pair)
         return _both(i, first, second, context.generation)
     entry = INSTRUCTIONS.get(i.mnemonic)
     if entry is None or i.encoding.endswith("dpp"):  # which takes operands of other lanes
@@ -124,7 +124,7 @@ def _placed(i: Instruction) -> Iterator[None]:
 
 
 def _every(operands: tuple[Operand, ...]) -> frozenset[int]:
-    found: frozenset[int] = frozenset()
+    numbers: frozenset[int] = frozenset()
     for operand in operands:
-        found |= registers(operand)
-    return found
+        numbers |= registers(operand)
+    return numbers

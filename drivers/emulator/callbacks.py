@@ -121,7 +121,7 @@ class _Writer:
 
     def _store(self, output: str, index: e.Expression, value: e.Expression) -> None:
         """Outputs have numbers behind those of tables."""
-        names = [known.name for known in model.outputs_of(self.function)]
+        names = [declared.name for declared in model.outputs_of(self.function)]
         self._index(index, c.OUTPUT_INDEX_SWAPPED)
         if self.bug == c.OUTPUT_GETS_ELEMENT and number_of_type(value.type) == number_of_type(
             model.returns_of(self.function)

@@ -47,8 +47,8 @@ class Licences(Generic[V]):
         self._bug = options.bug
         self._producers = {name: i for i in case.program for name in i.defines}
         self._kept: dict[str, V] = {}
-        given = [getattr(i, "fast_math", None) or () for i in case.program]
-        mixed = any(_LICENCES.intersection(bits) for bits in (*given, *case.fast_math.values()))
+        bits_of = [getattr(i, "fast_math", None) or () for i in case.program]
+        mixed = any(_LICENCES.intersection(bits) for bits in (*bits_of, *case.fast_math.values()))
         #: Whether there is anything to use.
         self.any = mixed and (options.contract == "on" or self._bug in (n.CONTRACTS_BY_PRODUCER, n.CONTRACTS_ANY))
 
@@ -77,12 +77,12 @@ class Licences(Generic[V]):
 
     def _allows(self, i: Instruction, component: ComponentType) -> bool:
         bits: FastMathBits | None = getattr(i, "fast_math", None)
-        if bits is None and component in (ComponentType.float16, ComponentType.float32):
+        if bits is None and component.is_ieee:
             bits = self._case.fast_math.get(FloatWidth(component.value))
         return bool(_LICENCES.intersection(bits or ()))
 
 
 def some_signs_free(case: Case) -> bool:
     """Whether an instruction, or the default of a type, says that signs of zeros do not matter."""
-    given = [getattr(i, "fast_math", None) or () for i in case.program]
-    return any(FastMath.NSZ in bits for bits in (*given, *case.fast_math.values()))
+    bits_of = [getattr(i, "fast_math", None) or () for i in case.program]
+    return any(FastMath.NSZ in bits for bits in (*bits_of, *case.fast_math.values()))

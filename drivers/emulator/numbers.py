@@ -32,22 +32,12 @@ ROUNDINGS = {"rne": NEAREST, "rtz": TOWARDS_ZERO, "up": UPWARD, "down": DOWNWARD
 IEEE_ZEROS, POSITIVE_ZEROS, NEGATIVE_ZEROS = range(3)
 ZERO_SIGNS = {"ieee": IEEE_ZEROS, "positive": POSITIVE_ZEROS, "negative": NEGATIVE_ZEROS}
 
-# Types by number. Floats come first; an integer type is 8 + 2 * log2(bytes) + signed.
+# Types by number. Floats come first, in the order of the model; an integer type is 8 + 2 * log2(bytes) + signed.
 FLOAT16, FLOAT32, BFLOAT16, E4M3, E5M2 = range(5)
 UINT8, INT8, UINT16, INT16, UINT32, INT32, BOOL = range(8, 15)
 
-TYPE_NUMBERS = {
-    ComponentType.float16: FLOAT16,
-    ComponentType.float32: FLOAT32,
-    ComponentType.bfloat16: BFLOAT16,
-    ComponentType.float8_e4m3fn: E4M3,
-    ComponentType.float8_e5m2: E5M2,
-    ComponentType.uint8: UINT8,
-    ComponentType.int8: INT8,
-    ComponentType.uint16: UINT16,
-    ComponentType.int16: INT16,
-    ComponentType.uint32: UINT32,
-    ComponentType.int32: INT32,
+TYPE_NUMBERS = {t: n for n, t in enumerate(filter(lambda t: t.is_float, ComponentType))} | {
+    t: UINT8 + 2 * (t.size.bit_length() - 1) + t.is_signed for t in ComponentType if not t.is_float
 }
 
 # Of each float type: bits, bits of the significand after the point, least normal exponent, largest finite

@@ -79,10 +79,7 @@ ROUNDING = {
     "down": "what is not exact rounds down",
 }
 
-DENORMALS = {
-    "keep": "denormals are kept",
-    "flush": "denormals become zero",
-}
+DENORMALS = {"keep": "denormals are kept", "flush": "denormals become zero"}
 
 ZEROS = {
     "ieee": "arithmetic gives zeros the sign of IEEE 754",
@@ -95,10 +92,7 @@ CONTRACT = {
     "on": "roundings between operations are left out where the case allows it",
 }
 
-FMA = {
-    "fused": "Fma of vectors rounds once",
-    "separate": "Fma of vectors rounds its product, then the sum",
-}
+FMA = {"fused": "Fma of vectors rounds once", "separate": "Fma of vectors rounds its product, then the sum"}
 
 FP8_INPUT = {
     "rounded": "float inputs of a multiplication with float8 interpretation are rounded to it",
@@ -137,18 +131,8 @@ def mutant_names() -> list[str]:
 class Options(msgspec.Struct, frozen=True):
     """What stands after `emulator:`: every value but a mutant is a legal choice, alone and with the others."""
 
-    subgroup_size: Annotated[
-        int,
-        among("the size of subgroups", SIZES, area=AREA),
-    ] = 32
-    tile: Annotated[
-        str,
-        among(
-            "the tiles of matrices",
-            TILINGS,
-            area=AREA,
-        ),
-    ] = "8x8"
+    subgroup_size: Annotated[int, among("the size of subgroups", SIZES, area=AREA)] = 32
+    tile: Annotated[str, among("the tiles of matrices", TILINGS, area=AREA)] = "8x8"
     order: Annotated[str, among("the order of an invocation's elements", ORDERS, area=AREA)] = "forward"
     stores: Annotated[str, among("who stores first", STORES, area=AREA)] = "forward"
     accumulate: Annotated[str, among("the order of a MulAdd's sums", ACCUMULATE, area="matrix_arithmetic")] = "forward"

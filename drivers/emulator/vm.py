@@ -11,46 +11,18 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.emulator import numbers
+from cts.drivers.emulator.conversions import Floats, convert
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read, write
 from cts.drivers.emulator.matrices.state import Ints
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
-from cts.drivers.emulator.number_bugs import absolute, converted, negated, product_of, quotient_of, sum_of
-from cts.drivers.emulator.numbers import (
-    BFLOAT16,
-    E4M3,
-    FLOAT16,
-    FLOAT32,
-    INT8,
-    INT32,
-    NEAREST,
-    ROUNDING_OF,
-    TOWARDS_ZERO,
-    UINT8,
-    UINT32,
-    WIDE_ARITHMETIC,
-    WIDE_BFLOAT16,
-    WIDE_CONVERSIONS,
-    ZEROS_OF,
-    Settings,
-    demanded,
-    flushed,
-    is_less,
-    least_normal,
-    narrowed,
-    number,
-    pattern,
-    rounded,
-    signed_zero,
-    width_of,
-    wrapped,
-)
+from cts.drivers.emulator.number_bugs import absolute, negated, product_of, quotient_of, sum_of
 
 #: (operations, 4): operation, type of the result, a, b.
 Code = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 # Operations that push: the a-th parameter, the bits a, the a-th local, blockCoord[a] or coordInBlock[a]
 # (b is 0 or 1), the field of the block at byte a (plus b bytes times the index on the stack where b is not 0).
@@ -91,29 +63,29 @@ def float_result(operation: int, x: float, y: float) -> float:
     if operation == DIVIDE:
         return x / y
     if operation == MINIMUM:
-        return y if is_less(y, x) else x
-    return y if is_less(x, y) else x
+        return y if numbers.is_less(y, x) else x
+    return y if numbers.is_less(x, y) else x
 
 
 @device
-def float_operation(operation: int, x: float, y: float, t: int, settings: Settings, bug: int) -> float:
+def float_operation(operation: int, x: float, y: float, t: int, settings: numbers.Settings, bug: int) -> float:
     """Arithmetic of a float type (NU-011). Minimum and maximum return one of their operands unchanged."""
     if operation in (MINIMUM, MAXIMUM):
-        return demanded(float_result(operation, x, y), t, settings)
-    if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == FLOAT32:
-        y = 1 / narrowed(1 / y, FLOAT16, NEAREST)
+        return numbers.demanded(float_result(operation, x, y), t, settings)
+    if bug == m.FDIV_APPROXIMATE and operation == DIVIDE and t == numbers.FLOAT32:
+        y = 1 / numbers.narrowed(1 / y, numbers.FLOAT16, numbers.NEAREST)
     if bug == m.FSUB_SWAPPED and operation == SUBTRACT:
         x, y = y, x
-    value = float_result(operation, flushed(x, t, settings), flushed(y, t, settings))
-    if not settings[WIDE_ARITHMETIC]:
-        value = rounded(value, t, settings)
+    value = float_result(operation, numbers.flushed(x, t, settings), numbers.flushed(y, t, settings))
+    if not settings[numbers.WIDE_ARITHMETIC]:
+        value = numbers.rounded(value, t, settings)
     if operation in (ADD, SUBTRACT):
         value = sum_of(x, y if operation == ADD else -y, value, t, bug)
     elif operation == DIVIDE:
         value = quotient_of(value, t, bug)
     elif operation == MULTIPLY:
         value = product_of(x, y, value, t, bug)
-    return signed_zero(value, settings[ZEROS_OF + t])
+    return numbers.signed_zero(value, settings[numbers.ZEROS_OF + t])
 
 
 @device
@@ -156,7 +128,7 @@ def int_result(operation: int, x: int, y: int, t: int, bug: int) -> int:
         return (x & 0xFFFFFF) * (y & 0xFFFFFF) if bug == m.IMUL_24_BIT else x * y
     if operation == DIVIDE:
         if bug == m.UDIV_SIGNED and not t & 1:
-            return truncated_quotient(wrapped(x, t | 1), wrapped(y, t | 1), bug)
+            return truncated_quotient(numbers.wrapped(x, t | 1), numbers.wrapped(y, t | 1), bug)
         return truncated_quotient(x, y, bug)
     if operation == MODULO:
         return 0 if y == 0 else x % y
@@ -170,7 +142,7 @@ def int_result(operation: int, x: int, y: int, t: int, bug: int) -> int:
         return x << (y & 31)
     if operation == SHIFT_RIGHT:
         if bug == m.CALLBACK_SHIFT_LOGICAL:
-            x &= (1 << width_of(t)) - 1
+            x &= (1 << numbers.width_of(t)) - 1
         return x >> (y & 31)
     first = int_compared(int(np.int64(LESS)), x, y, bug)
     return x if first == (operation == MINIMUM) else y
@@ -181,12 +153,12 @@ def int_operation(operation: int, x: int, y: int, t: int, bug: int) -> int:
     """Arithmetic of an integer type: wraps at its width (NU-004)."""
     value = int_result(operation, x, y, t, bug)
     if bug == m.CALLBACK_NARROW_UNWRAPPED:
-        return wrapped(value, INT32) if t & 1 else value & 0xFFFFFFFF
-    if bug == m.IADD_SATURATES and operation == ADD and t < UINT32:
-        width = width_of(t)
+        return numbers.wrapped(value, numbers.INT32) if t & 1 else value & 0xFFFFFFFF
+    if bug == m.IADD_SATURATES and operation == ADD and t < numbers.UINT32:
+        width = numbers.width_of(t)
         high = (1 << (width - 1)) - 1 if t & 1 else (1 << width) - 1
         return min(max(value, -high - 1 if t & 1 else 0), high)
-    return wrapped(value, t)
+    return numbers.wrapped(value, t)
 
 
 @device
@@ -206,88 +178,39 @@ def float_compared(operation: int, x: float, y: float, bug: int) -> bool:
 
 
 @device
-def float_to_float(x: float, t: int, source: int, saturate: bool, settings: Settings, bug: int) -> float:
-    """OpFConvert, and conversions of integers, whose source is an integer type (NU-012, NU-033)."""
-    if bug == m.FLOAT8_SATURATION_IGNORED:
-        saturate = False
-    elif bug == m.FLOAT8_SATURATES_ALWAYS and t >= E4M3:
-        saturate = True
-    elif bug == m.FLOAT8_DENORMALS_FLUSHED and t == FLOAT16 and E4M3 <= source < UINT8:
-        x = 0.0 if abs(x) < least_normal(source) else x
-    elif bug == m.BFLOAT16_THROUGH_FLOAT16 and t == BFLOAT16:
-        x = narrowed(x, FLOAT16, NEAREST)
-    elif bug == m.FLOAT16_THROUGH_BFLOAT16 and t == FLOAT16:
-        x = narrowed(x, BFLOAT16, NEAREST)
-    x = flushed(x, source, settings)
-    # Elision never changes what a conversion does beyond the range of a float8.
-    if settings[WIDE_CONVERSIONS] and t < E4M3:
-        return x
-    if settings[WIDE_BFLOAT16] and t == BFLOAT16:
-        return x
-    rounding = settings[ROUNDING_OF + t]
-    if bug == s.RTZ_CONVERSIONS_NEAREST and rounding == TOWARDS_ZERO:
-        rounding = np.int64(NEAREST)
-    value = number(pattern(x, t, rounding, saturate, bug), t, bug)
-    value = converted(x, value, t, source, saturate, bug)
-    if source >= E4M3:
-        # A float8's denormals are kept (NU-015); no integer is one.
-        return value
-    return demanded(flushed(value, t, settings), t, settings)
-
-
-@device
-def float_to_int(x: float, t: int, bug: int) -> int:
-    """Truncated; 0 for what no integer can hold (undefined, NU-016)."""
-    if not abs(x) < 9e18:
-        return 0
-    if bug == m.FTOS_ROUNDS:
-        return wrapped(int(np.rint(x)), t)
-    if bug == m.FTOU_THROUGH_SIGNED and not t & 1:
-        return min(int(x), (1 << (width_of(t) - 1)) - 1)
-    return wrapped(int(x), t)
-
-
-@device
-def int_to_int(x: int, t: int, source: int, bug: int) -> int:
-    """OpSConvert, OpUConvert: extended by the source's sign, and truncated."""
-    if bug == m.SCONVERT_SATURATES and source & 1 and width_of(t) < width_of(source):
-        high = (1 << (width_of(t) - 1)) - 1
-        x = min(max(x, -high - 1), high)
-    return wrapped(x, t)
-
-
-@device
-def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings: Settings, bug: int) -> None:
+def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings: numbers.Settings, bug: int) -> None:
     """Operations on the value on top of the stack."""
     if operation == NOT:
         ints[top] = 1 - ints[top]
     elif operation == INVERT:
-        ints[top] = wrapped(~ints[top], t)
+        ints[top] = numbers.wrapped(~ints[top], t)
     elif operation == EXPONENTIAL:
-        x = flushed(floats[top], t, settings)
+        x = numbers.flushed(floats[top], t, settings)
         value = 2.0**x if bug == m.CALLBACK_EXP_BASE_TWO else math.exp(x)
-        floats[top] = value if settings[WIDE_ARITHMETIC] else rounded(value, t, settings)
-    elif t < UINT8:
+        floats[top] = value if settings[numbers.WIDE_ARITHMETIC] else numbers.rounded(value, t, settings)
+    elif t < numbers.UINT8:
         value = negated(floats[top], bug) if operation == NEGATE else absolute(floats[top], bug)
-        floats[top] = demanded(value, t, settings)
+        floats[top] = numbers.demanded(value, t, settings)
     elif operation == NEGATE:
-        value = wrapped(-ints[top], t)
+        value = numbers.wrapped(-ints[top], t)
         ints[top] = -(value + 1) if bug == m.SNEGATE_SATURATES and t & 1 and value == ints[top] != 0 else value
     else:
-        ints[top] = wrapped(abs(ints[top]), t)
+        ints[top] = numbers.wrapped(abs(ints[top]), t)
 
 
 @device
-def binary(operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int, settings: Settings, bug: int) -> None:
+def binary(
+    operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int, settings: numbers.Settings, bug: int
+) -> None:
     """Operations on the two values on top of the stack; the result replaces the lower one, at `top`."""
     if operation >= LESS:
-        if b < UINT8:
+        if b < numbers.UINT8:
             ints[top] = float_compared(operation, floats[top], floats[top + 1], bug)
         else:
             ints[top] = int_compared(operation, ints[top], ints[top + 1], bug)
-    elif t < UINT8:
+    elif t < numbers.UINT8:
         floats[top] = float_operation(operation, floats[top], floats[top + 1], t, settings, bug)
-    elif t <= INT32:
+    elif t <= numbers.INT32:
         ints[top] = int_operation(operation, ints[top], ints[top + 1], t, bug)
     elif operation == AND:
         ints[top] &= ints[top + 1]
@@ -298,27 +221,12 @@ def binary(operation: int, ints: Ints, floats: Floats, top: int, t: int, b: int,
 @device
 def push(bits: int, t: int, ints: Ints, floats: Floats, slot: int, bug: int) -> None:
     """The value behind a bit pattern."""
-    if t < UINT8:
-        floats[slot] = number(bits, t, bug)
-    elif t <= INT32:
-        ints[slot] = wrapped(bits, t)
+    if t < numbers.UINT8:
+        floats[slot] = numbers.number(bits, t, bug)
+    elif t <= numbers.INT32:
+        ints[slot] = numbers.wrapped(bits, t)
     else:
         ints[slot] = bits
-
-
-@device
-def convert(
-    ints: Ints, floats: Floats, top: int, t: int, source: int, saturate: bool, settings: Settings, bug: int
-) -> None:
-    """A conversion of the value on top of the stack."""
-    if source < UINT8 and t < UINT8:
-        floats[top] = float_to_float(floats[top], t, source, saturate, settings, bug)
-    elif source < UINT8:
-        ints[top] = float_to_int(floats[top], t, bug)
-    elif t < UINT8:
-        floats[top] = float_to_float(float(ints[top]), t, source, saturate, settings, bug)
-    else:
-        ints[top] = int_to_int(ints[top], t, source, bug)
 
 
 @kernel(
@@ -328,7 +236,7 @@ def convert(
 def call(
     code: Code,
     table: Ints,
-    settings: Settings,
+    settings: numbers.Settings,
     parameters: Registers,
     wide: Floats,
     memory: Bytes,
@@ -362,7 +270,7 @@ def call(
             operation, t, a, b = code[step, 0], code[step, 1], code[step, 2], code[step, 3]
             if operation == PARAMETER:
                 push(int(np.int64(parameters[a, n])), t, ints, floats, size, bug)
-                if wide.shape[0] and t < UINT8 and not math.isnan(wide[a, n]):
+                if wide.shape[0] and t < numbers.UINT8 and not math.isnan(wide[a, n]):
                     floats[size] = wide[a, n]
                 size += 1
             elif operation == NUMBER:
@@ -372,22 +280,22 @@ def call(
                 ints[size], floats[size] = local_ints[a], local_floats[a]
                 size += 1
             elif operation == COORDINATE:
-                ints[size] = wrapped(coordinates[n, b, a], t)
+                ints[size] = numbers.wrapped(coordinates[n, b, a], t)
                 size += 1
             elif operation == MEMBER:
                 address = blocks[n] + a
                 if b:
                     size -= 1
                     address += ints[size] * b
-                width = width_of(t) // 8
+                width = numbers.width_of(t) // 8
                 if not inside(memory, address, width):
                     return n
                 push(read(memory, address, width), t, ints, floats, size, bug)
-                if bug == m.DECODE_BYTES_UNSIGNED and t == INT8:
+                if bug == m.DECODE_BYTES_UNSIGNED and t == numbers.INT8:
                     ints[size] &= 0xFF
                 size += 1
             elif operation == ENTRY:
-                index, width = ints[size - 1], width_of(t) // 8
+                index, width = ints[size - 1], numbers.width_of(t) // 8
                 if n == 0:
                     first[step] = index
                 elif bug == c.TABLE_INDEX_UNIFORM:
@@ -399,17 +307,17 @@ def call(
                 push(read(tables, address, width), t, ints, floats, size - 1, bug)
             elif operation == STORE:
                 size -= 2
-                width = width_of(t) // 8
+                width = numbers.width_of(t) // 8
                 address = origins[a, n] + ints[size] * width
                 if origins[a, n] == NOT_STORED or (bug == c.OUTPUT_ONLY_FIRST and stores):
                     continue
                 stores += 1
                 if not inside(tables, address, width):
                     return n
-                if t < UINT8:
-                    bits = pattern(floats[size + 1], t, settings[ROUNDING_OF + t], bool(t < 0), bug)
+                if t < numbers.UINT8:
+                    bits = numbers.pattern(floats[size + 1], t, settings[numbers.ROUNDING_OF + t], bool(t < 0), bug)
                 else:
-                    bits = ints[size + 1] & ((1 << width_of(t)) - 1)
+                    bits = ints[size + 1] & ((1 << numbers.width_of(t)) - 1)
                 write(tables, address, width, bits)
             elif operation == KEEP:
                 size -= 1
@@ -429,11 +337,11 @@ def call(
                 convert(ints, floats, size - 1, t, b, a != 0, settings, bug)
             elif operation == BITCAST:
                 bits = ints[size - 1] & 0xFFFFFFFF
-                if b < UINT8:
-                    bits = pattern(floats[size - 1], b, settings[ROUNDING_OF + b], bool(t < 0), bug)
-                if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (width_of(b) - 1):
+                if b < numbers.UINT8:
+                    bits = numbers.pattern(floats[size - 1], b, settings[numbers.ROUNDING_OF + b], bool(t < 0), bug)
+                if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (numbers.width_of(b) - 1):
                     bits = 0
-                push(bits & ((1 << width_of(t)) - 1), t, ints, floats, size - 1, bug)
+                push(bits & ((1 << numbers.width_of(t)) - 1), t, ints, floats, size - 1, bug)
             elif operation == LOOKUP:
                 index = ints[size - 1]
                 push(table[a + index] if 0 <= index < b else 0, t, ints, floats, size - 1, bug)
@@ -447,10 +355,10 @@ def call(
             else:
                 size -= 1
                 binary(operation, ints, floats, size - 1, t, b, settings, bug)
-        if t < UINT8:
+        if t < numbers.UINT8:
             if wide_result.shape[0]:
                 wide_result[n] = floats[0]
-            result[n] = pattern(floats[0], t, settings[ROUNDING_OF + t], bool(t < 0), bug)
+            result[n] = numbers.pattern(floats[0], t, settings[numbers.ROUNDING_OF + t], bool(t < 0), bug)
         else:
-            result[n] = ints[0] & ((1 << width_of(t)) - 1)
+            result[n] = ints[0] & ((1 << numbers.width_of(t)) - 1)
     return NO_FAULT

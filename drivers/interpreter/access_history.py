@@ -111,17 +111,17 @@ class AccessHistory:
 
     def rival(self, byte: int, by: int, agents: Agents) -> tuple[int, int]:
         """Who accessed a byte other than `by` does, and by which instruction: -1 for somebody in another workgroup."""
-        known = [
+        earlier = [
             (int(self._last[byte]) - 1, int(self._at[byte])),
             (int(self._before[byte]) - 1, int(self._at_before[byte])),
         ]
         if self._foreign[byte]:
-            far = [k for k in known if k[0] >= 0 and k[0] >> agents.bits != by >> agents.bits]
+            far = [k for k in earlier if k[0] >= 0 and k[0] >> agents.bits != by >> agents.bits]
             return far[0] if far else (-1, 0)
         local = by & (1 << agents.bits) - 1
-        if known[0][0] == by and known[1][0] >= 0 and int(agents.size[local]) == 1:
-            return known[1]
-        return known[0]
+        if earlier[0][0] == by and earlier[1][0] >= 0 and int(agents.size[local]) == 1:
+            return earlier[1]
+        return earlier[0]
 
 
 class Shadow:

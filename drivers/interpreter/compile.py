@@ -138,10 +138,10 @@ class Compiler:
     def function(self, id_: int) -> Code:
         """The code of a function, compiled on first use. Raises Malformed for recursion."""
         if id_ in self._codes:
-            known = self._codes[id_]
-            if known is None:
+            compiled = self._codes[id_]
+            if compiled is None:
                 raise Malformed(f"function {self.module.label(id_)} calls itself")
-            return known
+            return compiled
         function = self.module.functions.get(id_)
         if function is None or not function.blocks:
             raise Malformed(f"{self.module.label(id_)} is not a function with a body")
@@ -307,9 +307,9 @@ def _pure_step(result: int, operands: tuple[int, ...], function: Pure) -> Step:
 def _unhandled(module: Module) -> list[str]:
     """Instructions without a handler, in all functions."""
     handlers = lookup()
-    known = handlers.pure.keys() | handlers.step.keys() | handlers.terminator.keys()
+    handled = handlers.pure.keys() | handlers.step.keys() | handlers.terminator.keys()
     blocks = [block for function in module.functions.values() for block in function.blocks]
-    return [_missing(module, i) for b in blocks for i in (*b.body, _terminator(b)) if i.opcode not in known]
+    return [_missing(module, i) for b in blocks for i in (*b.body, _terminator(b)) if i.opcode not in handled]
 
 
 def _missing(module: Module, i: Instruction) -> str:
@@ -343,5 +343,5 @@ def _entry_point(module: Module, name: str, stage: Stage) -> EntryPoint:
             if point.model != stage.execution_model:
                 raise Unsupported(f"execution model {point.model}, where {stage.execution_model} is run (stage=)")
             return point
-    known = ", ".join(p.name for p in module.entry_points) or "none"
-    raise Malformed(f"no entry point named {name!r}; the module has: {known}")
+    names = ", ".join(p.name for p in module.entry_points) or "none"
+    raise Malformed(f"no entry point named {name!r}; the module has: {names}")

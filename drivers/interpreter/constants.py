@@ -20,16 +20,16 @@ def _scalar(d: Declarations, i: Instruction) -> Value:
     t = d.result_type(i)
     if not isinstance(t, (ty.Int, ty.Float)):
         raise Malformed("the result type must be a number")
-    given = d.specialized(i) if i.name == "OpSpecConstant" else None
-    if given is not None and len(given) != t.size:
-        raise Malformed(f"specialized with {len(given)} bytes; the type has {t.size}")
-    raw = given if given is not None else (i.number(0) & (1 << t.width) - 1).to_bytes(t.size, "little")
+    specialized = d.specialized(i) if i.name == "OpSpecConstant" else None
+    if specialized is not None and len(specialized) != t.size:
+        raise Malformed(f"specialized with {len(specialized)} bytes; the type has {t.size}")
+    raw = specialized if specialized is not None else (i.number(0) & (1 << t.width) - 1).to_bytes(t.size, "little")
     return np.frombuffer(raw, t.dtype)
 
 
 def _bool(d: Declarations, i: Instruction) -> Value:
-    given = d.specialized(i) if i.name.startswith("OpSpec") else None
-    value = i.name.endswith("True") if given is None else any(given)
+    specialized = d.specialized(i) if i.name.startswith("OpSpec") else None
+    value = i.name.endswith("True") if specialized is None else any(specialized)
     return np.array([value])
 
 

@@ -53,9 +53,9 @@ class Declarations:
 
     def pointee(self, id_: int) -> ty.Type:
         """What the pointer `id_` points to."""
-        known = self.pointees.get(id_)
-        if known is not None:
-            return known
+        type_ = self.pointees.get(id_)
+        if type_ is not None:
+            return type_
         pointer = self.type(id_)
         if not isinstance(pointer, ty.Pointer):
             raise Malformed(f"{self.module.label(id_)} is not a pointer")

@@ -121,10 +121,10 @@ def _explained(problem: Internal, job: ModuleJob) -> Problem:
     """
     if find_program("spirv-val") is None:
         return Internal(f"{problem.what} ({NOT_VALIDATED})", problem.where)
-    said = validate_apart(job.words)
-    if not said or any(capability in said for capability in _UNKNOWN_TO_VALIDATOR):
+    message = validate_apart(job.words)
+    if not message or any(capability in message for capability in _UNKNOWN_TO_VALIDATOR):
         return problem
-    return Malformed(f"spirv-val says: {said} (seen as {problem.what})", problem.where)
+    return Malformed(f"spirv-val says: {message} (seen as {problem.what})", problem.where)
 
 
 def _remember(cache: OrderedDict[Hashable, T], key: Hashable, make: Callable[[], T]) -> T:

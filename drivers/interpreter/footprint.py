@@ -38,11 +38,11 @@ def footprint(results: Iterable[ty.Type], variables: Iterable[ty.Type], shared: 
     """What results of instructions, variables of invocations, and those of workgroups need together."""
     total = {"lane": 0, "subgroup": 0, "workgroup": 0}
     largest = dict(total)
-    known: dict[int, dict[str, int]] = {}
+    sizes: dict[int, dict[str, int]] = {}
     for t in (*results, *variables):
-        if id(t) not in known:
-            known[id(t)] = value_bytes(t)
-        for owner, size in known[id(t)].items():
+        if id(t) not in sizes:
+            sizes[id(t)] = value_bytes(t)
+        for owner, size in sizes[id(t)].items():
             total[owner] += size
             largest[owner] = max(largest[owner], size)
     shared_bytes = sum(layout.size_of(t) for t in shared)

@@ -44,15 +44,15 @@ def declare(
 
 def _of_workgroup_size(module: Module) -> set[int]:
     """What the constant WorkgroupSize is made of. Declared first: constants before it may depend on the workgroup."""
-    found: set[int] = set()
+    ids: set[int] = set()
     if waiting := workgroup_size(module):
-        known = {i.result: i for i in module.globals}
+        by_id = {i.result: i for i in module.globals}
         while waiting:
-            i = known.get(waiting.pop())
-            if i is not None and i.result not in found:
-                found.add(i.result)
+            i = by_id.get(waiting.pop())
+            if i is not None and i.result not in ids:
+                ids.add(i.result)
                 waiting += [i.type, *i.ids]
-    return found
+    return ids
 
 
 class _Declaring:

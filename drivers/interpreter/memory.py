@@ -103,9 +103,9 @@ class AddressSpace:
     def left(self, addresses: Array) -> Array:
         """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""
         numbers = addresses >> SPACING
-        known = (numbers > 0) & (numbers <= len(self.segments))
-        if not known.all():
-            index = int(np.argmin(known))
+        valid = (numbers > 0) & (numbers <= len(self.segments))
+        if not valid.all():
+            index = int(np.argmin(valid))
             raise OutOfBounds(f"address {_hex(addresses[index])} belongs to no buffer", index)
         ends = np.array([MIDDLE + s.size for s in self.segments])
         left: Array = (numbers << SPACING) + ends[numbers - 1] - addresses

@@ -62,14 +62,14 @@ def order(entry: Node, successors: Mapping[Node, Sequence[Node]]) -> Order[Node]
 
 
 def _preorder(entry: Node, successors: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    seen: dict[Node, None] = {}
+    visited: dict[Node, None] = {}
     stack = [entry]
     while stack:
         node = stack.pop()
-        if node not in seen:
-            seen[node] = None
+        if node not in visited:
+            visited[node] = None
             stack.extend(reversed(successors[node]))
-    return list(seen)
+    return list(visited)
 
 
 def _components(

@@ -31,11 +31,7 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
         "OpIsHelperInvocationEXT",
         "Op*InvocationInterlockEXT",
     ),
-    "geometry and mesh shaders": (
-        "OpEmit*Vertex",
-        "OpEnd*Primitive",
-        "OpWritePackedPrimitiveIndices4x8NV",
-    ),
+    "geometry and mesh shaders": ("OpEmit*Vertex", "OpEnd*Primitive", "OpWritePackedPrimitiveIndices4x8NV"),
     "ray tracing": (
         "OpRayQuery*",
         "OpTypeRayQueryKHR",
@@ -99,7 +95,7 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
 
 def reason(opcode: str) -> str:
     """The unsupported feature that an opcode belongs to; "" if it belongs to no known one."""
-    for what, patterns in OUT_OF_SCOPE.items():
+    for description, patterns in OUT_OF_SCOPE.items():
         if any(fnmatchcase(opcode, pattern) for pattern in patterns):
-            return what
+            return description
     return ""

@@ -66,11 +66,11 @@ def _directed(values: Array, dtype: DType, mode: str) -> Array:
     down = {"RTZ": above & (values > 0), "RTN": above, "RTP": np.zeros_like(above)}[mode]
     up = {"RTZ": below & (values < 0), "RTP": below, "RTN": np.zeros_like(above)}[mode]
     bits = near.view(f"u{dtype.itemsize}")
-    one = bits.dtype.type(1)
+    ulp = bits.dtype.type(1)
     # Bit patterns of one sign are ordered by magnitude. A value that rounded to zero kept its sign.
     negative = np.signbit(back)
-    bits = np.where(np.where(negative, up, down), bits - one, bits)
-    bits = np.where(np.where(negative, down, up), bits + one, bits)
+    bits = np.where(np.where(negative, up, down), bits - ulp, bits)
+    bits = np.where(np.where(negative, down, up), bits + ulp, bits)
     return bits.view(dtype)
 
 

@@ -42,7 +42,7 @@ class Target(Struct, frozen=True):
 
 def workgroup_size(module: Module) -> list[int]:
     """The constants that the built-in WorkgroupSize decorates: one in a valid module that has it."""
-    return [id_ for id_, given in module.decorations.items() if given.get("BuiltIn") == ("WorkgroupSize",)]
+    return [id_ for id_, decorations in module.decorations.items() if decorations.get("BuiltIn") == ("WorkgroupSize",)]
 
 
 def local_size(

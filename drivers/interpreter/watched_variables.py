@@ -54,10 +54,10 @@ class WatchedVariables(Variables):
         self._check(_part(self._parts(passed), path), mask)
 
     def _parts(self, passed: Passed) -> Value:
-        known = self._known[passed.load]
+        value = self._known[passed.load]
         for path in passed.inserted:
-            known = _with_part(known, path)
-        return known
+            value = _with_part(value, path)
+        return value
 
     @staticmethod
     def _check(known: Value, mask: Array | None) -> None:

@@ -8,16 +8,7 @@ from typing import NamedTuple
 
 from cts.case.model import GUARD_BYTES, ComponentType, FloatMode, FloatWidth, Interpretation, Scope, Use
 from cts.case.stages import Stage
-from cts.device.capabilities import (
-    Capabilities,
-    Feature,
-    FloatModeSupport,
-    Independence,
-    MatrixSupport,
-    MulAddSupport,
-    VectorMulSupport,
-    everything,
-)
+from cts.device import capabilities as declared
 from cts.drivers.vulkan import vector_support
 from cts.drivers.vulkan.features import TWINS
 from cts.drivers.vulkan.support import EXTENSION_OF, Limits
@@ -36,13 +27,13 @@ _STORAGE = {1: ("storageBuffer8BitAccess",), 2: ("storageBuffer16BitAccess",), 4
 _CONVERSIONS, _CONVERSIONS_EXT = "cooperativeMatrixConversions", "cooperativeMatrixConversionsEXT"
 
 #: Vulkan's names of features that are called otherwise there: any of these grants one.
-_GRANTED_BY: dict[Feature, tuple[str, ...]] = {
-    Feature.TRAINING_FLOAT16: (Feature.COOPERATIVE_VECTOR_TRAINING.value,),
-    Feature.TRAINING_FLOAT32: (Feature.COOPERATIVE_VECTOR_TRAINING.value,),
-    Feature.CONVERSIONS: (_CONVERSIONS, _CONVERSIONS_EXT),
-    Feature.TRANSPOSES: (_CONVERSIONS,),
-    Feature.CONVERSIONS_EXT: (_CONVERSIONS_EXT,),
-    **{Feature(old): (old, new) for old, new in TWINS.items()},
+_GRANTED_BY: dict[declared.Feature, tuple[str, ...]] = {
+    declared.Feature.TRAINING_FLOAT16: (declared.Feature.COOPERATIVE_VECTOR_TRAINING.value,),
+    declared.Feature.TRAINING_FLOAT32: (declared.Feature.COOPERATIVE_VECTOR_TRAINING.value,),
+    declared.Feature.CONVERSIONS: (_CONVERSIONS, _CONVERSIONS_EXT),
+    declared.Feature.TRANSPOSES: (_CONVERSIONS,),
+    declared.Feature.CONVERSIONS_EXT: (_CONVERSIONS_EXT,),
+    **{declared.Feature(old): (old, new) for old, new in TWINS.items()},
 }
 
 _SCOPES = {2: Scope.Workgroup, 3: Scope.Subgroup}
@@ -62,7 +53,7 @@ def capabilities(
     unlisted: bool = False,
     large_buffers: bool = False,
     stage: Stage = Stage.COMPUTE,
-) -> Capabilities:
+) -> declared.Capabilities:
     """What cases may use in a stage of this device, with its own subgroup size or the one asked for.
 
     With `unlisted` that is every type, size and multiplication, and every feature whose extension is there; the
@@ -83,7 +74,7 @@ def capabilities(
     terms = [(row, t) for row in description.matrices if (t := _terms(row, description, size))]
     types = dict.fromkeys(s for row, t in terms for s in _matrices(row, t, description))
     products = dict.fromkeys(s for row, t in terms for s in _mul_adds(row, t, description))
-    listed = Capabilities(
+    listed = declared.Capabilities(
         subgroup_size=size,
         features=frozenset(_features(description, stage)),
         matrices=_without_redundant(tuple(types)),
@@ -106,22 +97,24 @@ def capabilities(
     return _with_unlisted(listed, description) if unlisted else listed
 
 
-def _with_unlisted(listed: Capabilities, description: Description) -> Capabilities:
+def _with_unlisted(listed: declared.Capabilities, description: Description) -> declared.Capabilities:
     """The same, with all that can be asked for."""
-    every = everything(listed.subgroup_size)
+    every = declared.everything(listed.subgroup_size)
     extensions = set(description.extensions)
-    found = replace(
+    widened = replace(
         listed,
-        features=frozenset(f for f in Feature if any(EXTENSION_OF.get(n, set()) <= extensions for n in _names(f))),
+        features=frozenset(
+            f for f in declared.Feature if any(EXTENSION_OF.get(n, set()) <= extensions for n in _names(f))
+        ),
         matrices=every.matrices,
         mul_adds=tuple(dict.fromkeys((*listed.mul_adds, *every.mul_adds))),
         max_dimension=max(listed.max_dimension, every.max_dimension),
         float_modes=every.float_modes,
     )
-    if Feature.COOPERATIVE_VECTOR not in found.features:
-        return found
+    if declared.Feature.COOPERATIVE_VECTOR not in widened.features:
+        return widened
     return replace(
-        found,
+        widened,
         vector_components=every.vector_components,
         vector_muls=tuple(dict.fromkeys((*listed.vector_muls, *every.vector_muls))),
         max_vector_length=max(listed.max_vector_length, every.max_vector_length),
@@ -137,24 +130,24 @@ def _largest_buffer(description: Description) -> int:
     return min(buffer, allocation) - _SMALL_BUFFERS
 
 
-def _float_modes(description: Description) -> FloatModeSupport:
+def _float_modes(description: Description) -> declared.FloatModeSupport:
     """VkPhysicalDeviceFloatControlsProperties, which Vulkan 1.2 took over (NU-047)."""
     p = description.properties["VkPhysicalDeviceVulkan12Properties"]
     modes = ((mode, width) for mode in FloatMode for width in FloatWidth)
     denormals, roundings = p["denormBehaviorIndependence"], p["roundingModeIndependence"]
-    return FloatModeSupport(
+    return declared.FloatModeSupport(
         frozenset((mode, width) for mode, width in modes if p.get(f"shader{mode.value}Float{width.bits}")),
-        Independence(denormals),
-        Independence(roundings),
+        declared.Independence(denormals),
+        declared.Independence(roundings),
     )
 
 
-def _features(description: Description, stage: Stage) -> Iterator[Feature]:
+def _features(description: Description, stage: Stage) -> Iterator[declared.Feature]:
     """Those of the device; cooperative vectors only where shaders of the stage have them (VK-041)."""
     accumulations = vector_support.accumulations(description)
-    vectors = (Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING)
-    for feature in Feature:
-        if feature in (Feature.TRAINING_FLOAT16, Feature.TRAINING_FLOAT32):
+    vectors = (declared.Feature.COOPERATIVE_VECTOR, declared.Feature.COOPERATIVE_VECTOR_TRAINING)
+    for feature in declared.Feature:
+        if feature in (declared.Feature.TRAINING_FLOAT16, declared.Feature.TRAINING_FLOAT32):
             there = feature.value in accumulations
         else:
             there = any(map(description.features.get, _names(feature)))
@@ -162,7 +155,7 @@ def _features(description: Description, stage: Stage) -> Iterator[Feature]:
             yield feature
 
 
-def _names(feature: Feature) -> tuple[str, ...]:
+def _names(feature: declared.Feature) -> tuple[str, ...]:
     return _GRANTED_BY.get(feature, (feature.value,))
 
 
@@ -173,13 +166,15 @@ def _vector_components(description: Description) -> Iterator[ComponentType]:
             yield from _usable(twin, description)
 
 
-def _vector_mul(row: VectorRow, description: Description) -> Iterator[VectorMulSupport]:
+def _vector_mul(row: VectorRow, description: Description) -> Iterator[declared.VectorMulSupport]:
     """The multiplication of one row, where the device has both vectors and all types are known here (VK-052)."""
     codes = (row.input_interpretation, row.matrix_interpretation, row.bias_interpretation)
-    known = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
+    interpretations = [_INTERPRETATIONS[code] for code in codes if code in _INTERPRETATIONS]
     vectors = [c for code in (row.input, row.result) for c in _usable(code, description)]
-    if len(known) == 3 and len(vectors) == 2:
-        yield VectorMulSupport(vectors[0], known[0], known[1], known[2], vectors[1], row.transpose)
+    if len(interpretations) == 3 and len(vectors) == 2:
+        yield declared.VectorMulSupport(
+            vectors[0], interpretations[0], interpretations[1], interpretations[2], vectors[1], row.transpose
+        )
 
 
 def _flexible(description: Description) -> bool:
@@ -218,7 +213,7 @@ def _usable(code: int, description: Description) -> Iterator[ComponentType]:
         yield component
 
 
-def _matrices(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[MatrixSupport]:
+def _matrices(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[declared.MatrixSupport]:
     """The matrix types of one row."""
     for use, codes, rows, cols in (
         (Use.A, (row.a,), row.m, row.k),
@@ -227,15 +222,15 @@ def _matrices(row: MatrixRow, terms: _Terms, description: Description) -> Iterat
     ):
         for code in (twin for c in codes for twin in _EITHER.get(c, (c,))):
             for component in _usable(code, description):
-                yield MatrixSupport(component, use, terms.scope, rows, cols, terms.exact, terms.subgroups)
+                yield declared.MatrixSupport(component, use, terms.scope, rows, cols, terms.exact, terms.subgroups)
 
 
-def _mul_adds(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[MulAddSupport]:
+def _mul_adds(row: MatrixRow, terms: _Terms, description: Description) -> Iterator[declared.MulAddSupport]:
     """The multiplication of one row, where all four types can be used (VK-022)."""
     types = [c for code in (row.a, row.b, row.c, row.result) for c in _usable(code, description)]
     if len(types) == 4:
         a, b, c, result = types
-        yield MulAddSupport(
+        yield declared.MulAddSupport(
             a,
             b,
             c,
@@ -250,12 +245,12 @@ def _mul_adds(row: MatrixRow, terms: _Terms, description: Description) -> Iterat
         )
 
 
-def _without_redundant(rows: tuple[MatrixSupport, ...]) -> tuple[MatrixSupport, ...]:
+def _without_redundant(rows: tuple[declared.MatrixSupport, ...]) -> tuple[declared.MatrixSupport, ...]:
     """Rows that another row does not cover: with flexible dimensions the exact sizes say nothing new."""
     return tuple(row for row in rows if not any(_covers(other, row) for other in rows if other != row))
 
 
-def _covers(wide: MatrixSupport, narrow: MatrixSupport) -> bool:
+def _covers(wide: declared.MatrixSupport, narrow: declared.MatrixSupport) -> bool:
     same = (wide.component, wide.use, wide.scope) == (narrow.component, narrow.use, narrow.scope)
     if not same or wide.exact or wide.subgroups not in (None, narrow.subgroups):
         return False

@@ -66,13 +66,7 @@ def _text(
     end: str = "OpReturn",
 ) -> str:
     return _HEAD.format(
-        capabilities=capabilities,
-        model=model,
-        interface=interface,
-        modes=modes,
-        globals=globals_,
-        body=body,
-        end=end,
+        capabilities=capabilities, model=model, interface=interface, modes=modes, globals=globals_, body=body, end=end
     )
 
 

@@ -19,11 +19,11 @@ class Component(NamedTuple):
 
 
 def _codes() -> dict[Component, tuple[int, ...]]:
-    found: dict[Component, tuple[int, ...]] = {Component("float", 64): (2,), Component("int", 64): (6, 10)}
+    codes: dict[Component, tuple[int, ...]] = {Component("float", 64): (2,), Component("int", 64): (6, 10)}
     for t in ComponentType:
         component = Component("float" if t.is_float else "int", 8 * t.size, t.descriptor.encoding)
-        found[component] = (*found.get(component, ()), t.descriptor.number)
-    return found
+        codes[component] = (*codes.get(component, ()), t.descriptor.number)
+    return codes
 
 
 #: What a scalar type of a module can be; an integer type of either signedness is both (VK-007).

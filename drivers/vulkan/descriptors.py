@@ -33,12 +33,12 @@ _MOST = {"storage": "maxDescriptorSetStorageBuffersDynamic", "uniform": "maxDesc
 def dynamic(descriptors: Descriptors, limits: Mapping[str, Any]) -> frozenset[tuple[int, int]]:
     """The places whose offsets may be dynamic: the first ones, in order, of which a device takes so many."""
     left = {kind: int(limits[name]) for kind, name in _MOST.items()}
-    found = set()
+    places = set()
     for place, (kind, count) in sorted(descriptors.items()):
         if count <= left[kind]:
             left[kind] -= count
-            found.add(place)
-    return frozenset(found)
+            places.add(place)
+    return frozenset(places)
 
 
 def read(module: Sequence[Decoded], entry: str, constants: Mapping[Id, int]) -> Iterator[Descriptor]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from dataclasses import replace
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -16,71 +16,20 @@ from cts.case.model import Case
 from cts.case.stages import Stage
 from cts.device.capabilities import Capabilities
 from cts.device.driver import Fault, Job, Outcome, Status, SweepJob
-from cts.device.job import Address, Making, MatrixRegion, ModuleJob, OpaqueMemory, Submitting
+from cts.device.job import Making, ModuleJob, Submitting
 from cts.device.trials import Trial, Tried
-from cts.drivers.vulkan import capabilities, descriptors, module, pipelining, report, stages, support
+from cts.drivers.vulkan import batches, capabilities, descriptors, module, pipelining, report, stages, support
 from cts.drivers.vulkan.features import widened
 from cts.drivers.vulkan.journal import Journal
 from cts.drivers.vulkan.options import DEFAULT_TIMEOUT, Options
 from cts.drivers.vulkan.pool import give_back, shared
 from cts.drivers.vulkan.session import Limits, Loss, Result
 from cts.drivers.vulkan.start import Opening, Trials, ask_device
-from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.tables import CONVERSIONS
 
-#: Parameter sets that share one submission, and the bytes of memory they may have together: a submission costs as much
-#: as some dispatches, and a lost one runs all its sets again. Round numbers.
-MAX_SETS = 64
-MAX_BATCH_BYTES = 16 << 20
-
-#: Sets and bindings.
-Places: TypeAlias = frozenset[tuple[int, int]]
-
-#: The kinds of descriptors whose offsets are given when they are bound.
-_DYNAMIC: dict[descriptors.Kind, protocol.Kind] = {"storage": "storage-dynamic", "uniform": "uniform-dynamic"}
-
-#: How a pipeline is made where nobody asks for more.
-_PLAIN = Making()
-
 #: VK_SHADER_STAGE_COMPUTE_BIT.
 _COMPUTE = 0x20
-
-#: Bytes of the widest element of an opaque matrix.
-_WIDEST = 4
-
-
-@dataclass
-class _Item:
-    """A job in flight, and how its pipeline is made. `lost` is the batch that was lost before it was run alone."""
-
-    number: int
-    case: Case | None
-    job: ModuleJob
-    support: Support | None = None
-    making: Making = _PLAIN
-    outcome: Outcome | None = None
-    lost: _LostBatch | None = None
-
-
-@dataclass
-class _LostBatch:
-    """Jobs of a submission that was lost: if none of them is lost alone, the last one gets its loss as result."""
-
-    loss: Loss
-    size: int
-    settled: int = 0
-    explained: bool = False
-
-    def settle(self, result: Result) -> Result:
-        """The result of one of the jobs, run alone."""
-        self.settled += 1
-        self.explained |= isinstance(result, Loss)
-        if self.settled < self.size or self.explained:
-            return result
-        happened = f"{self.size} parameter sets shared a submission when this happened"
-        what = f"{happened}, and none does it alone: {self.loss.what}"
-        return Loss(self.loss.status, what, self.loss.messages, self.loss.refused)
 
 
 class Machine(Protocol):
@@ -122,19 +71,14 @@ class VulkanDriver:
         self._options = options
         self._machine = machine
         self._opening = Opening(
-            options.worker,
-            options.device,
-            options.hello,
-            options.open,
-            options.start_timeout,
-            options.limit,
+            options.worker, options.device, options.hello, options.open, options.start_timeout, options.limit
         )
         # With validation on, messages can be assigned to a run only if one run is in flight at a time.
         window = 1 if options.layered else 2 * options.threads_of_worker
         grace = min(5.0, max(1.0, options.timeout or DEFAULT_TIMEOUT))
         self.pool = shared(self._opening, window, Limits(options.pipeline_timeout, grace), options.processes)
         self._journal = Journal(options.journal)
-        self._batches: dict[int, tuple[protocol.Run, list[_Item]]] = {}
+        self._batches: dict[int, tuple[protocol.Run, list[batches.Item]]] = {}
         self._closed = False
 
     @property
@@ -168,8 +112,8 @@ class VulkanDriver:
 
     def stages(self) -> dict[str, str]:
         """The stages that the device lists for cooperative vectors; why it cannot be driven in one, "" where it can."""
-        found = stages.listed(self.description)
-        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in found}
+        listed = stages.listed(self.description)
+        return {stage.value: "; ".join(stages.undrivable(self.description, stage)) for stage in listed}
 
     def answers(self) -> dict[str, Any]:
         """What the device answers to every query, as docs/device-queries.md describes; asked in a worker of its own."""
@@ -231,12 +175,12 @@ class VulkanDriver:
 
         Nothing is dispatched. A refusal by Vulkan itself counts like a message of the layer.
         """
-        item = _Item(self.pool.number(), None, job)
+        item = batches.Item(self.pool.number(), None, job)
         refused = self._examine(item)
         if refused is not None:
             return refused.status, refused.detail
         assert item.support is not None
-        run = _request(item.number, [item], item.support, self._timeout(job), frozenset())
+        run = batches.request(item.number, [item], item.support, self._timeout(job), frozenset())
         self.pool.submit(msgspec.structs.replace(run, module=words.tobytes(), only_pipeline=True))
         result = self.pool.result_of(item.number)
         rejected = "\n".join(m for m in result.messages if m.startswith("error"))
@@ -246,11 +190,12 @@ class VulkanDriver:
 
     def compiled(self, job: ModuleJob) -> dict[str, str]:
         """The compiler's texts about the module's pipeline (VK_KHR_pipeline_executable_properties); nothing is run."""
-        item = _Item(self.pool.number(), None, job)
+        item = batches.Item(self.pool.number(), None, job)
         if not self.description.features.get("pipelineExecutableInfo") or job.staged or self._examine(item) is not None:
             return {}
         assert item.support is not None
-        made = self._made(_listed(_request(item.number, [item], item.support, self._timeout(job), frozenset())))
+        run = batches.request(item.number, [item], item.support, self._timeout(job), frozenset())
+        made = self._made(batches.with_listing(run))
         return made.listing if isinstance(made, protocol.Done) else {}
 
     def close(self) -> None:
@@ -259,25 +204,25 @@ class VulkanDriver:
             give_back(self.pool)
             self._journal.close()
 
-    def _items(self, jobs: Iterable[tuple[Case | None, Job | SweepJob | ModuleJob]]) -> Iterator[_Item]:
+    def _items(self, jobs: Iterable[tuple[Case | None, Job | SweepJob | ModuleJob]]) -> Iterator[batches.Item]:
         for case, job in jobs:
             number = self.pool.number()
             try:
-                yield _Item(number, case, job if isinstance(job, ModuleJob) else job.module())
+                yield batches.Item(number, case, job if isinstance(job, ModuleJob) else job.module())
             except HarnessTrouble as e:
                 nothing = ModuleJob(np.zeros(0, np.uint32), (1, 1, 1), {}, {})
-                yield _Item(number, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
+                yield batches.Item(number, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
 
-    def _run(self, items: Iterator[_Item]) -> Iterator[Outcome]:
+    def _run(self, items: Iterator[batches.Item]) -> Iterator[Outcome]:
         """Outcomes in order. `queue` holds every item whose outcome has not been handed out."""
-        queue: deque[_Item] = deque()
-        batch: list[_Item] = []
+        queue: deque[batches.Item] = deque()
+        batch: list[batches.Item] = []
         for item in items:
             queue.append(item)
             if item.outcome is None:
                 item.outcome = self._examine(item)
             if item.outcome is None:
-                if batch and not _shares(batch, item):
+                if batch and not batches.shares(batch, item):
                     self._submit(batch)
                     batch = []
                 batch.append(item)
@@ -292,7 +237,7 @@ class VulkanDriver:
                 self._collect()
             yield self._finished(queue.popleft())
 
-    def _examine(self, item: _Item) -> Outcome | None:
+    def _examine(self, item: batches.Item) -> Outcome | None:
         """Why an item cannot be run here, or None."""
         stage = Stage.COMPUTE if item.job.staged is None else item.job.staged.stage
         if stage is not self._options.stage and self._options.stage is not Stage.COMPUTE:
@@ -307,29 +252,29 @@ class VulkanDriver:
         except module.Unreadable as e:
             what = f"the module cannot be matched with the device: {e}"
             return Outcome(Status.ERROR, detail=what, fault=Fault("malformed", what))
-        found = item.support = support.examine(self.description, facts, item.job)
-        if found.stops and self._options.tries:
-            return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(found.stops))
-        if found.missing and not self._options.tries:
-            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(found.missing))
-        if found.misuse:
-            return Outcome(Status.ERROR, detail=found.misuse, fault=Fault("misuse", found.misuse))
-        if item.job.staged is not None and (item.job.making, item.job.submitting) != (_PLAIN, Submitting()):
+        examined = item.support = support.examine(self.description, facts, item.job)
+        if examined.stops and self._options.tries:
+            return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(examined.stops))
+        if examined.missing and not self._options.tries:
+            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(examined.missing))
+        if examined.misuse:
+            return Outcome(Status.ERROR, detail=examined.misuse, fault=Fault("misuse", examined.misuse))
+        if item.job.staged is not None and (item.job.making, item.job.submitting) != (batches.PLAIN, Submitting()):
             return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
-        item.making = pipelining.fitted(item.job.making, self.description, facts, found.subgroup_size)
+        item.making = pipelining.fitted(item.job.making, self.description, facts, examined.subgroup_size)
         lacking = self.lacks_for(item.making, item.job.submitting)
         return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
 
-    def _submit(self, batch: list[_Item]) -> None:
+    def _submit(self, batch: list[batches.Item]) -> None:
         for item in batch:
             self._journal.begin(item.number, item.case, item.job)
         first = batch[0]
         assert first.support is not None
-        dynamic: Places = frozenset()
+        dynamic: batches.Places = frozenset()
         if self._options.offsets == "dynamic":
             limits = self.description.properties["VkPhysicalDeviceLimits"]
             dynamic = descriptors.dynamic(first.support.descriptors, limits)
-        run = _request(first.number, batch, first.support, self._timeout(first.job), dynamic)
+        run = batches.request(first.number, batch, first.support, self._timeout(first.job), dynamic)
         if self._options.all_features:
             enabled = widened(frozenset(run.features), self.description.features)
             run = msgspec.structs.replace(run, features=tuple(sorted(enabled)))
@@ -339,7 +284,7 @@ class VulkanDriver:
             features = tuple(sorted(set(features)))
             run = msgspec.structs.replace(run, only_pipeline=True, statistics=counted, features=features)
         if self._machine is not None:
-            run = _listed(run)
+            run = batches.with_listing(run)
         self._batches[run.id] = run, batch
         self.pool.submit(run)
 
@@ -355,7 +300,7 @@ class VulkanDriver:
         if self._machine is not None and isinstance(result, protocol.Done):
             result = self._machine.execute(run, result, self._made)
         if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
-            lost = _LostBatch(result, len(batch))
+            lost = batches.LostBatch(result, len(batch))
             for item in batch:
                 item.lost = lost
                 self._submit([item])
@@ -363,8 +308,8 @@ class VulkanDriver:
         for index, item in enumerate(batch):
             assert item.support is not None
             result = item.lost.settle(result) if item.lost else result
-            made = _only_made(result, self._options.limit) if self.only_makes else None
-            item.outcome = replace(made or _outcome(item, index, result), unlisted=item.support.missing)
+            made = batches.outcome_of_making(result, self._options.limit) if self.only_makes else None
+            item.outcome = replace(made or batches.outcome_of(item, index, result), unlisted=item.support.missing)
             self._journal.end(item.number, item.outcome.status)
 
     def _made(self, run: protocol.Run) -> Result:
@@ -373,154 +318,7 @@ class VulkanDriver:
         self.pool.submit(run)
         return self.pool.result_of(run.id)
 
-    def _finished(self, item: _Item) -> Outcome:
+    def _finished(self, item: batches.Item) -> Outcome:
         assert item.outcome is not None
         self._journal.keep(item.outcome, item.case, item.job)
         return item.outcome
-
-
-def _shares(batch: list[_Item], item: _Item) -> bool:
-    """Whether an item can join a batch: same pipeline, same workgroups, and room."""
-    first = batch[0]
-    if len(batch) >= MAX_SETS:
-        return False
-    a, b = first.job, item.job
-    if (a.workgroups, a.times, a.entry, a.subgroup_size, a.spec_constants) != (
-        b.workgroups,
-        b.times,
-        b.entry,
-        b.subgroup_size,
-        b.spec_constants,
-    ):
-        return False
-    if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
-        return False
-    if (first.making, a.submitting) != (item.making, b.submitting):
-        return False
-    if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
-        return False
-    if [m.start for m in a.buffers.values()] != [m.start for m in b.buffers.values()]:
-        return False
-    if len(a.push_constants) != len(b.push_constants) or first.support != item.support:
-        return False
-    if sum(_size(i.job) for i in batch) + _size(b) > MAX_BATCH_BYTES:
-        return False
-    return a.words is b.words or np.array_equal(a.words, b.words)
-
-
-def _size(job: ModuleJob) -> int:
-    """Bytes of memory; of opaque matrices the elements at most, for only the device knows."""
-    every = [m for o in job.opaque.values() for m in (o, *o.beside)]
-    opaque = sum(m.offset + _WIDEST * m.rows * m.cols for m in every)
-    return opaque + sum(len(memory.data) for memory in job.buffers.values())
-
-
-def _request(number: int, batch: list[_Item], support: Support, timeout: float, dynamic: Places) -> protocol.Run:
-    """A batch as the protocol says it; buffers go by number in the order of the job, then opaque memory.
-
-    `dynamic` are the places of descriptors with dynamic offsets.
-    """
-    job, making = batch[0].job, batch[0].making
-    numbers = {name: i for i, name in enumerate([*job.buffers, *job.opaque])}
-    return protocol.Run(
-        id=number,
-        module=job.words.tobytes(),
-        workgroups=job.workgroups,
-        sets=tuple(_parameter_set(item.job, numbers) for item in batch),
-        bindings=tuple(_bindings(job, support, numbers, dynamic)),
-        specialization=job.spec_constants,
-        features=tuple(sorted((support.features | pipelining.features(making)) - support.absent)),
-        entry=job.entry,
-        subgroup_size=support.subgroup_size,
-        full_subgroups=support.full_subgroups or making.full_subgroups,
-        timeout=timeout,
-        opaque=tuple(map(_opaque, job.opaque.values())),
-        conversions=tuple(
-            protocol.Conversion(
-                _place(c.source, numbers), _place(c.destination, numbers), c.rows, c.cols, c.after, c.host
-            )
-            for c in job.conversions
-        ),
-        times=job.times,
-        making=pipelining.making_message(making),
-        submitting=pipelining.submitting_message(job.submitting),
-        staged=stages.request(job.staged),
-    )
-
-
-def _listed(run: protocol.Run) -> protocol.Run:
-    """A run that makes its pipeline alone, and asks for its listing."""
-    features = tuple(sorted({*run.features, "pipelineExecutableInfo"}))
-    return msgspec.structs.replace(run, only_pipeline=True, listing=True, features=features)
-
-
-def _opaque(o: OpaqueMemory) -> protocol.Opaque:
-    beside = tuple(map(_opaque, o.beside))
-    return protocol.Opaque(o.component, o.layout, o.rows, o.cols, o.offset, o.zero, beside)
-
-
-def _place(place: MatrixRegion, numbers: dict[str, int]) -> protocol.Place:
-    return protocol.Place(numbers[place.of], place.component, place.layout, place.offset, place.stride)
-
-
-def _bindings(job: ModuleJob, support: Support, numbers: dict[str, int], dynamic: Places) -> Iterator[protocol.Binding]:
-    def kind(place: tuple[int, int]) -> protocol.Kind:
-        said, _ = support.descriptors.get(place, ("storage", 1))
-        return _DYNAMIC[said] if place in dynamic else said
-
-    for (set_, binding), name in job.bindings.items():
-        yield protocol.Binding(set_, binding, numbers[name], kind((set_, binding)))
-    for (set_, binding, index), name in job.array_bindings.items():
-        _, count = support.descriptors[set_, binding]
-        yield protocol.Binding(set_, binding, numbers[name], kind((set_, binding)), index, count)
-
-
-def _parameter_set(job: ModuleJob, numbers: dict[str, int]) -> protocol.ParameterSet:
-    def addresses(given: tuple[Address, ...], start: int = 0) -> tuple[protocol.Address, ...]:
-        """Addresses as the protocol counts them: from the start of all the bytes."""
-        return tuple(protocol.Address(start + a.at, numbers[a.of], a.offset) for a in given)
-
-    return protocol.ParameterSet(
-        buffers=tuple(
-            protocol.Memory(m.data.tobytes(), m.start, m.size, addresses(m.addresses, m.start))
-            for m in job.buffers.values()
-        ),
-        push_constants=job.push_constants,
-        push_addresses=addresses(job.push_addresses),
-    )
-
-
-def _only_made(result: Result, limit: int) -> Outcome | None:
-    """The outcome of a pipeline that was made and not run; None where it was not made by an error of its own."""
-    if isinstance(result, Loss):
-        if result.refused or result.status is not Status.CRASH:
-            return None
-        return Outcome(result.status, detail=f"{result.what} (its memory was limited to {limit} GiB)")
-    rejected = any(m.startswith("error") for m in result.messages)
-    if rejected:
-        return None
-    return Outcome(Status.DONE, detail="\n".join(result.messages), only_made=True, statistics=result.statistics)
-
-
-def _outcome(item: _Item, index: int, result: Result) -> Outcome:
-    rejected = [m for m in result.messages if m.startswith("error")]
-    if rejected:
-        return Outcome(Status.ERROR, detail="the validation layer rejects this:\n" + "\n".join(rejected))
-    if isinstance(result, Loss):
-        # Only what a device lists is it bound to take.
-        may_refuse = result.refused and item.support is not None and item.support.missing
-        return Outcome(Status.UNSUPPORTED if may_refuse else result.status, detail=result.what)
-    buffers = item.job.buffers
-    after = result.sets[index] if index < len(result.sets) else ()
-    memory: dict[str, npt.NDArray[np.uint8]] = {}
-    for (name, before), data in zip(buffers.items(), after, strict=False):
-        memory[name] = before.data if data is None else np.frombuffer(data, np.uint8)
-    wrong = [n for n, m in buffers.items() if n not in memory or len(memory[n]) != len(m.data)]
-    if wrong:
-        return Outcome(Status.ERROR, detail=f"the worker broke the protocol: no memory, or too little, of {wrong}")
-    for name in set(memory) - set(item.case.buffers if item.case else memory):
-        strayed = np.flatnonzero(memory.pop(name) != buffers[name].data)
-        if strayed.size:
-            what = f"a store out of bounds changed the buffer {name!r} of run-time values, first at byte {strayed[0]}"
-            return Outcome(Status.CRASH, detail=what)
-    return Outcome(Status.DONE, memory, "\n".join(result.messages))

@@ -32,13 +32,7 @@ _WITH_WORKGROUPS = ("GLCompute", "TaskEXT", "MeshEXT")
 _WORD_64 = 0xFFFFFFFFFFFFFFFF
 
 #: Execution modes that a device supports width by width.
-_FLOAT_MODES = (
-    "DenormPreserve",
-    "DenormFlushToZero",
-    "SignedZeroInfNanPreserve",
-    "RoundingModeRTE",
-    "RoundingModeRTZ",
-)
+_FLOAT_MODES = ("DenormPreserve", "DenormFlushToZero", "SignedZeroInfNanPreserve", "RoundingModeRTE", "RoundingModeRTZ")
 
 #: FP fast math modes: NotNaN, NotInf and NSZ.
 _NO_SPECIALS = 1 | 2 | 4
@@ -209,8 +203,8 @@ class _Reader:
         if name == "OpCompositeExtract":
             self.extracted(i)
             return
-        known = [(self.constants[v], self.width(v)) for v in i.values[2:] if isinstance(v, Id) and v in self.constants]
-        value = computed(name, known, self.width(i.result)) if len(known) == len(i.values) - 2 else None
+        values = [(self.constants[v], self.width(v)) for v in i.values[2:] if isinstance(v, Id) and v in self.constants]
+        value = computed(name, values, self.width(i.result)) if len(values) == len(i.values) - 2 else None
         if value is not None:
             self.define(i, value)
 

@@ -84,9 +84,9 @@ def _places(names: Iterable[str]) -> tuple[tuple[Structure, ...], list[Feature]]
 
 
 def _descriptors(facts: Facts, job: ModuleJob) -> Iterable[Descriptor]:
-    said = {(d.set, d.binding): d.kind for d in facts.descriptors}
+    kinds = {(d.set, d.binding): d.kind for d in facts.descriptors}
     for place in sorted(job.bindings):
-        yield Descriptor(*place, uniform=said.get(place) == "uniform")
+        yield Descriptor(*place, uniform=kinds.get(place) == "uniform")
 
 
 def _matrix(m: Matrix) -> MatrixNeed:

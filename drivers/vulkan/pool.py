@@ -127,7 +127,7 @@ def shared(opening: Opening, window: int, limits: Limits, workers: int | None) -
 
 def give_back(pool: Pool) -> None:
     """A driver needs a pool no more. Its runs that have no result yet get none."""
-    making = next(m for m, (one, _) in _shared.items() if one is pool)
+    making = next(m for m, (pool_, _) in _shared.items() if pool_ is pool)
     _, users = _shared.pop(making)
     if users > 1:
         _shared[making] = pool, users - 1

@@ -18,27 +18,9 @@ from cts.device.driver import QueryFailed
 from cts.device.trials import Trial, from_plain, to_plain
 from cts.device.trials import Tried as TrialResult
 from cts.drivers.vulkan import package
-from cts.drivers.vulkan.worker.protocol import (
-    VERSION,
-    Answers,
-    Ask,
-    Asking,
-    Description,
-    Devices,
-    DeviceSummary,
-    Failed,
-    Hello,
-    Open,
-    Opened,
-    Reply,
-    Request,
-    Tried,
-    Try,
-    frame,
-    read_reply,
-)
+from cts.drivers.vulkan.worker import frames, protocol
 
-_R = TypeVar("_R", Devices, Opened)
+_R = TypeVar("_R", protocol.Devices, protocol.Opened)
 
 #: What a worker has been killed from outside with so often is given up: a run, or its start.
 MAX_KILLS = 5
@@ -51,16 +33,16 @@ _PREFERENCE = ("discrete", "integrated", "virtual", "cpu", "other")
 _OUR_WORKER = "the worker of this suite: `cts worker --out FILE` writes it"
 
 
-class WorkerProcess(ChildProcess[Reply]):
+class WorkerProcess(ChildProcess[protocol.Reply]):
     """A started worker."""
 
     def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
         """Raises OSError where the command cannot be started."""
-        super().__init__(argv, read_reply, preamble)
+        super().__init__(argv, frames.read_reply, preamble)
 
-    def ask(self, message: Request) -> None:
+    def ask(self, message: protocol.Request) -> None:
         """Queue a message."""
-        self.send(frame(message))
+        self.send(frames.frame(message))
 
 
 #: What to do where the driver ends or blocks the worker, and where the worker never says anything.
@@ -86,13 +68,15 @@ class Opening:
 
     command: str
     device: str
-    hello: Hello
-    open: Open
+    hello: protocol.Hello
+    open: protocol.Open
     timeout: float
     limit: int = 0
 
 
-def open_device(opening: Opening, again: Description | None = None) -> tuple[WorkerProcess, Description]:
+def open_device(
+    opening: Opening, again: protocol.Description | None = None
+) -> tuple[WorkerProcess, protocol.Description]:
     """A worker with its device open; `again` is what the device was before. Raises HarnessTrouble, BadInput.
 
     One that is killed from outside before it is ready is started again.
@@ -103,14 +87,14 @@ def open_device(opening: Opening, again: Description | None = None) -> tuple[Wor
     return _opened(opening, again)
 
 
-def _opened(opening: Opening, again: Description | None) -> tuple[WorkerProcess, Description]:
+def _opened(opening: Opening, again: protocol.Description | None) -> tuple[WorkerProcess, protocol.Description]:
     worker, devices = greet(opening)
     if opening.limit:
         _limit(worker.pid, opening.limit << 30)
     try:
         chosen = choose(devices.devices, again.device.uuid if again else opening.device)
         worker.ask(replace(opening.open, device=chosen.index))
-        return worker, expect(worker, Opened, opening.timeout).description
+        return worker, expect(worker, protocol.Opened, opening.timeout).description
     except BaseException:
         worker.kill()
         raise
@@ -129,9 +113,9 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
     """What the device of a UUID answers to every query. Raises HarnessTrouble, and QueryFailed where a query fails."""
     worker, devices = greet(opening)
     try:
-        worker.ask(Ask(choose(devices.devices, device).index))
+        worker.ask(protocol.Ask(choose(devices.devices, device).index))
         call, reply = _answer(worker, "the first query", opening.timeout)
-        if isinstance(reply, Answers):
+        if isinstance(reply, protocol.Answers):
             return reply.answers
         what = f"no answer within {opening.timeout:g} s" if reply is None else getattr(reply, "detail", str(reply))
         words = worker.last_words()
@@ -143,12 +127,12 @@ def ask_device(opening: Opening, device: str) -> dict[str, Any]:
         worker.kill()
 
 
-def _answer(worker: WorkerProcess, call: str, timeout: float) -> tuple[str, Reply | Ended | None]:
+def _answer(worker: WorkerProcess, call: str, timeout: float) -> tuple[str, protocol.Reply | Ended | None]:
     """What comes of a request, None if nothing does in time, and the last of the calls that the worker announces."""
     deadline = time.monotonic() + timeout
     while (left := deadline - time.monotonic()) > 0:
         reply = worker.receive(left)
-        if not isinstance(reply, Asking):
+        if not isinstance(reply, protocol.Asking):
             return call, reply
         call = reply.call
     return call, None
@@ -168,20 +152,20 @@ class Trials:
         if self._worker is None:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
-        self._worker.ask(Try(self._index, to_plain(trial), self._opening.open.memory))
+        self._worker.ask(protocol.Try(self._index, to_plain(trial), self._opening.open.memory))
         call, reply = _answer(self._worker, "the first call", self._opening.timeout)
-        if isinstance(reply, Tried):
+        if isinstance(reply, protocol.Tried):
             return self._result(reply, call)
-        if isinstance(reply, Failed) and reply.status not in ("timeout", "device-lost"):
+        if isinstance(reply, protocol.Failed) and reply.status not in ("timeout", "device-lost"):
             what = f"{reply.what}\n{self._worker.last_words()}"
             raise HarnessTrouble("trial", what, call, "another driver if it lacks the call; else please report this")
         what = f"no answer within {self._opening.timeout:g} s" if reply is None else str(reply)
-        if isinstance(reply, (Ended, Failed)):
+        if isinstance(reply, (Ended, protocol.Failed)):
             what = reply.detail if isinstance(reply, Ended) else reply.what
         self.close()
         return TrialResult(call=call, lost=what)
 
-    def _result(self, reply: Tried, call: str) -> TrialResult:
+    def _result(self, reply: protocol.Tried, call: str) -> TrialResult:
         try:
             return from_plain(reply.result)
         except ValueError as e:
@@ -195,7 +179,7 @@ class Trials:
             self._worker = None
 
 
-def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
+def greet(opening: Opening) -> tuple[WorkerProcess, protocol.Devices]:
     """A worker that has said which devices it has. Raises HarnessTrouble."""
     argv, preamble = package.command(opening.command)
     try:
@@ -206,16 +190,16 @@ def greet(opening: Opening) -> tuple[WorkerProcess, Devices]:
         ) from e
     try:
         worker.ask(opening.hello)
-        return worker, _of_our_version(expect(worker, Devices, opening.timeout))
+        return worker, _of_our_version(expect(worker, protocol.Devices, opening.timeout))
     except BaseException:
         worker.kill()
         raise
 
 
-def _of_our_version(devices: Devices) -> Devices:
+def _of_our_version(devices: protocol.Devices) -> protocol.Devices:
     """Raises HarnessTrouble for a worker that speaks another version of the protocol."""
-    if devices.version != VERSION:
-        what = f"the worker speaks protocol version {devices.version}, the suite version {VERSION}"
+    if devices.version != protocol.VERSION:
+        what = f"the worker speaks protocol version {devices.version}, the suite version {protocol.VERSION}"
         raise HarnessTrouble("worker-version", what, f"the Vulkan worker: {devices.worker}", _OUR_WORKER)
     return devices
 
@@ -225,7 +209,7 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
     call, reply = _answer(worker, "", timeout)
     if isinstance(reply, kind):
         return reply
-    if isinstance(reply, Failed):
+    if isinstance(reply, protocol.Failed):
         what, code, remedy = reply.what, "worker-start", _OUR_WORKER
         if reply.status == "no-device":
             code = "no-device"
@@ -246,7 +230,7 @@ def expect(worker: WorkerProcess, kind: type[_R], timeout: float) -> _R:
     raise HarnessTrouble(code, f"{what}\n{words}" if words else what, "the Vulkan worker", remedy)
 
 
-def choose(devices: tuple[DeviceSummary, ...], wish: str) -> DeviceSummary:
+def choose(devices: tuple[protocol.DeviceSummary, ...], wish: str) -> protocol.DeviceSummary:
     """The device that was asked for. Raises BadInput if no device or several devices match."""
     usable = [d for d in devices if not d.unusable]
     listing = "; ".join(f"{d.index}: {d.name} {d.uuid}{f' ({d.unusable})' if d.unusable else ''}" for d in devices)
@@ -266,7 +250,7 @@ def choose(devices: tuple[DeviceSummary, ...], wish: str) -> DeviceSummary:
     return matches[0]
 
 
-def _matches(device: DeviceSummary, wish: str) -> bool:
+def _matches(device: protocol.DeviceSummary, wish: str) -> bool:
     if wish.isdigit() and len(wish) < 4:
         return device.index == int(wish)
     compact = wish.replace("-", "").lower()

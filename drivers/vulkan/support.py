@@ -377,12 +377,12 @@ class _Check:
 
 def _descriptors(facts: Facts, job: ModuleJob) -> Descriptors:
     """The bindings of a job, as its module declares them. An array without a length gets the length that is bound."""
-    said = {(d.set, d.binding): d for d in facts.descriptors}
+    declared = {(d.set, d.binding): d for d in facts.descriptors}
     descriptors: Descriptors = {}
     for place in job.bindings:
-        descriptors[place] = (said[place].kind if place in said else "storage", 1)
+        descriptors[place] = (declared[place].kind if place in declared else "storage", 1)
     for s, b, _ in job.array_bindings:
         longest = 1 + max(k for set_, binding, k in job.array_bindings if (set_, binding) == (s, b))
-        known = said.get((s, b))
-        descriptors[s, b] = (known.kind, known.length or longest) if known else ("storage", longest)
+        descriptor = declared.get((s, b))
+        descriptors[s, b] = (descriptor.kind, descriptor.length or longest) if descriptor else ("storage", longest)
     return descriptors

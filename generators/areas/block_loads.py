@@ -68,11 +68,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
 
 
 def _draw_load(
-    choices: Choices,
-    kernel: Kernel,
-    support: MatrixSupport,
-    shape: tuple[int, int],
-    pointees: Sequence[ComponentType],
+    choices: Choices, kernel: Kernel, support: MatrixSupport, shape: tuple[int, int], pointees: Sequence[ComponentType]
 ) -> None:
     component = support.component
     kind = choices.pick(BlockLoadDraws.DECODED_BY)
@@ -121,11 +117,7 @@ def draw_format(
 
 
 def _draw_expression(
-    choices: Choices,
-    kernel: Kernel,
-    sketch: LayoutSketch,
-    component: ComponentType,
-    pointees: Sequence[ComponentType],
+    choices: Choices, kernel: Kernel, sketch: LayoutSketch, component: ComponentType, pointees: Sequence[ComponentType]
 ) -> tuple[Decoding, Memory]:
     """A load with a random body over the block's fields and the coordinates.
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
 from cts.case.model import Case, ComponentType, Use
+from cts.case.model.vector_products import OUTER_FACTOR
 from cts.device.capabilities import Capabilities, Feature, MulAddSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
@@ -25,14 +26,7 @@ from cts.generators.parts.convolutions import draw_convolution
 from cts.generators.parts.epilogues import draw_conversion, draw_epilogue, draw_result
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.products import Sizes, draw_factors, draw_product_row, draw_sizes, usable_products
-from cts.generators.parts.tiled_products import (
-    MOST,
-    Grid,
-    Operand,
-    draw_grid,
-    draw_start,
-    draw_tiles,
-)
+from cts.generators.parts.tiled_products import MOST, Grid, Operand, draw_grid, draw_start, draw_tiles
 from cts.generators.parts.training import Training, accumulators_of
 from cts.generators.parts.training_steps import draw_training_step, trainable
 from cts.generators.parts.vector_networks import draw_layer, draw_next, load_input
@@ -82,7 +76,7 @@ def _of_vectors(capabilities: Capabilities) -> list[Callable[[Choices], Case]]:
         return []
     kernels: list[Callable[[Choices], Case]] = [partial(_draw_network, capabilities=capabilities)]
     accumulators = accumulators_of(capabilities)
-    training = trainable(rows, frozenset({ComponentType.float16}))
+    training = trainable(rows, frozenset({OUTER_FACTOR}))
     if accumulators and training:
         kernels.append(partial(_draw_training, capabilities=capabilities, accumulators=accumulators))
     return kernels
@@ -168,7 +162,7 @@ def _draw_network(choices: Choices, capabilities: Capabilities) -> Case:
 
 def _draw_training(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
     """A step of training of one to three layers."""
-    row = choices.pick(trainable(usable_rows(capabilities), frozenset({ComponentType.float16})))
+    row = choices.pick(trainable(usable_rows(capabilities), frozenset({OUTER_FACTOR})))
     count = choices.pick(KernelDraws.LAYERS)
     widths = tuple(min(draw_length(choices, capabilities), 48) for _ in range(count))
     dispatch = draw_vector_dispatch(choices, capabilities, max(a * b for a, b in pairwise(widths)) // 16 + 1)

@@ -14,21 +14,13 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
+from cts.generators.parts import products as product_parts
 from cts.generators.parts.computations import (
     ARITHMETIC,
     draw_arithmetic,
     draw_components,
     draw_there_and_back,
     draw_times_scalar,
-)
-from cts.generators.parts.products import (
-    Factors,
-    declared_type,
-    draw_factors,
-    draw_mul_add,
-    draw_product_row,
-    draw_sizes,
-    usable_products,
 )
 from cts.generators.policy.matrices import ProductDraws
 
@@ -39,7 +31,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     Raises NothingToGenerate when it has neither a multiplication nor a matrix type with arithmetic of moderate size.
     """
     supports = Supports(capabilities)
-    products = usable_products(supports)
+    products = product_parts.usable_products(supports)
     rows = [row for row in supports.rows if row.component in ARITHMETIC]
     if not products and not rows:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
@@ -54,18 +46,18 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulAddSupport]) -> Case:
     """One multiplication, or several in which each adds to the one before; then perhaps more."""
-    row = draw_product_row(choices, products)
-    sizes = draw_sizes(choices, row, supports.capabilities)
+    row = product_parts.draw_product_row(choices, products)
+    sizes = product_parts.draw_sizes(choices, row, supports.capabilities)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, sizes.largest)
     controls = draw_float_controls(choices, supports.capabilities)
     times = choices.pick(ProductDraws.TIMES)
     following = choices.pick(ProductDraws.FOLLOWING)
     kernel = Kernel(choices, supports, row.scope, dispatch, literal_uses=True)
     kernel.ieee = draw_ieee(choices, controls, row.result)
-    of_a, of_b, of_c = draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
+    of_a, of_b, of_c = product_parts.draw_factors(choices, row, sizes.k, times, ieee=kernel.ieee)
     c = _draw_addend_matrix(choices, kernel, row, (sizes.m, sizes.n), of_c)
     first = c
-    factors = Factors(choices, kernel, row, sizes, (of_a, of_b))
+    factors = product_parts.Factors(choices, kernel, row, sizes, (of_a, of_b))
     a, b = factors.draw(choices, Use.A), factors.draw(choices, Use.B)
     for n in range(times):
         # A further product has two new factors, one, or none.
@@ -77,7 +69,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
             # What one product added to, another one needs as well.
             kernel.store(choices, c)
             c = first
-        c = draw_mul_add(choices, kernel, row, a, b, c)
+        c = product_parts.draw_mul_add(choices, kernel, row, a, b, c)
     kept = choices.chance(ProductDraws.FACTOR_KEPT)
     exact = c.known.grain is not None
     for _ in range(following):
@@ -93,7 +85,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
 def _draw_addend_matrix(
     choices: Choices, kernel: Kernel, row: MulAddSupport, shape: tuple[int, int], contents: Contents
 ) -> Matrix:
-    declared = declared_type(choices, kernel, row, Use.Accumulator, shape)
+    declared = product_parts.declared_type(choices, kernel, row, Use.Accumulator, shape)
     if choices.chance(ProductDraws.NO_ADDEND):
         return kernel.null(declared, *shape, Use.Accumulator)
     source = kernel.source(choices, row.c, contents)

@@ -14,12 +14,7 @@ from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts.combine_functions import combinings, draw_combining, draw_special_terms
-from cts.generators.parts.reductions import (
-    combined_count,
-    draw_computed_reduction,
-    draw_mode,
-    draw_reduction,
-)
+from cts.generators.parts.reductions import combined_count, draw_computed_reduction, draw_mode, draw_reduction
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ComputationDraws
 

@@ -18,16 +18,9 @@ from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
+from cts.generators.parts import vector_parts
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import components_of, draw_operation
-from cts.generators.parts.vector_parts import (
-    draw_bitcast,
-    draw_construct,
-    draw_conversion,
-    draw_insert,
-    draw_times_scalar,
-    draw_wrapped,
-)
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 
@@ -129,24 +122,24 @@ class _Steps:
         same = [v for v in pool if v.component is vector.component]
         other = same[-1 - choices.between(0, len(same) - 1)]
         if kind == "construct":
-            return draw_construct(choices, kernel, [other, vector])
+            return vector_parts.draw_construct(choices, kernel, [other, vector])
         if kind == "insert":
-            return draw_insert(choices, kernel, vector, other)
+            return vector_parts.draw_insert(choices, kernel, vector, other)
         if kind == "bitcast":
-            return draw_bitcast(choices, kernel, vector)
+            return vector_parts.draw_bitcast(choices, kernel, vector)
         if vector.known is None:
             return None
         if kind == "unsigned conversion" and vector.component.is_float:
             # Of numbers that unsigned integers hold as well.
             contents = draw_contents(choices, vector.component, Wanted(size=200, sign="nonnegative"))
             vector = kernel.load(choices, vector.component, vector.length, contents)
-            return draw_conversion(choices, kernel, vector, unsigned=True)
+            return vector_parts.draw_conversion(choices, kernel, vector, unsigned=True)
         if kind == "wrapped" and not vector.component.is_float:
-            return draw_wrapped(choices, kernel, vector)
+            return vector_parts.draw_wrapped(choices, kernel, vector)
         if kind != "times scalar":
-            return draw_conversion(choices, kernel, vector)
+            return vector_parts.draw_conversion(choices, kernel, vector)
         if vector.component.is_float and other.known is not None:
-            return draw_times_scalar(choices, kernel, vector, other)
+            return vector_parts.draw_times_scalar(choices, kernel, vector, other)
         return None
 
     def _draw_block(

@@ -136,11 +136,7 @@ def _draw_place(
 
 
 def _draw_program(
-    choices: Choices,
-    kernel: VectorKernel,
-    usable: list[str],
-    known: Known,
-    components: list[model.ComponentType],
+    choices: Choices, kernel: VectorKernel, usable: list[str], known: Known, components: list[model.ComponentType]
 ) -> None:
     """A multiplication with a matrix that a conversion brought, or a copy of a vector."""
     for name in usable[::-1]:

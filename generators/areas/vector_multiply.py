@@ -7,9 +7,7 @@ from functools import partial
 
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
-from cts.case.model import (
-    Case,
-)
+from cts.case.model import Case
 from cts.device.capabilities import Capabilities, VectorMulSupport
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
@@ -19,10 +17,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_layer, draw_next, load_input
-from cts.generators.parts.vector_products import (
-    results_of,
-    usable_rows,
-)
+from cts.generators.parts.vector_products import results_of, usable_rows
 from cts.generators.policy.vectors import VectorProductDraws
 
 

@@ -12,10 +12,8 @@ from msgspec import structs
 
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
-from cts.case.model import (
-    Case,
-    ComponentType,
-)
+from cts.case.model import Case, ComponentType
+from cts.case.model.vector_products import OUTER_FACTOR
 from cts.device.capabilities import Capabilities
 from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import draw_float_controls
@@ -42,7 +40,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 
 
 def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Sequence[ComponentType]) -> Case:
-    outer = choices.chance(TrainingDraws.OUTER) and _C.float16 in capabilities.vector_components
+    outer = choices.chance(TrainingDraws.OUTER) and OUTER_FACTOR in capabilities.vector_components
     m, n = draw_length(choices, capabilities), draw_length(choices, capabilities)
     if m * n > MAX_COMPONENTS:
         n = max(MAX_COMPONENTS // m, 1)
@@ -57,7 +55,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
     for _ in range(times):
         body = training.draw_outer if outer else partial(training.draw_sum, how=choices.pick(TrainingDraws.SUMS))
         choices.group(partial(_draw_around, kernel=kernel, around=around, body=partial(body, shape=(m, n))))
-        outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and _C.float16 in capabilities.vector_components
+        outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and OUTER_FACTOR in capabilities.vector_components
     if training.can_read_sums and choices.chance(TrainingDraws.SUM_READ):
         training.read_sum(choices)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))

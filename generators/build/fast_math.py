@@ -9,6 +9,7 @@ from msgspec import structs
 
 from cts.base.choices import Choices
 from cts.case import model
+from cts.case.model.float_modes import COMPUTED_WIDTHS
 from cts.generators.policy.cases import FloatDraws
 
 _REARRANGED = (model.FastMath.AllowContract, model.FastMath.AllowReassoc, model.FastMath.AllowTransform)
@@ -51,7 +52,7 @@ def with_fast_math(
     changed: list[Any] = [
         structs.replace(i, fast_math=_BITS[which]) if n in chosen else i for n, i in enumerate(program)
     ]
-    widths = (model.FloatWidth.float16, model.FloatWidth.float32)
+    widths = COMPUTED_WIDTHS
     if not defaulted or functions or (specials and any(map(_is_to_integers, program))):
         return changed, {}
     return changed, {widths[width]: _BITS[of_type]}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from cts.base.choices import Choices
 from cts.case.model import FloatControls, FloatMode, FloatWidth
+from cts.case.model.float_modes import COMPUTED_WIDTHS
 from cts.device.capabilities import Capabilities
 from cts.generators.policy.cases import FloatDraws
-
-_WIDTHS = (FloatWidth.float16, FloatWidth.float32)
 
 #: What a width has of each kind, the simplest first.
 _ROUNDINGS: tuple[tuple[FloatMode, ...], ...] = ((), (FloatMode.RoundingModeRTZ,), (FloatMode.RoundingModeRTE,))
@@ -30,7 +29,7 @@ def draw_float_modes(
         return {}
     kinds = choices.record(2, 2, 2, 2, 2, 2)
     drawn: dict[FloatWidth, tuple[FloatMode, ...]] = {}
-    for n, width in enumerate(_WIDTHS):
+    for n, width in enumerate(COMPUTED_WIDTHS):
         rounding, denormals, special = kinds[3 * n : 3 * n + 3]
         listed = [*_ROUNDINGS[rounding], *_DENORMS[denormals]]
         if special == 2 and zeros and controls is not FloatControls.FastMathNone:
@@ -39,6 +38,6 @@ def draw_float_modes(
             drawn[width] = modes
     if any(support.missing(drawn)):
         # Widths that must agree: all have what the first one has.
-        shared = drawn.get(_WIDTHS[0], ())
-        drawn = dict.fromkeys(_WIDTHS, shared) if shared else {}
+        shared = drawn.get(COMPUTED_WIDTHS[0], ())
+        drawn = dict.fromkeys(COMPUTED_WIDTHS, shared) if shared else {}
     return {} if any(support.missing(drawn)) else drawn

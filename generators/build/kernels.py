@@ -14,20 +14,9 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.component import Number
 from cts.device.capabilities import PART_ALIGNMENT, Capabilities, Feature
+from cts.generators.build import memory
 from cts.generators.build.contents import Contents
 from cts.generators.build.fast_math import with_fast_math
-from cts.generators.build.memory import (
-    FILL,
-    Lines,
-    Part,
-    Region,
-    aligned_elements,
-    draw_base,
-    draw_far_stride,
-    draw_read,
-    draw_write,
-    tile_elements,
-)
 from cts.generators.build.operands import Constness, Grid, Varying
 from cts.generators.build.programs import Program
 from cts.generators.build.returns import with_return
@@ -69,7 +58,7 @@ class Tile:
 
 
 @dataclass
-class Source(Region):
+class Source(memory.Region):
     """A region that is only read, and what is known of its numbers."""
 
     known: Known = ZEROS
@@ -110,7 +99,7 @@ class Kernel:
         self.program = Program(self.constness)
         self.functions: dict[str, model.AnyFunction] = {}
         self.features = supports.capabilities.features
-        self._regions: list[Region] = []
+        self._regions: list[memory.Region] = []
         self._literal_uses = literal_uses
         self._extents: dict[int, int | model.SpecInt] = {}
         self._uses: dict[model.Use, model.Use | model.SpecUse] = {}
@@ -152,7 +141,7 @@ class Kernel:
             choices.chance(MoveDraws.FILLED_LAST),
             choices.pick(MoveDraws.FILLED_BUT),
         )
-        parts = [region for region in self._regions if isinstance(region, Part) and region.size]
+        parts = [region for region in self._regions if isinstance(region, memory.Part) and region.size]
         if not full or not parts:
             return
         part = parts[-1 if last else 0]
@@ -252,16 +241,16 @@ class Kernel:
             choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else model.Order.RowMajor
         )
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, MoveDraws.LOAD_PADS)
-        lines = Lines.for_matrix(region, order, region.type, rows, cols)
-        far = draw_far_stride(choices, lines, ProductDraws.FAR_STRIDE)
+        lines = memory.Lines.for_matrix(region, order, region.type, rows, cols)
+        far = memory.draw_far_stride(choices, lines, ProductDraws.FAR_STRIDE)
         if far is not None:
             stride, extent = far, lines.extent(far)
         if far is None and choices.chance(MoveDraws.OWN_TILES) and self.grid != Grid():
             offset = self._tiles(choices, region, alignment, extent)
         else:
-            offset = draw_read(choices, region, self.grid, alignment, extent)
+            offset = memory.draw_read(choices, region, self.grid, alignment, extent)
         if number:
-            offset = offset.plus(Varying(number * tile_elements(region, alignment, extent)))
+            offset = offset.plus(Varying(number * memory.tile_elements(region, alignment, extent)))
             region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         component = declared or region.type
         name, matrix = self.name("m"), self.type(component, rows, cols, use)
@@ -274,17 +263,17 @@ class Kernel:
         return Matrix(name, matrix, component, rows, cols, use, reread(region.type, component, region.known))
 
     def lines(
-        self, choices: Choices, region: Region, order: model.Order, rows: int, cols: int, pads: Sequence[int]
+        self, choices: Choices, region: memory.Region, order: model.Order, rows: int, cols: int, pads: Sequence[int]
     ) -> tuple[int, int, int]:
         """Stride in elements, bytes from the first to behind the last component, alignment of lines (VK-040)."""
-        lines = Lines.for_matrix(region, order, region.type, rows, cols)
+        lines = memory.Lines.for_matrix(region, order, region.type, rows, cols)
         stride = lines.unit * (lines.dense + choices.pick(pads))
         return stride, lines.extent(stride), lines.alignment
 
-    def _tiles(self, choices: Choices, region: Region, alignment: int, extent: int) -> Varying:
+    def _tiles(self, choices: Choices, region: memory.Region, alignment: int, extent: int) -> Varying:
         """A place of its own for what each instance reads."""
-        base = draw_base(choices) * aligned_elements(region, alignment)
-        offset = Varying(base, self.grid.tiles(tile_elements(region, alignment, extent)))
+        base = memory.draw_base(choices) * memory.aligned_elements(region, alignment)
+        offset = Varying(base, self.grid.tiles(memory.tile_elements(region, alignment, extent)))
         region.size = max(region.size, offset.range(self.grid)[1] * region.element_size + extent)
         return offset
 
@@ -307,7 +296,7 @@ class Kernel:
             choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else model.Order.RowMajor
         )
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, MoveDraws.STORE_PADS)
-        offset = draw_write(choices, region, self.grid, alignment, extent)
+        offset = memory.draw_write(choices, region, self.grid, alignment, extent)
         written_stride, written_offset = self.constness.scalars([stride, offset])
         stored = model.MatrixStore(
             matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=written_offset
@@ -333,7 +322,7 @@ class Kernel:
         )
         return replace(matrix, id=name, type=written)
 
-    def destination(self, choices: Choices, component: model.ComponentType) -> Region:
+    def destination(self, choices: Choices, component: model.ComponentType) -> memory.Region:
         """A region that stores go to, the last one or a new one."""
         again, storage = choices.chance(MoveDraws.STORED_TOGETHER), self.storage(choices)
         regions = [r for r in self._regions if not isinstance(r, Source)]
@@ -346,7 +335,7 @@ class Kernel:
         ):
             return regions[-1]
         name = self.region_name("dst", len(regions))
-        region = Region(name, component, 1, storage, model.Data(fill=FILL[component]))
+        region = memory.Region(name, component, 1, storage, model.Data(fill=memory.FILL[component]))
         self._regions.append(region)
         return region
 
@@ -357,7 +346,7 @@ class Kernel:
             number += 1
         return name
 
-    def add(self, region: Region) -> None:
+    def add(self, region: memory.Region) -> None:
         """One more buffer."""
         self._regions.append(region)
 
@@ -377,7 +366,8 @@ class Kernel:
         program, fast_math = with_fast_math(
             self._choices, program, float_controls, specials=self.ieee, functions=bool(self.functions)
         )
-        case = model.Case(
+        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
+        return model.Case(
             schema=model.SCHEMA_VERSION,
             name="generated",
             buffers=buffers,
@@ -386,24 +376,8 @@ class Kernel:
             float_controls=float_controls,
             float_modes=float_modes or {},
             fast_math=fast_math,
+            dispatch=dispatch,
         )
-        dispatch = draw_size(self._choices, self.dispatch, self.supports.capabilities, again=True)
-        return case if dispatch == model.Dispatch() else _with_dispatch(case, dispatch)
-
-
-def _with_dispatch(case: model.Case, dispatch: model.Dispatch) -> model.Case:
-    """What equals the default is left out of YAML only where it is not given."""
-    return model.Case(
-        schema=case.schema,
-        name=case.name,
-        buffers=case.buffers,
-        program=case.program,
-        dispatch=dispatch,
-        functions=case.functions,
-        float_controls=case.float_controls,
-        float_modes=case.float_modes,
-        fast_math=case.fast_math,
-    )
 
 
 def as_matrix(matrix: Matrix, name: str, known: Known) -> Matrix:

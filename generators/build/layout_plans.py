@@ -8,19 +8,8 @@ from dataclasses import dataclass, replace
 
 from cts.case.model import ClampMode
 from cts.case.model.operand import Factors
+from cts.generators.build import layouts
 from cts.generators.build.layout_sketches import CLAMP_VALUES, LIMITS, OFFSETS, OUTSIDE, LayoutSketch, Strides
-from cts.generators.build.layouts import (
-    LayoutState,
-    SetBlockSize,
-    SetClampValue,
-    SetDimension,
-    SetStride,
-    Slice,
-    Step,
-    distant_stride,
-    far_stride,
-    least_strides,
-)
 from cts.generators.build.operands import Grid, Varying, signed, varied
 
 
@@ -50,9 +39,9 @@ class LayoutPlan:
     `tiled_x`: instances along x reach different elements. `reusable`: later layouts may start here.
     """
 
-    steps: tuple[Step, ...]
-    state: LayoutState
-    dead: Step | None
+    steps: tuple[layouts.Step, ...]
+    state: layouts.LayoutState
+    dead: layouts.Step | None
     tiled_x: bool
     reusable: bool
 
@@ -71,17 +60,17 @@ class _Geometry:
         return len(self.dims)
 
 
-def plan(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> LayoutPlan:
+def plan(sketch: LayoutSketch, start: layouts.LayoutState, purpose: Purpose) -> LayoutPlan:
     """A plan from `start` to a layout that is valid for its purpose."""
     keep = sketch.keep and _can_keep(start, purpose)
     wide = "" if keep else _wide(sketch, start, purpose)
     geometry = _geometry(sketch, start, purpose, wide, keep)
     bare = sketch.bare and sketch.clamp is ClampMode.Constant and max(start.dims) == 0 and geometry.sliced and not wide
     offset, tiled_x = _vary(sketch, geometry, purpose, wide, keep)
-    steps: list[Step] = []
+    steps: list[layouts.Step] = []
     state = start
 
-    def take(*following: Step) -> None:
+    def take(*following: layouts.Step) -> None:
         nonlocal state
         for step in following:
             steps.append(step)
@@ -92,7 +81,7 @@ def plan(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> LayoutPl
     before, after = _blocks(sketch, purpose, wide)
     take(*before)
     if not keep and not bare:
-        take(SetDimension(tuple(geometry.dims)))
+        take(layouts.SetDimension(tuple(geometry.dims)))
     strides = _strides(sketch, state, purpose, wide, geometry)
     late = strides is not None and sketch.strides is not None and sketch.strides.late
     if strides is not None and not late:
@@ -104,18 +93,18 @@ def plan(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> LayoutPl
     if sketch.clamp_value is not None:
         drawn = sketch.clamp_value
         value = Varying(CLAMP_VALUES[drawn.value], varied(purpose.grid, abs(drawn.variation)))
-        steps.insert(len(steps) - drawn.back % (len(steps) + 1), SetClampValue(value))
+        steps.insert(len(steps) - drawn.back % (len(steps) + 1), layouts.SetClampValue(value))
     dead = None if sketch.dead is None else _slice_of(sketch.dead, start.dim)
     return LayoutPlan(tuple(steps), state, dead, tiled_x, reusable=not wide and not bare)
 
 
-def _can_keep(start: LayoutState, purpose: Purpose) -> bool:
+def _can_keep(start: layouts.LayoutState, purpose: Purpose) -> bool:
     """Whether a layout may go on from `start` without SetDimension; RepeatMirrored needs extents past 1 (TA-063)."""
     least = 2 if start.clamp is ClampMode.RepeatMirrored else 1
     return min(start.dims) >= least and not purpose.store
 
 
-def _wide(sketch: LayoutSketch, start: LayoutState, purpose: Purpose) -> str:
+def _wide(sketch: LayoutSketch, start: layouts.LayoutState, purpose: Purpose) -> str:
     if sketch.wide is None:
         return ""
     undefined, unblocked = start.clamp is ClampMode.Undefined, max(start.block) == 1 and purpose.block is None
@@ -143,7 +132,7 @@ def fitted(shape: tuple[int, int], dim: int) -> tuple[int, ...]:
     return tuple(extents)
 
 
-def _geometry(sketch: LayoutSketch, start: LayoutState, purpose: Purpose, wide: str, keep: bool) -> _Geometry:
+def _geometry(sketch: LayoutSketch, start: layouts.LayoutState, purpose: Purpose, wide: str, keep: bool) -> _Geometry:
     undefined = sketch.clamp is ClampMode.Undefined
     least = 2 if sketch.clamp is ClampMode.RepeatMirrored else 1  # TA-063
     span = list(fitted(purpose.shape, sketch.dim)) if sketch.fit else [axis.span for axis in sketch.axes]
@@ -194,7 +183,7 @@ def _place(sketch: LayoutSketch, geometry: _Geometry, d: int, keep: bool) -> Non
             geometry.dims[d] = max(extent, geometry.offset[d] + span)
 
 
-def _stay_inside(geometry: _Geometry, start: LayoutState, grid: Grid) -> None:
+def _stay_inside(geometry: _Geometry, start: layouts.LayoutState, grid: Grid) -> None:
     """Change span and offset so that all instances stay in bounds of extents that are kept (TA-060).
 
     The offset of `start` adds up with this one (TA-016): where it varies, instances keep their distances.
@@ -248,37 +237,41 @@ def _vary(
     return offset, tiled_x
 
 
-def _overridden(drawn: tuple[int, int], start: LayoutState) -> Iterator[Step]:
+def _overridden(drawn: tuple[int, int], start: layouts.LayoutState) -> Iterator[layouts.Step]:
     """Setters that the SetDimension after them makes ineffective."""
     kind, number = drawn
     limit = LIMITS[start.dim]
     if kind in (0, 2):
-        yield SetDimension(tuple(1 + (number + 3 * d) % limit for d in range(start.dim)))
+        yield layouts.SetDimension(tuple(1 + (number + 3 * d) % limit for d in range(start.dim)))
     if kind in (1, 2):
         yield _slice_of(number, start.dim)
     if kind == 3:
-        yield SetStride(least_strides([max(d, 2) for d in start.dims], start.block, [1 + number % 2] * start.dim))
+        yield layouts.SetStride(
+            layouts.least_strides([max(d, 2) for d in start.dims], start.block, [1 + number % 2] * start.dim)
+        )
 
 
-def _slice_of(number: int, dim: int) -> Slice:
+def _slice_of(number: int, dim: int) -> layouts.Slice:
     """A slice of small numbers: offset 0 everywhere for number 0."""
     signs = (1, -1, 2, 1, -2)
-    return Slice(tuple(Varying(number * signs[d]) for d in range(dim)), tuple(1 + (number + d) % 5 for d in range(dim)))
+    return layouts.Slice(
+        tuple(Varying(number * signs[d]) for d in range(dim)), tuple(1 + (number + d) % 5 for d in range(dim))
+    )
 
 
-def _blocks(sketch: LayoutSketch, purpose: Purpose, wide: str) -> tuple[list[Step], list[Step]]:
+def _blocks(sketch: LayoutSketch, purpose: Purpose, wide: str) -> tuple[list[layouts.Step], list[layouts.Step]]:
     """SetBlockSize before and after SetDimension; all 1 on stores (TA-068), and then only now and then."""
     blocks = sketch.blocks
     if purpose.block is not None:
-        asked: list[Step] = [SetBlockSize(purpose.block)]
+        asked: list[layouts.Step] = [layouts.SetBlockSize(purpose.block)]
         return ([], asked) if blocks is not None and blocks.where == 1 and sketch.dim == 1 else (asked, [])
     if blocks is None or not purpose.blocks or wide in ("stride", "dims"):
         return [], []
     if purpose.store:
-        ones = SetBlockSize((1,) * sketch.dim)
+        ones = layouts.SetBlockSize((1,) * sketch.dim)
         return ([ones], []) if blocks.where == 0 else ([], [])
-    before = [SetBlockSize(_digits(blocks.before, sketch.dim))] if blocks.where != 1 else []
-    after = [SetBlockSize(_digits(blocks.after, sketch.dim))] if blocks.where != 0 else []
+    before = [layouts.SetBlockSize(_digits(blocks.before, sketch.dim))] if blocks.where != 1 else []
+    after = [layouts.SetBlockSize(_digits(blocks.after, sketch.dim))] if blocks.where != 0 else []
     return [*before], [*after]
 
 
@@ -290,8 +283,8 @@ def _digits(number: int, dim: int) -> tuple[int, ...]:
 
 
 def _strides(
-    sketch: LayoutSketch, state: LayoutState, purpose: Purpose, wide: str, geometry: _Geometry
-) -> SetStride | None:
+    sketch: LayoutSketch, state: layouts.LayoutState, purpose: Purpose, wide: str, geometry: _Geometry
+) -> layouts.SetStride | None:
     """Strides within TA-015 at this moment, the innermost 0 on loads only (TA-067)."""
     drawn = sketch.strides
     if wide == "dims" or (drawn is None and wide != "stride"):
@@ -301,26 +294,26 @@ def _strides(
     pads = [axis.pad for axis in sketch.axes[:-1]]
     if drawn.far and purpose.block is None and not wide and state.dim > 1 and purpose.grid.instances == 1:
         pads[0] += 65536 // max(geometry.dims[0] - 1, 1)
-    strides = list(least_strides(geometry.dims, state.block, (*pads, last)))
+    strides = list(layouts.least_strides(geometry.dims, state.block, (*pads, last)))
     if wide == "stride":
         assert sketch.wide is not None
         distant = purpose.distant and sketch.wide.amount >= 5
-        far = distant_stride if distant else far_stride
+        far = layouts.distant_stride if distant else layouts.far_stride
         strides[0] = max(far(geometry.offset[0], pads[0]), strides[0])
-    return SetStride(tuple(strides))
+    return layouts.SetStride(tuple(strides))
 
 
-def _raised(step: SetStride, state: LayoutState) -> SetStride:
+def _raised(step: layouts.SetStride, state: layouts.LayoutState) -> layouts.SetStride:
     """The strides, raised where a block size set in between asks for more (TA-015)."""
     strides = list(step.strides)
     for i in reversed(range(len(strides) - 1)):
         strides[i] = max(strides[i], strides[i + 1] * -(-state.dims[i + 1] // state.block[i + 1]))
-    return SetStride(tuple(strides))
+    return layouts.SetStride(tuple(strides))
 
 
 def _slices(
-    sketch: LayoutSketch, state: LayoutState, geometry: _Geometry, offset: Sequence[Varying], wide: str
-) -> Iterator[Step]:
+    sketch: LayoutSketch, state: layouts.LayoutState, geometry: _Geometry, offset: Sequence[Varying], wide: str
+) -> Iterator[layouts.Step]:
     """One slice or two to the geometry's offset and span."""
     if not geometry.sliced:
         return
@@ -334,4 +327,4 @@ def _slices(
             first = replace(first, offset=(*first.offset[:d], Varying(far), *first.offset[d + 1 :]))
         yield first
         rest = [replace(r, base=signed(r.base - f.base)) for r, f in zip(rest, first.offset, strict=True)]
-    yield Slice(tuple(rest), tuple(geometry.span))
+    yield layouts.Slice(tuple(rest), tuple(geometry.span))

@@ -79,11 +79,7 @@ class LayoutState:
                 return replace(self, block=block)
             case SetDimension(dims):
                 return replace(
-                    self,
-                    dims=dims,
-                    span=dims,
-                    offset=(Varying(0),) * self.dim,
-                    strides=least_strides(dims, self.block),
+                    self, dims=dims, span=dims, offset=(Varying(0),) * self.dim, strides=least_strides(dims, self.block)
                 )
             case SetStride(strides):
                 return replace(self, strides=strides)

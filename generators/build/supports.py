@@ -19,31 +19,12 @@ MAX_ELEMENTS = 4096
 #: every device with flexible dimensions has (DQ-065).
 LONG = (33, 48, 17, 80, 128, 65, 64, 100, 256)
 
-_SIMPLEST_FIRST = (
-    model.ComponentType.uint16,
-    model.ComponentType.uint8,
-    model.ComponentType.uint32,
-    model.ComponentType.int8,
-    model.ComponentType.int16,
-    model.ComponentType.int32,
-    model.ComponentType.float16,
-    model.ComponentType.float32,
-    model.ComponentType.bfloat16,
-    model.ComponentType.float8_e4m3fn,
-    model.ComponentType.float8_e5m2,
-)
+_SIMPLEST_FIRST = sorted(model.ComponentType, key=lambda component: component.descriptor.drawn)
+
+_COMPUTED = {n: c for c in model.ComponentType if (n := c.descriptor.computed) is not None}
 
 #: Types that vectors compute with, the simplest first.
-VECTOR_ARITHMETIC = (
-    model.ComponentType.int32,
-    model.ComponentType.float32,
-    model.ComponentType.uint32,
-    model.ComponentType.float16,
-    model.ComponentType.int8,
-    model.ComponentType.uint8,
-    model.ComponentType.int16,
-    model.ComponentType.uint16,
-)
+VECTOR_ARITHMETIC = tuple(_COMPUTED[n] for n in sorted(_COMPUTED))
 
 
 class Supports:
@@ -104,7 +85,7 @@ def _first(row: MatrixSupport | MulAddSupport) -> model.ComponentType:
 def usable(capabilities: Capabilities) -> list[MatrixSupport]:
     """Usable rows of the capabilities, simplest first."""
     components, scopes, uses = (
-        list(_SIMPLEST_FIRST),
+        _SIMPLEST_FIRST,
         list(model.Scope),
         [model.Use.Accumulator, model.Use.A, model.Use.B],
     )
@@ -116,8 +97,7 @@ def usable(capabilities: Capabilities) -> list[MatrixSupport]:
         and can_run(capabilities, row.scope, row.subgroups)
     ]
     return sorted(
-        rows,
-        key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols),
+        rows, key=lambda r: (scopes.index(r.scope), components.index(r.component), uses.index(r.use), r.rows, r.cols)
     )
 
 

@@ -17,11 +17,7 @@ from cts.case.model.component import Number
 _C = ComponentType
 
 #: Results of arithmetic stay below this, well within the type, so that nothing overflows.
-_LARGEST = {
-    _C.float32: 2.0**100,
-    _C.float16: 30000.0,
-    _C.bfloat16: 2.0**100,
-}
+_LARGEST = {_C.float32: 2.0**100, _C.float16: 30000.0, _C.bfloat16: 2.0**100}
 
 #: Magnitudes of results that become a type without arithmetic: half of the greatest number of a float8 type, away from
 #: where AM-29 leaves a result open; for bfloat16 far beyond what it represents exactly.

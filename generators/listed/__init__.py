@@ -14,9 +14,9 @@ def cases(capabilities: Capabilities) -> ListedCases:
     Small ones come first, so that a run that ends early has tried every row.
     """
     parts = (matrices.cases(capabilities), products.cases(capabilities), vectors.cases(capabilities))
-    found = sorted((case for part in parts for case in part), key=_size)
+    by_size = sorted((case for part in parts for case in part), key=_size)
     left_out = (*matrices.left_out(capabilities), *products.left_out(capabilities))
-    return ListedCases(tuple(found), tuple(dict.fromkeys(left_out)))
+    return ListedCases(tuple(by_size), tuple(dict.fromkeys(left_out)))
 
 
 def _size(case: Case) -> int:

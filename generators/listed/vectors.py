@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cts.case import model
 from cts.case.model.instructions import AnyInstruction
 from cts.case.model.operand import Scalar
+from cts.case.model.vector_products import OUTER_FACTOR
 from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
 from cts.generators.listed.data import A, B, factors, numbers, patterns
 from cts.generators.parts.vector_matrices import interpreted, layouts_of
@@ -68,10 +69,10 @@ class Builder:
         data: model.Data,
     ) -> None:
         """An opaque matrix, converted from rows in a buffer; those of float8 from float16 (VK-054)."""
-        given = _C.float16 if component.is_float8 else component
+        in_rows = component.in_rows
         self.opaque[name] = model.OpaqueMatrix(component, *shape, layout)
-        stride = self.rows(f"rows_of_{name}", given, *shape, data)
-        side = model.ConversionSide(f"rows_of_{name}", given, model.MatrixLayout.RowMajor, stride)
+        stride = self.rows(f"rows_of_{name}", in_rows, *shape, data)
+        side = model.ConversionSide(f"rows_of_{name}", in_rows, model.MatrixLayout.RowMajor, stride)
         self.conversions.append(model.MatrixConversion(side, model.ConversionSide(name), *shape))
 
     def empty(self, name: str, given: model.ComponentType, buffer: str, shape: tuple[int, int]) -> None:
@@ -148,8 +149,8 @@ def _product(
         builder.load("v", row.input, length, factors(row.input, A, nonnegative=nonnegative))
     stride = 0
     if layout.optimal:
-        given = _C.float16 if matrix.component.is_float8 else matrix.component
-        builder.fill("w", matrix.component, (length, length), layout, factors(given, B))
+        in_rows = matrix.component.in_rows
+        builder.fill("w", matrix.component, (length, length), layout, factors(in_rows, B))
     else:
         stride = builder.rows("w", matrix.component, length, length, factors(matrix.component, B))
     tile = -(-length * bias.component.size // _ALIGNMENT) * _ALIGNMENT
@@ -193,11 +194,11 @@ def _conversion(
     capabilities: Capabilities, component: model.ComponentType, length: int, layout: model.MatrixLayout
 ) -> model.Case:
     """Rows to an optimal layout before the dispatch, and back behind it; the program copies a vector."""
-    given = _C.float16 if component.is_float8 else component
+    in_rows = component.in_rows
     shape = (length, length)
     builder = Builder(1)
-    builder.fill("w", component, shape, layout, numbers(component, given))
-    builder.empty("w", given, "back", shape)
+    builder.fill("w", component, shape, layout, numbers(component, in_rows))
+    builder.empty("w", in_rows, "back", shape)
     copied = next(c for c in model.ComponentType if c in capabilities.vector_components)
     builder.load("v", copied, 1, numbers(copied))
     builder.store("v", copied, 1)
@@ -209,13 +210,13 @@ def _training(capabilities: Capabilities, sizes: list[tuple[int, int]], *, optim
     """Outer products and sums, in each type that the device accumulates in (CV-037)."""
     if Feature.COOPERATIVE_VECTOR_TRAINING not in capabilities.features:
         return
-    for component, feature in ((_C.float16, Feature.TRAINING_FLOAT16), (_C.float32, Feature.TRAINING_FLOAT32)):
-        if feature not in capabilities.features:
+    for component in model.ComponentType:
+        if component.descriptor.trains not in capabilities.features:
             continue
         for length, invocations in sizes:
             if component in capabilities.vector_components:
                 yield _sum(component, length, invocations)
-            if optimal and _C.float16 in capabilities.vector_components:
+            if optimal and OUTER_FACTOR in capabilities.vector_components:
                 yield _outer(component, length, invocations)
 
 
@@ -230,8 +231,8 @@ def _sum(component: model.ComponentType, length: int, invocations: int) -> model
 
 def _outer(component: model.ComponentType, length: int, invocations: int) -> model.Case:
     builder = Builder(invocations)
-    builder.load("a", _C.float16, length, factors(_C.float16, A))
-    builder.load("b", _C.float16, length, factors(_C.float16, B))
+    builder.load("a", OUTER_FACTOR, length, factors(OUTER_FACTOR, A))
+    builder.load("b", OUTER_FACTOR, length, factors(OUTER_FACTOR, B))
     builder.opaque["g"] = model.OpaqueMatrix(component, length, length, model.MatrixLayout.TrainingOptimal, zero=True)
     builder.program.append(
         model.VectorOuterProductAccumulate(

@@ -43,11 +43,7 @@ class Extents:
 
 def fitting(row: MulAddSupport) -> Extents | None:
     """The least extents with which a row makes both products; None: it cannot."""
-    if (
-        row.a is not row.b
-        or row.result not in (model.ComponentType.float32, model.ComponentType.float16)
-        or row.saturating
-    ):
+    if row.a is not row.b or not row.result.is_ieee or row.saturating:
         return None
     if row.a.is_float8 or row.c is not row.result:
         return None

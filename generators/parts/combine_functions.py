@@ -131,11 +131,7 @@ _UNSIGNED = (
         )
     ),
 )
-_SIGNED = (
-    *_UNSIGNED,
-    Combining("max(abs(x), abs(y))", _any, _draw_any),
-    Combining("-max(-x, -y)", _any, _draw_any),
-)
+_SIGNED = (*_UNSIGNED, Combining("max(abs(x), abs(y))", _any, _draw_any), Combining("-max(-x, -y)", _any, _draw_any))
 
 
 def draw_special_terms(choices: Choices, component: ComponentType, combining: Combining, count: int) -> Contents:
@@ -193,8 +189,8 @@ def draw_body_with_helpers(choices: Choices, kernel: Kernel, component: Componen
     alone = _OF_ONE.search(body)
     if of_one and alone:
         returns = _C.float32 if alone[0].startswith("float32") else component
-        one = Helper(parameters=(Parameter(name="x", type=component),), returns=returns, body=alone[0])
-        name = kernel.function("h", one)
+        helper = Helper(parameters=(Parameter(name="x", type=component),), returns=returns, body=alone[0])
+        name = kernel.function("h", helper)
         body = _OF_ONE.sub(lambda found: f"{name}({found[0].strip(')')[-1]})", body)
     if of_both or not alone:
         parameters = tuple(Parameter(name=name, type=component) for name in "xy")

@@ -58,11 +58,7 @@ def draw_arithmetic(choices: Choices, kernel: Kernel, a: Matrix, *, exact: bool)
     b = _draw_operand(choices, kernel, a, Wanted(exact=exact))
     if choices.chance(ComputationDraws.SWAPPED):
         a, b = b, a
-    known = {
-        "Add": added,
-        "Sub": subtracted,
-        "Mul": multiplied,
-    }[operation.value[1:]](a.component, a.known, b.known)
+    known = {"Add": added, "Sub": subtracted, "Mul": multiplied}[operation.value[1:]](a.component, a.known, b.known)
     if not within(a.component, known):
         return emit_arithmetic(kernel, model.Arithmetic.FNegate, a, None, negated(a.component, a.known))
     return emit_arithmetic(kernel, operation, a, b, known)

@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ClampMode,
-    MatrixLoadTensor,
-    Use,
-)
+from cts.case.model import ClampMode, MatrixLoadTensor, Use
 from cts.case.model.operand import Factors
 from cts.device.capabilities import MulAddSupport
 from cts.generators.build.contents import Contents
@@ -59,9 +55,7 @@ def _draw_windows(choices: Choices, kernel: Kernel, row: MulAddSupport, sizes: S
     window = [high, sizes.m // high, sizes.k]
     outer, nested = kernel.outer, kernel.grid.loop > 1
     down = Factors(
-        loop=0 if nested or not by_row else 1,
-        loop_outer=1 if nested else 0,
-        wg_y=high if outer.y > 1 else 0,
+        loop=0 if nested or not by_row else 1, loop_outer=1 if nested else 0, wg_y=high if outer.y > 1 else 0
     )
     along = Factors(loop=1 if nested or not by_row else 0, wg_x=window[1] if outer.x > 1 else 0)
     dims = [max(4 * high * outer.y + MOST - tail, 1), max(window[1] * outer.x + MOST - tail, 1), sizes.k]

@@ -12,17 +12,7 @@ from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
 from cts.case.model import ComponentType
-from cts.generators.build.value_ranges import (
-    UNBOUNDED,
-    Known,
-    added,
-    anything,
-    limits,
-    multiplied,
-    negated,
-    settled,
-    subtracted,
-)
+from cts.generators.build import value_ranges
 from cts.generators.policy.cases import CallbackDraws
 
 _C = ComponentType
@@ -37,7 +27,7 @@ class Term:
 
     text: str
     type: ComponentType
-    known: Known
+    known: value_ranges.Known
     number: bool = False
 
 
@@ -81,16 +71,18 @@ class Trees:
         term = self.terms[which // 2]
         if term.type is not component and not term.type.is_float and fraction >= 6:
             # Before the conversion, so that negative numbers are converted too.
-            term = combined(term, Term(str(3 + sign), term.type, Known(3 + sign, 3 + sign), number=True), "-")
+            term = combined(
+                term, Term(str(3 + sign), term.type, value_ranges.Known(3 + sign, 3 + sign), number=True), "-"
+            )
         return converted(term, component) or self._number(component)
 
     def _number(self, component: ComponentType) -> Term:
         which, fraction = self.choices.record(len(_NUMBERS) - 1, 9)
         if component.is_float and fraction >= 7:
             value, grain = _FRACTIONS[which % len(_FRACTIONS)]
-            return Term(repr(value), component, Known(value, value, grain), number=True)
+            return Term(repr(value), component, value_ranges.Known(value, value, grain), number=True)
         number = _NUMBERS[which]
-        return Term(str(number), component, Known(number, number), number=True)
+        return Term(str(number), component, value_ranges.Known(number, number), number=True)
 
     def operand(self, component: ComponentType, depth: int) -> Term:
         """An operand that has a type of its own: a plain number gets it by a conversion."""
@@ -120,11 +112,11 @@ class Trees:
         unsigned = not component.is_float and not component.is_signed
         operation = self.choices.pick(("-", "~", "abs"))
         if operation == "~" and not component.is_float:
-            return Term(f"(~{a.text})", component, anything(component))
+            return Term(f"(~{a.text})", component, value_ranges.anything(component))
         if operation == "abs" and not unsigned:
             low, high = 0.0, a.known.size
-            return Term(f"abs({bare(a.text)})", component, settled(component, low, high, a.known.grain))
-        return Term(f"(-{a.text})", component, negated(component, a.known))
+            return Term(f"abs({bare(a.text)})", component, value_ranges.settled(component, low, high, a.known.grain))
+        return Term(f"(-{a.text})", component, value_ranges.negated(component, a.known))
 
     def _by_number(self, component: ComponentType, depth: int) -> Term:
         """A shift by less than the width, or a division or remainder by a number that is not 0."""
@@ -134,11 +126,11 @@ class Trees:
         if kind >= 3 and not component.is_signed:
             divisor = 1 + amount % 11
             high = a.known.high // divisor if kind == 3 else min(a.known.high, divisor - 1)
-            return Term(f"({a.text} {'//' if kind == 3 else '%'} {divisor})", component, Known(0, high))
+            return Term(f"({a.text} {'//' if kind == 3 else '%'} {divisor})", component, value_ranges.Known(0, high))
         if kind == 1:
-            return Term(f"({a.text} << {amount})", component, anything(component))
+            return Term(f"({a.text} << {amount})", component, value_ranges.anything(component))
         low, high = int(a.known.low) >> amount, int(a.known.high) >> amount
-        return Term(f"({a.text} >> {amount})", component, Known(low, high))
+        return Term(f"({a.text} >> {amount})", component, value_ranges.Known(low, high))
 
     def _select(self, component: ComponentType, depth: int) -> Term:
         condition = self.choices.group(lambda c: Trees(c, self.terms).condition(1))
@@ -155,7 +147,7 @@ class Trees:
             t for t in self.terms if (t.known.grain is not None or not t.known.bounded) and not t.type.storage_only
         ]
         # Of terms that are all inexact nothing can be compared: then numbers are.
-        exact = exact or [Term("uint32(1)", _C.uint32, Known(1, 1))]
+        exact = exact or [Term("uint32(1)", _C.uint32, value_ranges.Known(1, 1))]
         a = self.choices.pick(exact)
         b = self.choices.group(lambda c: Trees(c, exact).leaf(a.type))
         return f"({a.text} {('<', '<=', '>', '>=', '==', '!=')[order]} {b.text})"
@@ -170,14 +162,14 @@ def combined(a: Term, b: Term, operation: str) -> Term:
             a.known.union(b.known), low=pick(a.known.low, b.known.low), high=pick(a.known.high, b.known.high)
         )
         if not (a.known.bounded and b.known.bounded):
-            known = UNBOUNDED
+            known = value_ranges.UNBOUNDED
         return Term(f"{operation}({bare(a.text)}, {bare(b.text)})", component, known)
     if operation in ("&", "|", "^"):
-        known = anything(component)
+        known = value_ranges.anything(component)
         if operation == "&" and min(a.known.low, b.known.low) >= 0:
-            known = Known(0, min(a.known.high, b.known.high))
+            known = value_ranges.Known(0, min(a.known.high, b.known.high))
         return Term(f"({a.text} {operation} {b.text})", component, known)
-    compute = {"+": added, "-": subtracted, "*": multiplied}[operation]
+    compute = {"+": value_ranges.added, "-": value_ranges.subtracted, "*": value_ranges.multiplied}[operation]
     return Term(f"({a.text} {operation} {b.text})", component, compute(component, a.known, b.known))
 
 
@@ -193,20 +185,20 @@ def converted(a: Term, target: ComponentType) -> Term | None:
     if a.known.grain is None:
         return None
     if target.is_float:
-        fits = settled(target, a.known.low, a.known.high, a.known.grain)
+        fits = value_ranges.settled(target, a.known.low, a.known.high, a.known.grain)
         return None if fits.grain is None else Term(f"{target.value}({bare(a.text)})", target, fits)
     least = -100 if target.is_signed else 0
     text = f"clamp({bare(a.text)}, {least}, 100)"
     low, high = max(a.known.low, least), min(a.known.high, 100)
-    return Term(f"{target.value}({text})", target, Known(int(min(low, 100)), int(max(high, least))))
+    return Term(f"{target.value}({text})", target, value_ranges.Known(int(min(low, 100)), int(max(high, least))))
 
 
 def _from_integer(a: Term, target: ComponentType) -> Term:
     """Extended or truncated, or as a float; what that would round is masked first."""
     if target.is_float:
         if a.known.size > 1 << target.format.precision:
-            a = Term(f"({a.text} & 127)", a.type, Known(0, 127))
+            a = Term(f"({a.text} & 127)", a.type, value_ranges.Known(0, 127))
         return Term(f"{target.value}({bare(a.text)})", target, a.known)
-    least, most = limits(target)
-    known = a.known if least <= a.known.low and a.known.high <= most else anything(target)
+    least, most = value_ranges.limits(target)
+    known = a.known if least <= a.known.low and a.known.high <= most else value_ranges.anything(target)
     return Term(f"{target.value}({bare(a.text)})", target, known)

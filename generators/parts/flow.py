@@ -134,11 +134,11 @@ def draw_switch(
     literals = draw_literals(choices, selector.base, choices.pick(CallbackDraws.BRANCHES))
     has_default = choices.chance(CallbackDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(kernel.constness.scalars([selector])[0])
-    given = []
+    results = []
     for own in (*literals, *([()] if has_default else [])):
         kernel.program.begin_branch(own)
-        given.append(choices.group(branch))
-    matrices = [m for m in (*given, *([] if has_default else [before])) if m is not None]
+        results.append(choices.group(branch))
+    matrices = [m for m in (*results, *([] if has_default else [before])) if m is not None]
     if len(matrices) <= len(literals):
         kernel.program.end_switch()
         return None

@@ -122,10 +122,7 @@ FORMATS = (
             _field("d", _C.float16),
             _field("dmin", _C.float16),
         ),
-        (
-            "s = block.scales[k >> 4]",
-            "q = (block.qs[((k >> 7) << 5) + (k & 31)] >> uint8(((k >> 5) & 3) * 2)) & 3",
-        ),
+        ("s = block.scales[k >> 4]", "q = (block.qs[((k >> 7) << 5) + (k & 31)] >> uint8(((k >> 5) & 3) * 2)) & 3"),
         "{F}(block.d) * {F}(s & 15) * {F}(q) - {F}(block.dmin) * {F}(s >> 4)",
         Known(-180, 180, -2),
         wide=True,

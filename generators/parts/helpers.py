@@ -60,6 +60,6 @@ def draw_helpers(choices: Choices, kernel: Kernel, terms: Sequence[Term]) -> Hel
             parameters=tuple(Parameter(name=t.text, type=t.type) for t in inside), returns=returns, body=body.text
         )
         known.append(Term(f"{name}({', '.join(t.text for t in inside)})", returns, body.known))
-        for given in (arguments, others):
-            drawn.calls.append(Term(f"{name}({', '.join(t.text for t in given)})", returns, body.known))
+        for passed in (arguments, others):
+            drawn.calls.append(Term(f"{name}({', '.join(t.text for t in passed)})", returns, body.known))
     return drawn

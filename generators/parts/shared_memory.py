@@ -12,17 +12,8 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Feature
+from cts.generators.build import memory
 from cts.generators.build.kernels import Kernel, Matrix, Tile
-from cts.generators.build.memory import (
-    FILL,
-    Lines,
-    Part,
-    Region,
-    aligned_elements,
-    draw_base,
-    draw_far_stride,
-    numbered,
-)
 from cts.generators.build.operands import Grid, Varying
 from cts.generators.build.value_ranges import ZEROS
 from cts.generators.parts.flow import draw_condition
@@ -42,10 +33,10 @@ class RegionAllocator:
         self.kernel = kernel
         self.tile = tile
         self.pointees = pointees
-        self.sources: list[Region] = []
+        self.sources: list[memory.Region] = []
         self._count = 0
 
-    def draw_source(self, choices: Choices) -> Region:
+    def draw_source(self, choices: Choices) -> memory.Region:
         """A region to read: an earlier one half of the time, so that programs read it at several places."""
         again = choices.chance(MoveDraws.READ_AGAIN)
         which, narrow, vector, storage = choices.record(3, 9, 9, 9)
@@ -54,7 +45,7 @@ class RegionAllocator:
         component = self.tile.component
         pointee = self.pointees[which * narrow % len(self.pointees)] if narrow >= 8 else component
         components = (2, 4)[vector % 2] if vector >= 7 else 1
-        data = numbered(pointee, component, random=choices.chance(MoveDraws.RANDOM_CONTENTS))
+        data = memory.numbered(pointee, component, random=choices.chance(MoveDraws.RANDOM_CONTENTS))
         region = self._region(
             f"src{len(self.sources) or ''}", pointee, components, self.storage(storage, self._need()), data
         )
@@ -79,41 +70,41 @@ class RegionAllocator:
         grid = self.kernel.grid
         return self._need(matrix) * -(-grid.sg * grid.loop * grid.loop_outer // 8)
 
-    def tiles(self, storage: model.StorageClass, component: model.ComponentType) -> Region:
+    def tiles(self, storage: model.StorageClass, component: model.ComponentType) -> memory.Region:
         """A new buffer for what instances of a scope write, and others read behind a barrier."""
         name = self.kernel.region_name("tile", self._count)
         self._count += 1
-        return self._region(name, component, 1, storage, model.Data(fill=FILL[component]))
+        return self._region(name, component, 1, storage, model.Data(fill=memory.FILL[component]))
 
     def _region(
         self, name: str, pointee: model.ComponentType, components: int, storage: model.StorageClass, data: model.Data
-    ) -> Region:
+    ) -> memory.Region:
         if storage is model.StorageClass.Workgroup:
-            region: Region = Part(name, pointee, components, storage, data)
-            assert isinstance(region, Part)
+            region: memory.Region = memory.Part(name, pointee, components, storage, data)
+            assert isinstance(region, memory.Part)
             region.workgroups = math.prod(self.kernel.dispatch.workgroups)
         else:
-            region = Region(name, pointee, components, storage, data)
+            region = memory.Region(name, pointee, components, storage, data)
         self.kernel.add(region)
         return region
 
-    def grid(self, region: Region) -> Grid:
+    def grid(self, region: memory.Region) -> Grid:
         """The instances whose places in a region must differ: of workgroup memory, those of one workgroup."""
         grid = self.kernel.grid
-        return replace(grid, x=1, y=1, z=1) if isinstance(region, Part) else grid
+        return replace(grid, x=1, y=1, z=1) if isinstance(region, memory.Part) else grid
 
     def lines(
-        self, choices: Choices, region: Region, pads: Sequence[int], tile: Tile | Matrix | None = None
+        self, choices: Choices, region: memory.Region, pads: Sequence[int], tile: Tile | Matrix | None = None
     ) -> tuple[model.Order, int, int, int]:
         """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
         t = tile or self.tile
         order = (
             choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else model.Order.RowMajor
         )
-        lines = Lines.for_matrix(region, order, t.component, t.rows, t.cols)
+        lines = memory.Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
-        if isinstance(region, Part):
+        if isinstance(region, memory.Part):
             region.unit = math.lcm(region.unit, lines.alignment)
         return order, stride, lines.extent(stride), lines.alignment
 
@@ -122,20 +113,24 @@ class RegionAllocator:
         region = self.draw_source(choices)
         # -99 stands for a stride of 0.
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
-        lines = Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
-        drawn = draw_far_stride(choices, lines, MoveDraws.FAR_STRIDE)
-        far_apart = None if isinstance(region, Part) else drawn
+        lines = memory.Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
+        drawn = memory.draw_far_stride(choices, lines, MoveDraws.FAR_STRIDE)
+        far_apart = None if isinstance(region, memory.Part) else drawn
         if far_apart is not None:
             stride, extent = far_apart, lines.extent(far_apart)
-        unit = aligned_elements(region, alignment)
+        unit = memory.aligned_elements(region, alignment)
         grid = self.grid(region)
         tile = -(-extent // (unit * region.element_size)) * unit
         factors = grid.tiles(tile) if choices.chance(MoveDraws.SHARED_OWN_TILES) and far_apart is None else Factors()
         places = grid.instances * grid.loop * grid.loop_outer
-        if isinstance(region, Part) and places * tile * region.element_size > self._need():
+        if isinstance(region, memory.Part) and places * tile * region.element_size > self._need():
             # So many iterations have no places of their own in what was set aside.
             factors = with_fields(factors, loop=0, loop_outer=0)
-        base = choices.pick(MoveDraws.SMALL_BASES) * unit if isinstance(region, Part) else draw_base(choices) * unit
+        base = (
+            choices.pick(MoveDraws.SMALL_BASES) * unit
+            if isinstance(region, memory.Part)
+            else memory.draw_base(choices) * unit
+        )
         name = region.name
         offset = Varying(base, factors)
         by_pointer = choices.pick(MoveDraws.POINTERS)
@@ -158,7 +153,7 @@ class RegionAllocator:
         return loaded
 
     def _draw_pointer(
-        self, choices: Choices, region: Region, unit: int, tile: int, offset: Varying, *, select: bool
+        self, choices: Choices, region: memory.Region, unit: int, tile: int, offset: Varying, *, select: bool
     ) -> tuple[str, Varying, Varying]:
         """A pointer's id, the furthest place that it and an offset reach, and that offset (elements)."""
         kernel = self.kernel
@@ -186,10 +181,10 @@ class RegionAllocator:
         components = (2, 4)[vector % 2] if vector >= 7 else 1
         name = self.kernel.region_name("dst", self._count)
         self._count += 1
-        data = model.Data(fill=FILL[pointee])
+        data = model.Data(fill=memory.FILL[pointee])
         region = self._region(name, pointee, components, self.storage(storage, self._need_of_all(matrix)), data)
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2), matrix)
-        unit = aligned_elements(region, alignment)
+        unit = memory.aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         grid = self.grid(region)
         base = choices.pick(MoveDraws.SMALL_BASES) * unit
@@ -215,7 +210,7 @@ class RegionAllocator:
         storage = choices.pick(MoveDraws.TILE_STORAGES)
         region = self.tiles(self.storage(storage, self._need()), self.tile.component)
         order, stride, extent, alignment = self.lines(choices, region, MoveDraws.TILE_PADS)
-        unit = aligned_elements(region, alignment)
+        unit = memory.aligned_elements(region, alignment)
         tile = -(-extent // (unit * region.element_size)) * unit
         # The same places in every iteration: barriers are between.
         grid = replace(self.grid(region), loop=1, loop_outer=1)

@@ -54,12 +54,7 @@ def draw_tensor_load(
     kept, name = spare(choices), kernel.name("m")
     kernel.program.emit(
         MatrixLoadTensor(
-            id=name,
-            object=kept,
-            buffer=region.name,
-            layout=tensor.layout,
-            view=tensor.view,
-            offset=written_offset,
+            id=name, object=kept, buffer=region.name, layout=tensor.layout, view=tensor.view, offset=written_offset
         )
     )
     return name

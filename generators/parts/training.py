@@ -8,17 +8,16 @@ from dataclasses import replace
 from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.operand import Factors
+from cts.case.model.vector_products import OUTER_FACTOR
 from cts.device.capabilities import Capabilities, Feature
 from cts.generators.build.contents import Contents, Wanted, draw_contents, extremes, ramp, realistic
 from cts.generators.build.memory import Region
-from cts.generators.build.supports import draw_length
+from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, tiles, written
 from cts.generators.parts.vector_matrices import draw_filling, draw_plain_place, draw_together, interpreted
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import TrainingDraws
-
-_C = model.ComponentType
 
 #: The most accumulations of one case that go to one location.
 _MEETING = 2
@@ -32,8 +31,8 @@ def accumulators_of(capabilities: Capabilities) -> list[model.ComponentType]:
     """The types that the driver accumulates in (CV-037)."""
     if not {Feature.COOPERATIVE_VECTOR, Feature.COOPERATIVE_VECTOR_TRAINING} <= capabilities.features:
         return []
-    listed = ((_C.float32, Feature.TRAINING_FLOAT32), (_C.float16, Feature.TRAINING_FLOAT16))
-    return [c for c, f in listed if f in capabilities.features and c in capabilities.vector_components]
+    accumulated = [c for c in VECTOR_ARITHMETIC if c.descriptor.trains in capabilities.features]
+    return [c for c in accumulated if c in capabilities.vector_components]
 
 
 class Training:
@@ -91,7 +90,7 @@ class Training:
 
     def _draw_factor(self, choices: Choices, length: int, room: int) -> Vector:
         """A float16 vector from memory."""
-        return self.kernel.load(choices, _C.float16, length, self._contents(choices, _C.float16, min(room, 7)))
+        return self.kernel.load(choices, OUTER_FACTOR, length, self._contents(choices, OUTER_FACTOR, min(room, 7)))
 
     def _contents(self, choices: Choices, component: model.ComponentType, size: int) -> Contents:
         if not component.is_float:

@@ -81,13 +81,13 @@ def _forward(
 ) -> tuple[_Layer, Vector]:
     """A layer, with a bias in half of all cases."""
     k = extents[1]
-    given = read_input(row, source.range)
-    matrix = draw_matrix(choices, row, k, given, exact=given.grain is not None)
+    read = read_input(row, source.range)
+    matrix = draw_matrix(choices, row, k, read, exact=read.grain is not None)
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, extents, matrix, transposable=row.transpose
     )
     bias = (
-        draw_bias(choices, row, summed(row, k, given, matrix.known, None))
+        draw_bias(choices, row, summed(row, k, read, matrix.known, None))
         if choices.chance(TrainingDraws.BIAS)
         else None
     )
@@ -110,10 +110,9 @@ def _backward(choices: Choices, kernel: VectorKernel, layer: _Layer, gradient: V
 
 def _turned(stored: Stored, *, transposable: bool) -> Stored | None:
     """The transposed matrix in the same memory; None where no instruction can read it so."""
-    other = {
-        MatrixLayout.RowMajor: MatrixLayout.ColumnMajor,
-        MatrixLayout.ColumnMajor: MatrixLayout.RowMajor,
-    }.get(stored.layout)
+    other = {MatrixLayout.RowMajor: MatrixLayout.ColumnMajor, MatrixLayout.ColumnMajor: MatrixLayout.RowMajor}.get(
+        stored.layout
+    )
     if other is not None:
         return Stored(stored.of, other, stored.offset, stored.stride)
     if not transposable:

@@ -121,11 +121,11 @@ def draw_switch(
     literals = draw_literals(choices, first if selector.mod is None else 0, choices.pick(CallbackDraws.BRANCHES))
     has_default = choices.chance(VectorDraws.SWITCH_HAS_DEFAULT)
     kernel.program.begin_switch(written(kernel.constness, selector))
-    given = []
+    results = []
     for own in (*literals, *([()] if has_default else [])):
         kernel.program.begin_branch(own)
-        given.append(choices.group(branch))
-    vectors = [v for v in (*given, *([] if has_default else [before])) if v is not None]
+        results.append(choices.group(branch))
+    vectors = [v for v in (*results, *([] if has_default else [before])) if v is not None]
     if len(vectors) <= len(literals) or len({(v.component, v.length) for v in vectors}) > 1:
         kernel.program.end_switch()
         return None

@@ -14,11 +14,7 @@ from cts.generators.build.value_ranges import Known, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.vector_matrices import Stored
-from cts.generators.parts.vector_products import (
-    read_input,
-    results_of,
-    summed,
-)
+from cts.generators.parts.vector_products import read_input, results_of, summed
 
 
 @dataclass(frozen=True)
@@ -70,8 +66,8 @@ def emit_product(
             operands=tuple(signs),
         )
     )
-    given = read_input(row, source.range)
-    known = summed(row, k, given, factor.known, None if bias is None else bias.known)
+    read = read_input(row, source.range)
+    known = summed(row, k, read, factor.known, None if bias is None else bias.known)
     return Vector(name, result, m, known if result.is_float else anything(result))
 
 

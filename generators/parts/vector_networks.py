@@ -13,6 +13,7 @@ from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
 from cts.generators.build.value_ranges import Known, anything, clamped, settled
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS
+from cts.generators.parts import vector_products
 from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if
@@ -20,16 +21,6 @@ from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import draw_stored
 from cts.generators.parts.vector_operations import EXPONENTS
 from cts.generators.parts.vector_parts import convert, feasible
-from cts.generators.parts.vector_products import (
-    are_ties,
-    draw_bias,
-    draw_input,
-    draw_matrix,
-    inputs_of,
-    read_input,
-    selection,
-    summed,
-)
 from cts.generators.policy.vectors import VectorProductDraws
 
 #: Most products of components that one multiplication of a generated case has, over all invocations.
@@ -41,9 +32,9 @@ _LARGEST_INPUT = 64
 
 def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k: int, *, exact: bool) -> Vector:
     """A vector from memory that a row takes as K components, packed ones perhaps with some to spare."""
-    contents = draw_input(choices, row, k, exact=exact, ieee=kernel.ieee)
+    contents = vector_products.draw_input(choices, row, k, exact=exact, ieee=kernel.ieee)
     if not row.input_interpretation.packed:
-        declared = choices.pick(inputs_of(kernel.capabilities, row))
+        declared = choices.pick(vector_products.inputs_of(kernel.capabilities, row))
         return kernel.load(choices, row.input, k, contents, declared)
     spare = choices.pick(VectorProductDraws.SPARE)
     length = min(-(-k // 4) + spare, max(kernel.capabilities.max_vector_length, -(-k // 4)))
@@ -64,19 +55,21 @@ def draw_layer(
     result: ComponentType | None = None,
 ) -> Vector:
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
-    given = read_input(row, source.range)
-    tied = are_ties(row, source.range)
+    read = vector_products.read_input(row, source.range)
+    tied = vector_products.are_ties(row, source.range)
     matrix = (
-        selection(k)
+        vector_products.selection(k)
         if tied
-        else draw_matrix(choices, row, k, given, exact=exact and given.grain is not None, ieee=kernel.ieee)
+        else vector_products.draw_matrix(
+            choices, row, k, read, exact=exact and read.grain is not None, ieee=kernel.ieee
+        )
     )
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, (m, k), matrix, transposable=row.transpose
     )
     with_bias = choices.chance(VectorProductDraws.BIAS) and not tied
-    sums = summed(row, k, given, matrix.known, None)
-    bias = draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
+    sums = vector_products.summed(row, k, read, matrix.known, None)
+    bias = vector_products.draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
     return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
 
 

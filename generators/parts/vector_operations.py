@@ -6,27 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
-from cts.case.model import (
-    ComponentType,
-    VectorArithmetic,
-    VectorOperation,
-)
+from cts.case.model import ComponentType, VectorArithmetic, VectorOperation
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature
+from cts.generators.build import value_ranges
 from cts.generators.build.contents import Contents, Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_numbers, some_specials
 from cts.generators.build.supports import VECTOR_ARITHMETIC
-from cts.generators.build.value_ranges import (
-    UNBOUNDED,
-    Known,
-    added,
-    anything,
-    clamped,
-    limits,
-    multiplied,
-    negated,
-    subtracted,
-)
 from cts.generators.build.value_ranges import within as holds
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.policy.vectors import VectorDraws
@@ -91,10 +77,10 @@ class VectorOperands:
         return self.operands[0].component
 
     @property
-    def a(self) -> Known:
+    def a(self) -> value_ranges.Known:
         return self.operands[0].range
 
-    def any(self, *, other: bool = False) -> Known:
+    def any(self, *, other: bool = False) -> value_ranges.Known:
         """One more operand; with `other` not the first one again, and no constant beyond its range."""
         a, kind = self.operands[0], self.choices.pick(VectorDraws.OPERANDS)
         if other and kind in ("same", "same of specials"):
@@ -116,13 +102,13 @@ class VectorOperands:
             return self.load_operand(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
         return self.operands[-1].range
 
-    def load_operand(self, contents: Contents) -> Known:
+    def load_operand(self, contents: Contents) -> value_ranges.Known:
         """One more operand, with these contents."""
         a = self.operands[0]
         self.operands.append(self.kernel.load(self.choices, a.component, a.length, contents))
         return self.operands[-1].range
 
-    def wanted(self, wanted: Wanted) -> Known:
+    def wanted(self, wanted: Wanted) -> value_ranges.Known:
         """One more operand, with contents as wanted."""
         return self.load_operand(draw_contents(self.choices, self.component, wanted))
 
@@ -131,13 +117,13 @@ class VectorOperands:
         self.wanted(wanted)
         self.operands[:1] = [self.operands.pop()]
 
-    def numbers(self, numbers: Sequence[Number]) -> Known:
+    def numbers(self, numbers: Sequence[Number]) -> value_ranges.Known:
         """One more operand: a constant of some of these."""
         a = self.operands[0]
         self.operands.append(self.kernel.constant(self.choices, a.component, a.length, numbers, null=False))
         return self.operands[-1].range
 
-    def emit(self, operation: VectorOperation, known: Known) -> Vector:
+    def emit(self, operation: VectorOperation, known: value_ranges.Known) -> Vector:
         """The operation on the first operands."""
         a, b, c, *_ = *self.operands[: operation.form.operands], None, None
         assert a is not None
@@ -155,34 +141,34 @@ def represents(component: ComponentType, value: Number) -> bool:
     assert not isinstance(value, str)
     if component.is_float:
         return abs(value) * 4 <= 1 << component.format.precision
-    least, greatest = limits(component)
+    least, greatest = value_ranges.limits(component)
     return value == int(value) and least <= value <= greatest
 
 
-Rule = Callable[[VectorOperands], Known | None]
+Rule = Callable[[VectorOperands], value_ranges.Known | None]
 
 
-def _checked(o: VectorOperands, known: Known) -> Known | None:
+def _checked(o: VectorOperands, known: value_ranges.Known) -> value_ranges.Known | None:
     """The result's range; None where a float comes near its type's limits."""
     return known if holds(o.component, known) else None
 
 
-def _binary(rule: Callable[[ComponentType, Known, Known], Known]) -> Rule:
+def _binary(rule: Callable[[ComponentType, value_ranges.Known, value_ranges.Known], value_ranges.Known]) -> Rule:
     return lambda o: _checked(o, rule(o.component, o.a, o.any()))
 
 
-def _bits(o: VectorOperands) -> Known:
+def _bits(o: VectorOperands) -> value_ranges.Known:
     o.any(other=True)
-    return anything(o.component)
+    return value_ranges.anything(o.component)
 
 
-def _shift(o: VectorOperands) -> Known:
+def _shift(o: VectorOperands) -> value_ranges.Known:
     """By fewer bits than the components have: more is undefined (NU-004)."""
     o.load_operand(consecutive(0, 8 * o.component.size))
-    return anything(o.component)
+    return value_ranges.anything(o.component)
 
 
-def _divide(o: VectorOperands) -> Known:
+def _divide(o: VectorOperands) -> value_ranges.Known:
     """By numbers that are not 0, nor -1, read with either sign (NU-004)."""
     if o.component.is_signed and o.choices.chance(VectorDraws.NEGATIVE_DIVISOR):
         period = o.choices.pick(VectorDraws.NEGATIVE_PERIODS)
@@ -190,58 +176,58 @@ def _divide(o: VectorOperands) -> Known:
     else:
         size = min((1 << (8 * o.component.size - 1)) - 1, 4093)
         o.wanted(Wanted(size=size, sign="positive", full=False))
-    return anything(o.component)
+    return value_ranges.anything(o.component)
 
 
-def _float_divide(o: VectorOperands) -> Known | None:
+def _float_divide(o: VectorOperands) -> value_ranges.Known | None:
     o.wanted(Wanted(size=1 << 7, sign=o.choices.pick(("positive", "negative"))))
     largest = 4 * o.a.size
-    return _checked(o, Known(-largest, largest, None))
+    return _checked(o, value_ranges.Known(-largest, largest, None))
 
 
 def _clamp(*, signed: bool) -> Rule:
     """Between numbers of which the first is not the larger one, as the operation reads them."""
 
-    def rule(o: VectorOperands) -> Known:
+    def rule(o: VectorOperands) -> value_ranges.Known:
         negative = signed and (o.component.is_float or o.component.is_signed)
         low = o.numbers((-3, -100, -1, 0, -7) if negative else (0, 1, 2))
         high = o.numbers((3, 100, 5, 64, 31))
         if not o.component.is_float:
-            return anything(o.component)
-        return clamped(o.a, low, high) if o.a.bounded else UNBOUNDED
+            return value_ranges.anything(o.component)
+        return value_ranges.clamped(o.a, low, high) if o.a.bounded else value_ranges.UNBOUNDED
 
     return rule
 
 
-def _finer(*known: Known) -> int | None:
+def _finer(*known: value_ranges.Known) -> int | None:
     grains = [k.grain for k in known]
     return None if None in grains else min(g for g in grains if g is not None)
 
 
-def _extreme(o: VectorOperands) -> Known:
+def _extreme(o: VectorOperands) -> value_ranges.Known:
     return o.a.union(o.any(other=True))
 
 
-def _step(o: VectorOperands) -> Known:
+def _step(o: VectorOperands) -> value_ranges.Known:
     known = o.a.union(o.any())
-    return Known(0, 1) if known.bounded else UNBOUNDED
+    return value_ranges.Known(0, 1) if known.bounded else value_ranges.UNBOUNDED
 
 
-def _fma(o: VectorOperands) -> Known | None:
-    product = multiplied(o.component, o.a, o.any())
+def _fma(o: VectorOperands) -> value_ranges.Known | None:
+    product = value_ranges.multiplied(o.component, o.a, o.any())
     if not holds(o.component, product):
         return None
-    return _checked(o, added(o.component, product, o.any()))
+    return _checked(o, value_ranges.added(o.component, product, o.any()))
 
 
-def _exp(o: VectorOperands) -> Known:
+def _exp(o: VectorOperands) -> value_ranges.Known:
     _portable_exp(o)
-    return Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
+    return value_ranges.Known(0, 2.0 ** (1.5 * max(o.a.high, 0) + 1), None)
 
 
-def _tanh(o: VectorOperands) -> Known:
+def _tanh(o: VectorOperands) -> value_ranges.Known:
     _portable_exp(o)
-    return Known(-1, 1, None)
+    return value_ranges.Known(-1, 1, None)
 
 
 def _portable_exp(o: VectorOperands) -> None:
@@ -250,25 +236,25 @@ def _portable_exp(o: VectorOperands) -> None:
         o.instead(Wanted(size=most))
 
 
-def _log(o: VectorOperands) -> Known:
+def _log(o: VectorOperands) -> value_ranges.Known:
     if o.a.low <= 0:
         o.instead(Wanted(size=1 << 11, sign="positive", exact=o.exact))
-    return Known(-100, 100, None)
+    return value_ranges.Known(-100, 100, None)
 
 
-def _atan(o: VectorOperands) -> Known:
+def _atan(o: VectorOperands) -> value_ranges.Known:
     if not o.a.bounded:
         o.instead(Wanted(exact=o.exact))
-    return Known(-1.75, 1.75, None)
+    return value_ranges.Known(-1.75, 1.75, None)
 
 
 _RULES: dict[VectorOperation, Rule] = {
-    **dict.fromkeys((_O.IAdd, _O.FAdd), _binary(added)),
-    **dict.fromkeys((_O.ISub, _O.FSub), _binary(subtracted)),
-    **dict.fromkeys((_O.IMul, _O.FMul), _binary(multiplied)),
-    **dict.fromkeys((_O.SNegate, _O.FNegate), lambda o: negated(o.component, o.a)),
+    **dict.fromkeys((_O.IAdd, _O.FAdd), _binary(value_ranges.added)),
+    **dict.fromkeys((_O.ISub, _O.FSub), _binary(value_ranges.subtracted)),
+    **dict.fromkeys((_O.IMul, _O.FMul), _binary(value_ranges.multiplied)),
+    **dict.fromkeys((_O.SNegate, _O.FNegate), lambda o: value_ranges.negated(o.component, o.a)),
     **dict.fromkeys((_O.BitwiseAnd, _O.BitwiseOr, _O.BitwiseXor), _bits),
-    _O.Not: lambda o: anything(o.component),
+    _O.Not: lambda o: value_ranges.anything(o.component),
     **dict.fromkeys((_O.SMax, _O.SMin, _O.UMax, _O.UMin), _bits),
     **dict.fromkeys((_O.ShiftLeftLogical, _O.ShiftRightLogical, _O.ShiftRightArithmetic), _shift),
     **dict.fromkeys((_O.SClamp, _O.FClamp, _O.NClamp), _clamp(signed=True)),

@@ -9,15 +9,7 @@ from cts.base.choices import Choices
 from cts.case.model import ComponentType, Data, RandomBits
 from cts.case.model.component import Number
 from cts.device.capabilities import Capabilities, Feature, VectorMulSupport
-from cts.generators.build.contents import (
-    Contents,
-    Wanted,
-    consecutive,
-    cycle,
-    draw_contents,
-    random_numbers,
-    realistic,
-)
+from cts.generators.build.contents import Contents, Wanted, consecutive, cycle, draw_contents, random_numbers, realistic
 from cts.generators.build.specials import BOUNDED, draw_special
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, limits, rounded_sum, settled
 from cts.generators.parts.full_range import addends, adds_up, ends, greatest_of, large, raised
@@ -98,24 +90,24 @@ def draw_input(choices: Choices, row: VectorMulSupport, k: int, *, exact: bool, 
 
     `ieee`: special ones, where they are not converted (AM-28).
     """
-    reading, given = row.input_interpretation, row.input
+    reading, component = row.input_interpretation, row.input
     full, which = choices.record(6, 63)
     if full == 6 and (exact or not reading.component.is_float) and (contents := _full_range_input(row, k, which)):
         return contents
     if reading.packed:
         if choices.chance(VectorProductDraws.PACKED_BITS):
-            return Contents(anything(given), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
+            return Contents(anything(component), Data(random_bits=RandomBits(seed=choices.pick(CaseDraws.SEEDS))))
         return draw_contents(choices, reading.component, Wanted())
     if not reading.component.is_float:
         return _draw_for_integers(choices, row, ieee=ieee)
-    if ieee and given is reading.component and choices.chance(VectorProductDraws.SPECIAL_INPUT):
-        return draw_specials(choices, given)
-    if not given.is_float and choices.chance(VectorProductDraws.INTEGER_TIES):
-        return ties(given, reading.component, choices.pick(VectorProductDraws.TIES))
+    if ieee and component is reading.component and choices.chance(VectorProductDraws.SPECIAL_INPUT):
+        return draw_specials(choices, component)
+    if not component.is_float and choices.chance(VectorProductDraws.INTEGER_TIES):
+        return ties(component, reading.component, choices.pick(VectorProductDraws.TIES))
     if not exact:
-        return realistic(given, choices.pick(CaseDraws.SEEDS)) if given.is_float else consecutive(0, 5003)
+        return realistic(component, choices.pick(CaseDraws.SEEDS)) if component.is_float else consecutive(0, 5003)
     size = min(budget_of(row, k).input, 1 << reading.component.format.precision)
-    return draw_contents(choices, given, Wanted(size=size, exact=True, full=False))
+    return draw_contents(choices, component, Wanted(size=size, exact=True, full=False))
 
 
 def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | None:
@@ -123,16 +115,16 @@ def _full_range_input(row: VectorMulSupport, k: int, which: int) -> Contents | N
 
     A type that is wider than an integer interpretation has numbers twice as large as well, which saturate (CV-031).
     """
-    reading, given = row.input_interpretation, row.input
+    reading, component = row.input_interpretation, row.input
     if not reading.component.is_float:
-        negative = reading.packed or given.is_float or given.is_signed
+        negative = reading.packed or component.is_float or component.is_signed
         numbers = ends(reading.component, which, nonnegative=not negative)
-        wider = not reading.packed and given.size > reading.component.size
+        wider = not reading.packed and component.size > reading.component.size
         assert numbers.data.cycle is not None
         return cycle([2 * int(n) for n in numbers.data.cycle]) if wider and which % 2 else numbers
-    if not given.is_float or reading.component.size == 1:
+    if not component.is_float or reading.component.size == 1:
         return None
-    inputs = large(given, min(greatest_of(given)[0], greatest_of(reading.component)[0]))
+    inputs = large(component, min(greatest_of(component)[0], greatest_of(reading.component)[0]))
     ones = raised(row.matrix_interpretation.component, 3, 0).known
     fitting = [c for c in inputs if adds_up(c.known, ones, k, row.result, bits_of(row))]
     return fitting[which * len(fitting) // 64] if fitting else None
@@ -165,23 +157,23 @@ def selection(k: int) -> Contents:
 
 
 def _draw_for_integers(choices: Choices, row: VectorMulSupport, *, ieee: bool) -> Contents:
-    given, reading = row.input, row.input_interpretation.component
+    component, reading = row.input, row.input_interpretation.component
     kind, seed = choices.record(9, 15)
-    if not given.is_float:
-        wide = given.size > reading.size
+    if not component.is_float:
+        wide = component.size > reading.size
         return (
-            random_numbers(Known(-300 if given.is_signed else 0, 300), seed, 0)
+            random_numbers(Known(-300 if component.is_signed else 0, 300), seed, 0)
             if wide and kind < 5
-            else (draw_contents(choices, given, Wanted()))
+            else (draw_contents(choices, component, Wanted()))
         )
     if kind < 4:
-        return draw_contents(choices, given, Wanted(size=120, exact=True))
+        return draw_contents(choices, component, Wanted(size=120, exact=True))
     if kind < (5 if ieee else 7):
         return cycle(_TO_INTEGERS)
     if kind == 7 or (ieee and kind >= 5):
         # What is next to nothing is 0; what is too large for any integer saturates, infinity where it is judged.
         kinds = ("greatest", *BOUNDED, *(("infinities",) if ieee else ()))
-        return draw_special(choices, given, kinds, among=_TO_INTEGERS[::3])
+        return draw_special(choices, component, kinds, among=_TO_INTEGERS[::3])
     return random_numbers(Known(-1200, 1200), seed, 1)
 
 

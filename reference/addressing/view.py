@@ -49,9 +49,5 @@ def set_stride(view: TensorViewState, strides: U32) -> TensorViewState:
 def set_clip(view: TensorViewState, row_offset: U32, row_span: U32, col_offset: U32, col_span: U32) -> TensorViewState:
     """OpTensorViewSetClipNV (TA-021), in matrix coordinates."""
     return replace(
-        view,
-        clip_row_offset=row_offset,
-        clip_row_span=row_span,
-        clip_col_offset=col_offset,
-        clip_col_span=col_span,
+        view, clip_row_offset=row_offset, clip_row_span=row_span, clip_col_offset=col_offset, clip_col_span=col_span
     )

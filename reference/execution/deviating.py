@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from cts.base.errors import BadInput
-from cts.case import model
-from cts.case.oracle.deviation import ADDRESS, RESULT, Deviation
+from cts.case.oracle.deviation import ADDRESS, RESULT
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.common.memory import Memory
 from cts.reference.deviation import numbers
 from cts.reference.deviation.moves import NotComputable, move_of
-from cts.reference.deviation.parts import Parts, Steps
+from cts.reference.deviation.parts import Parts
 
 _S = TypeVar("_S", TensorLayoutState, TensorViewState)
 

@@ -22,7 +22,8 @@ from cts.reference.deviation.moves import NotComputable
 from cts.reference.deviation.parts import Steps
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.outside import with_outside
-from cts.reference.execution.program import Evaluation, Step, evaluate
+from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.execution.step import Step
 from cts.reference.execution.vector_memory import VectorMemory, opaque_users
 from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed
@@ -73,10 +74,7 @@ class Recording:
 
 
 def run(
-    evaluation: Evaluation,
-    sets: int = 1,
-    recording: Recording | None = None,
-    data: Mapping[str, U8] | None = None,
+    evaluation: Evaluation, sets: int = 1, recording: Recording | None = None, data: Mapping[str, U8] | None = None
 ) -> Execution:
     """Execute what `evaluate` prepared for so many parameter sets.
 
@@ -182,8 +180,8 @@ class _Machine:
 
     def _nothing_yet(self, step: Step, users: Mapping[str, Mask]) -> None:
         """Report opaque matrices that have no value yet, for whoever finds them."""
-        for matrix, found in users.items():
-            if self.opaque.values[matrix] is None and (found & step.taken.takers).any():
+        for matrix, taken in users.items():
+            if self.opaque.values[matrix] is None and (taken & step.taken.takers).any():
                 path = f"program[{step.index}].matrix"
                 remedy = "`zero: true`, or a conversion into it before the dispatch"
                 self.result.note(everywhere(Violation("CV-038", path, f"{matrix!r} is nothing yet", remedy)))
@@ -267,11 +265,11 @@ class _Machine:
         users = opaque_users(self.evaluation, step, name, "matrix_offset")
         self._nothing_yet(step, users)
         matrix, merged = self.case.opaque[name], None
-        for other, found in users.items():
+        for other, taken in users.items():
             value = self.opaque.values[other]
             if value is None:
                 value = anything(matrix.component, (1, 1, matrix.rows, matrix.cols), ())
-            merged = value if merged is None else where(found[..., None, None], value, merged)
+            merged = value if merged is None else where(taken[..., None, None], value, merged)
         assert merged is not None
         return merged
 
@@ -454,7 +452,7 @@ class _DeviatingMachine(_Machine):
         self.values[instruction.id] = whole
 
     def _cropped(self, step: Step, instruction: model.Instruction, crops: Mapping[str, tuple[slice, slice]]) -> Value:
-        """The result of an instruction that has but some rows and columns of its operands, and perhaps of its result."""
+        """The result of an instruction that has only some rows and columns of operands, and perhaps of its result."""
         (result,) = instruction.defines
         values, shapes = dict(self.values), self.shapes
         self.shapes = dict(shapes)

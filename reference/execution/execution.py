@@ -40,8 +40,8 @@ class Execution:
 
     def note(self, rule: Broken) -> None:
         """Remember a rule that is broken, once for each set and path."""
-        known = (b.sets for b in self.broken if (b.rule, b.path) == (rule.rule, rule.path))
-        if not any((sets | ~rule.sets).all() for sets in known):
+        noted = (b.sets for b in self.broken if (b.rule, b.path) == (rule.rule, rule.path))
+        if not any((sets | ~rule.sets).all() for sets in noted):
             self.broken.append(rule)
 
     @cached_property

@@ -36,53 +36,14 @@ from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.operands import ParameterSetOperands, lanes_of
 from cts.reference.deviation.parts import NO_PARTS, Parts
 from cts.reference.execution import deviating
+from cts.reference.execution.step import Step
 from cts.reference.execution.unroll import Taken, unroll
 from cts.reference.matrices.callback_memory import outputs, whole, windows
-from cts.reference.numeric.arrays import I64, U32, Mask, some_sets
+from cts.reference.numeric.arrays import I64, U32, Mask
 from cts.reference.numeric.value import Value
 from cts.reference.vectors.accesses import bias_access, matrix_access, vector_access
 
 _T = TypeVar("_T", bound=np.generic)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One execution of an instruction, with the values of its operands.
-
-    `before` and `after` are the states of a layout instruction's operand and result, `view_before` and
-    `view_after` those of a view instruction's; `bias` is the bias that a multiplication of vectors reads beside its
-    matrix. For called functions, `tables` are the buffers that they read, each as a whole, `outputs` are their stores
-    in order, and `pointers` are the buffers and offsets in elements, (sets, instances), of pointer operands.
-    """
-
-    taken: Taken
-    access: Access | None = None
-    before: TensorLayoutState | None = None
-    after: TensorLayoutState | None = None
-    bias: Access | None = None
-    view_before: TensorViewState | None = None
-    view_after: TensorViewState | None = None
-    tables: tuple[Access, ...] = ()
-    outputs: tuple[Access, ...] = ()
-    pointers: tuple[tuple[str, I64], ...] = ()
-
-    @property
-    def accesses(self) -> tuple[Access, ...]:
-        """What it loads and stores."""
-        own = tuple(access for access in (self.access, self.bias) if access is not None)
-        return (*own, *self.tables, *self.outputs)
-
-    def chosen(self, which: npt.NDArray[np.intp]) -> Step:
-        """The same under some sets, by their numbers; states that only rules and traces look at are left out."""
-        access, bias = (a and a.chosen(which) for a in (self.access, self.bias))
-        tables, outputs = (tuple(a.chosen(which) for a in some) for some in (self.tables, self.outputs))
-        pointers = tuple((buffer, some_sets(offset, which)) for buffer, offset in self.pointers)
-        return Step(self.taken.chosen(which), access, bias=bias, tables=tables, outputs=outputs, pointers=pointers)
-
-    @property
-    def index(self) -> int:
-        """The index of the instruction in the program."""
-        return self.taken.index
 
 
 @dataclass(frozen=True)
@@ -231,10 +192,10 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
             matrix, bias = _operand_accesses(evaluation, taken, instruction)
             return Step(taken, matrix, bias=bias)
         case _ if isinstance(instruction, model.ViewInstruction):
-            seen = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
-            view = deviating.state(evaluation.parts, taken.index, seen, _view(evaluation, taken, instruction))
+            view_before = evaluation.views[instruction.of] if isinstance(instruction, model.Setter) else None
+            view = deviating.state(evaluation.parts, taken.index, view_before, _view(evaluation, taken, instruction))
             evaluation.views[instruction.id] = view
-            return Step(taken, view_before=seen, view_after=view)
+            return Step(taken, view_before=view_before, view_after=view)
         case model.Pointer():
             offset = evaluation.operands.scalar(taken.index, "offset", instruction.offset, taken.iterations)
             evaluation.pointers[instruction.id] = offset.astype(np.int64)
@@ -289,8 +250,10 @@ def _tables(
     pointers: Sequence[tuple[str, I64]] = (),
 ) -> tuple[Access, ...]:
     """CM-032: what a function may read of buffers that the program writes."""
-    known = (w for w in windows(evaluation.case, function, shape, pointers) if w.table.buffer in evaluation.written)
-    return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in known)
+    written_windows = (
+        w for w in windows(evaluation.case, function, shape, pointers) if w.table.buffer in evaluation.written
+    )
+    return tuple(_by_takers(evaluation, taken, whole(taken.index, window, shape)) for window in written_windows)
 
 
 def _pointed(evaluation: Evaluation, name: str, scope: model.Scope) -> tuple[str, I64]:
@@ -301,7 +264,7 @@ def _pointed(evaluation: Evaluation, name: str, scope: model.Scope) -> tuple[str
 
 def _layout(evaluation: Evaluation, taken: Taken, instruction: model.LayoutInstruction) -> TensorLayoutState:
     """TA-012..TA-017."""
-    known, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
+    states, operands, i, iterations = evaluation.layouts, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case model.TensorLayout():
             layout_type = evaluation.types[instruction.id]
@@ -309,38 +272,38 @@ def _layout(evaluation: Evaluation, taken: Taken, instruction: model.LayoutInstr
             return layouts.create_tensor_layout(layout_type)
         case model.TensorLayoutSetBlockSize(of=source):
             return layouts.set_block_size(
-                known[source], operands.vector(i, "block_size", instruction.block_size, iterations)
+                states[source], operands.vector(i, "block_size", instruction.block_size, iterations)
             )
         case model.TensorLayoutSetDimension(of=source):
-            return layouts.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+            return layouts.set_dimension(states[source], operands.vector(i, "dims", instruction.dims, iterations))
         case model.TensorLayoutSetStride(of=source):
-            return layouts.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+            return layouts.set_stride(states[source], operands.vector(i, "strides", instruction.strides, iterations))
         case model.TensorLayoutSlice(of=source):
             offset = operands.vector(i, "offset", instruction.offset, iterations)
-            return layouts.slice_(known[source], offset, operands.vector(i, "span", instruction.span, iterations))
+            return layouts.slice_(states[source], offset, operands.vector(i, "span", instruction.span, iterations))
         case model.TensorLayoutSetClampValue(of=source):
             value = operands.scalar(i, "value", instruction.value, iterations)
-            return layouts.set_clamp_value(known[source], value[..., None])
+            return layouts.set_clamp_value(states[source], value[..., None])
 
 
 def _view(evaluation: Evaluation, taken: Taken, instruction: model.ViewInstruction) -> TensorViewState:
     """TA-018..TA-021."""
-    known, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
+    states, operands, i, iterations = evaluation.views, evaluation.operands, taken.index, taken.iterations
     match instruction:
         case model.TensorView():
             view_type = evaluation.types[instruction.id]
             assert isinstance(view_type, model.ViewType)
             return views.create_tensor_view(view_type)
         case model.TensorViewSetDimension(of=source):
-            return views.set_dimension(known[source], operands.vector(i, "dims", instruction.dims, iterations))
+            return views.set_dimension(states[source], operands.vector(i, "dims", instruction.dims, iterations))
         case model.TensorViewSetStride(of=source):
-            return views.set_stride(known[source], operands.vector(i, "strides", instruction.strides, iterations))
+            return views.set_stride(states[source], operands.vector(i, "strides", instruction.strides, iterations))
         case model.TensorViewSetClip(of=source):
             row_offset, row_span, col_offset, col_span = (
                 operands.scalar(i, name, getattr(instruction, name), iterations)[..., None]
                 for name in ("row_offset", "row_span", "col_offset", "col_span")
             )
-            return views.set_clip(known[source], row_offset, row_span, col_offset, col_span)
+            return views.set_clip(states[source], row_offset, row_span, col_offset, col_span)
 
 
 def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstruction) -> Access:

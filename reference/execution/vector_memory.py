@@ -10,7 +10,8 @@ from cts.case.model import ComponentType, Scope, beside
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask
 from cts.reference.numeric.value import Value
 from cts.reference.vectors.opaque import OpaqueMatrices
@@ -59,9 +60,9 @@ class VectorMemory:
         """CV-020: every invocation that takes the step adds a product to an opaque matrix."""
         active = self.evaluation.active_at(step.taken, Scope.Subgroup)
         taking = np.ones((1, self._invocations), bool) if active is None else active
-        for name, found in opaque_users(self.evaluation, step, matrix, "offset").items():
-            if (taking & found).any():
-                self.opaque.gains(name, self.sets).add_products(a, b, taking & found)
+        for name, users in opaque_users(self.evaluation, step, matrix, "offset").items():
+            if (taking & users).any():
+                self.opaque.gains(name, self.sets).add_products(a, b, taking & users)
 
     def settle(self, access: Access) -> None:
         """Before an access: what was accumulated to its locations is there, as a barrier orders them (TA-044).

@@ -49,18 +49,15 @@ def windows(
     case: model.Case, function: model.AnyFunction, shape: model.MatrixShape, pointers: Sequence[tuple[str, I64]] = ()
 ) -> list[Window]:
     """The tables of a function; `pointers` are the buffers of those that are operands, and offsets in elements."""
-    known = [(table, np.zeros((1, 1), np.int64)) for table in model.tables_of(function)]
+    tables = [(table, np.zeros((1, 1), np.int64)) for table in model.tables_of(function)]
     for extra, (buffer, offset) in zip(model.pointers_of(function), pointers, strict=True):
         assert extra.type is not None
-        known.append((model.Table(extra.name, extra.type, buffer), offset))
-    return [Window(table, *part_origin(case, table.buffer, shape.scope), first) for table, first in known]
+        tables.append((model.Table(extra.name, extra.type, buffer), offset))
+    return [Window(table, *part_origin(case, table.buffer, shape.scope), first) for table, first in tables]
 
 
 def tables(
-    known: Sequence[Window],
-    memories: Mapping[str, Memory],
-    moved: Callable[[Value], Value],
-    read: list[EntryRead],
+    known: Sequence[Window], memories: Mapping[str, Memory], moved: Callable[[Value], Value], read: list[EntryRead]
 ) -> ReadEntry:
     """Reads the tables of a function; `moved` is what becomes of a value that the function loads.
 
@@ -104,7 +101,7 @@ def outputs(
     names = {"row": Value(coords, row), "col": Value(coords, col), **names}
     elements = {"value", *(e.name for e in function.extras if e.matrix)}
     declared = {output.name: output for output in model.outputs_of(function)}
-    found = []
+    accesses = []
     for place in places_of(model.body_of(function, case.helpers), names, elements):
         output = declared[place.output]
         origin, extent = part_origin(case, output.buffer, shape.scope)
@@ -112,8 +109,8 @@ def outputs(
         byte = np.broadcast_to(byte, np.broadcast_shapes(byte.shape, (1, 1, shape.rows, shape.cols)))
         executed = None if place.executed is None else _with_all_axes(place.executed)
         of_output = replace(shape, component=output.type)
-        found.append(_access(i, output.buffer, of_output, byte, executed, (origin, extent), store=True))
-    return found
+        accesses.append(_access(i, output.buffer, of_output, byte, executed, (origin, extent), store=True))
+    return accesses
 
 
 def _access(

@@ -135,7 +135,7 @@ def _called(
     }
     kept = decoding.read if isinstance(function, Decode) else []
     assert isinstance(decoding.access.shape, MatrixShape)
-    known = windows(decoding.case, function, decoding.access.shape)
-    entry = tables(known, decoding.memories, lambda value: value, kept)
+    read_windows = windows(decoding.case, function, decoding.access.shape)
+    entry = tables(read_windows, decoding.memories, lambda value: value, kept)
     body = body_of(function, decoding.case.helpers)
     return call(body, Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)

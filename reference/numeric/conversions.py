@@ -61,11 +61,7 @@ def converted(
 
 
 def float_to_float(
-    value: Value,
-    target: ComponentType,
-    saturate: bool = False,
-    ieee: bool = False,
-    modes: Modes = MappingProxyType({}),
+    value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False, modes: Modes = MappingProxyType({})
 ) -> Value:
     """OpFConvert."""
     source = value.component
@@ -117,18 +113,14 @@ def float_to_float(
 def _converted_history(h: History, result: Value) -> History:
     """The history of a value whose conversion may be rounded or not, as `result` says."""
     low, high = result.interval
-    known = np.where(result.unbounded, 0.0, np.maximum(np.abs(low), np.abs(high)))
+    magnitude = np.where(result.unbounded, 0.0, np.maximum(np.abs(low), np.abs(high)))
     low, high = np.where(h.unknown, np.nan, low), np.where(h.unknown, np.nan, high)
     quantum = np.where(low == high, h.quantum, 0.0)
-    return replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, known), quantum=quantum, addends=None)
+    return replace(h, lo=low, hi=high, magnitude=np.maximum(h.magnitude, magnitude), quantum=quantum, addends=None)
 
 
 def integer_to_float(
-    value: Value,
-    target: ComponentType,
-    saturate: bool = False,
-    ieee: bool = False,
-    modes: Modes = MappingProxyType({}),
+    value: Value, target: ComponentType, saturate: bool = False, ieee: bool = False, modes: Modes = MappingProxyType({})
 ) -> Value:
     """OpConvertSToF, OpConvertUToF."""
     source = value.component

@@ -101,13 +101,13 @@ class _Evaluation:
         condition = self.evaluated(branch.condition)
         holds, undecided = condition.bits != 0, condition.flags != 0
         watch, before = self.watch, self.names
-        given = []
+        names_after = []
         for statements, taken in ((branch.then, holds), (branch.otherwise, ~holds)):
             self.watch, self.names = watch.within(taken, undecided), dict(before)
             self.execute(statements)
-            given.append(self.names)
+            names_after.append(self.names)
         self.watch, self.names = watch, before
-        then, otherwise = given
+        then, otherwise = names_after
         for name in self.joined(branch):
             self.names[name] = chosen(condition, then[name], otherwise[name], self.floats.ieee)
 
@@ -142,8 +142,8 @@ class _Evaluation:
             case ast.Lookup():
                 return self._lookup(e, self.evaluated(e.index))
             case ast.Call():
-                given = [self.evaluated(a) for a in e.arguments]
-                return call(e.body, Arguments(dict(zip(e.parameters, given, strict=True))), self.floats, self.watch)
+                arguments = [self.evaluated(a) for a in e.arguments]
+                return call(e.body, Arguments(dict(zip(e.parameters, arguments, strict=True))), self.floats, self.watch)
             case _:
                 assert_never(e)
 
@@ -242,12 +242,12 @@ def index_of(value: Value) -> I64:
 
 def chosen(condition: Value, a: Value, b: Value, ieee: bool) -> Value:
     """OpSelect: where the condition is not decided, what either gives."""
-    known = where(condition.bits != 0, a, b)
+    picked = where(condition.bits != 0, a, b)
     if condition.free is None:
-        return known
-    unknown = np.broadcast_to(condition.flags != 0, known.shape)
-    either = hull(a.broadcast(known.shape), b.broadcast(known.shape), condition.reasons, ieee)
-    return where(unknown, either, known)
+        return picked
+    unknown = np.broadcast_to(condition.flags != 0, picked.shape)
+    either = hull(a.broadcast(picked.shape), b.broadcast(picked.shape), condition.reasons, ieee)
+    return where(unknown, either, picked)
 
 
 def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Value:

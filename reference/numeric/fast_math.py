@@ -30,8 +30,8 @@ class FastMathOf:
     @cached_property
     def mixed(self) -> bool:
         """Whether some operations may be rearranged, and others may not."""
-        given = [getattr(i, "fast_math", None) or () for i in self._case.program]
-        return any(bit in LICENCES for bits in (*given, *self._case.fast_math.values()) for bit in bits)
+        bits_of = [getattr(i, "fast_math", None) or () for i in self._case.program]
+        return any(bit in LICENCES for bits in (*bits_of, *self._case.fast_math.values()) for bit in bits)
 
     def floats_of(self, instruction: Instruction, components: Iterable[ComponentType]) -> Floats:
         """That of an instruction on operands, and with a result, of these types."""

@@ -287,11 +287,7 @@ class Floats:
         return value.history.known.unknown
 
     def _moved(
-        self,
-        move: Callable[[Interval], Interval],
-        a: Value,
-        special: specials.Function,
-        keeps_specials: bool = True,
+        self, move: Callable[[Interval], Interval], a: Value, special: specials.Function, keeps_specials: bool = True
     ) -> Value:
         """What is moved with another sign."""
         mode = self.mode(component_of(a)).unrounded

@@ -123,11 +123,14 @@ class History:
         if self.addends is None or not slack.any():
             return low, high
         # No order of these sums has a denormal in between that is not one of the terms.
-        known = (self.quantum >= fmt.least) & (slack > 0) & (self.magnitude <= fmt.greatest)
-        if not known.any():
+        has_few_orders = (self.quantum >= fmt.least) & (slack > 0) & (self.magnitude <= fmt.greatest)
+        if not has_few_orders.any():
             return low, high
-        some = [(np.broadcast_to(a, low.shape)[known], np.broadcast_to(b, low.shape)[known]) for a, b in self.addends]
-        low[known], high[known] = of_every_order(some, partial(_rounded_sum, component), _hull)
+        some = [
+            (np.broadcast_to(a, low.shape)[has_few_orders], np.broadcast_to(b, low.shape)[has_few_orders])
+            for a, b in self.addends
+        ]
+        low[has_few_orders], high[has_few_orders] = of_every_order(some, partial(_rounded_sum, component), _hull)
         return low, high
 
 

@@ -174,11 +174,7 @@ def _shifted(component: ComponentType, operation: str, a: Value, b: Value, watch
 
 
 def _with_freedom(
-    component: ComponentType,
-    bits: Bits,
-    bounded: Callable[[Interval, Interval], Interval] | None,
-    a: Value,
-    b: Value,
+    component: ComponentType, bits: Bits, bounded: Callable[[Interval, Interval], Interval] | None, a: Value, b: Value
 ) -> Value:
     """A result with the freedom that its operands leave."""
     if a.free is None and b.free is None:

@@ -8,18 +8,8 @@ import numpy as np
 
 from cts.case.model import ComponentType
 from cts.case.oracle.expectation import Freedom
+from cts.reference.numeric import formats
 from cts.reference.numeric.arrays import U8, Mask
-from cts.reference.numeric.formats import (
-    F64,
-    above,
-    below,
-    nearest,
-    nearest_even,
-    neighbours,
-    real,
-    ulp,
-    with_infinities,
-)
 from cts.reference.numeric.intervals import Interval
 from cts.reference.numeric.modes import OPEN, Mode
 from cts.reference.numeric.value import FREE, Free, Value, stepped, with_freedom
@@ -119,16 +109,18 @@ def rounded(
     fmt = component.format
     lo, hi = exact
     if lo is hi:
-        bits, low, high = neighbours(component, lo)
+        bits, low, high = formats.neighbours(component, lo)
     else:
         low, high = (
-            (above(component, lo), below(component, hi)) if within else (below(component, lo), above(component, hi))
+            (formats.above(component, lo), formats.below(component, hi))
+            if within
+            else (formats.below(component, lo), formats.above(component, hi))
         )
     inexact = low is not high
     if mode.rounding is not None and inexact:
         low, high = directed(component, lo, mode), directed(component, hi, mode)
         if lo is hi:
-            bits, high = nearest(component, low), low
+            bits, high = formats.nearest(component, low), low
     tiny = flushable(exact, component, mode)
     beyond = np.abs(lo) > fmt.greatest if lo is hi else (hi > fmt.greatest) | (lo < -fmt.greatest)
     unknown = unbounded if ieee else unbounded | beyond
@@ -137,16 +129,16 @@ def rounded(
         with np.errstate(invalid="ignore"):
             middle = lo / 2 + hi / 2
         middle = np.where(np.isnan(middle) if infinite else unknown, 0.0, middle)
-        bits = nearest(component, middle if mode.rounding is None else np.clip(middle, low, high))
+        bits = formats.nearest(component, middle if mode.rounding is None else np.clip(middle, low, high))
     if unknown.any():
         bits = np.where(unknown, component.bits_dtype.type(0), bits)
     if infinite and mode.rounding is not None:
         low, high = _beyond(component, (lo, hi), (low, high), mode)
-        bits = with_infinities(component, bits, np.where(low == high, low, 0.0))
+        bits = formats.with_infinities(component, bits, np.where(low == high, low, 0.0))
     elif infinite:
         low = np.where((lo < -fmt.greatest) | (lo == np.inf), np.copysign(np.inf, lo), low)
         high = np.where((hi > fmt.greatest) | (hi == -np.inf), np.copysign(np.inf, hi), high)
-        bits = with_infinities(component, bits, np.where(low == high, low, 0.0))
+        bits = formats.with_infinities(component, bits, np.where(low == high, low, 0.0))
     flags = _flags(low, high, tiny if zero is None else tiny | zero, unknown, ieee)
     if not flags.any():
         return Value(component, bits)
@@ -167,11 +159,11 @@ def rounded(
     return flushed(result) if mode.denormals == "flushed" else result
 
 
-def directed(component: ComponentType, numbers: F64, mode: Mode) -> F64:
+def directed(component: ComponentType, numbers: formats.F64, mode: Mode) -> formats.F64:
     """The numbers, rounded as the mode says to the finite numbers of a type."""
     if mode.rounding == "nearest":
-        return real(component, nearest_even(component, numbers))
-    return np.where(np.signbit(numbers), above(component, numbers), below(component, numbers))
+        return formats.real(component, formats.nearest_even(component, numbers))
+    return np.where(np.signbit(numbers), formats.above(component, numbers), formats.below(component, numbers))
 
 
 def _beyond(component: ComponentType, exact: Interval, rounded_to: Interval, mode: Mode) -> Interval:
@@ -199,9 +191,9 @@ def flushed(value: Value) -> Value:
     low = np.where(inside, 0.0, np.where(above_zero, least, low))
     high = np.where(inside, 0.0, np.where(below_zero, -least, high))
     near = np.clip(np.where(np.isfinite(low), low, 0.0), -component.format.greatest, component.format.greatest)
-    bits = np.where(above_zero, nearest(component, near), bits)
+    bits = np.where(above_zero, formats.nearest(component, near), bits)
     near = np.clip(np.where(np.isfinite(high), high, 0.0), -component.format.greatest, component.format.greatest)
-    bits = np.where(below_zero, nearest(component, near), bits)
+    bits = np.where(below_zero, formats.nearest(component, near), bits)
     changed = inside | above_zero | below_zero
     flags = np.where(changed, value.flags | np.uint8(FREE | Freedom.EITHER_ZERO), value.flags).astype(np.uint8)
     reasons = tuple(r for r in value.reasons if r != _FLUSHED)
@@ -210,7 +202,7 @@ def flushed(value: Value) -> Value:
     return Value(component, bits, free, value.history)
 
 
-def binding(value: Value, step: F64 | None = None) -> Value:
+def binding(value: Value, step: formats.F64 | None = None) -> Value:
     """Results that are sure to be rounded to their type (NU-019), and multiples of `step` if a step is given.
 
     So they are multiples of the last place of the least of them; rounding keeps them multiples of `step`.
@@ -219,12 +211,12 @@ def binding(value: Value, step: F64 | None = None) -> Value:
     if free is None:
         return value
     least = np.where((free.lo < 0) & (free.hi > 0), 0.0, np.minimum(np.abs(free.lo), np.abs(free.hi)))
-    place = ulp(component_of(value), least)
+    place = formats.ulp(component_of(value), least)
     bound = stepped(value, place if step is None else np.maximum(place, step))
     return replace(bound, free=None if bound.free is None else replace(bound.free, placed=True))
 
 
-def _flags(low: F64, high: F64, zero: Mask, unknown: Mask, ieee: bool) -> U8:
+def _flags(low: formats.F64, high: formats.F64, zero: Mask, unknown: Mask, ieee: bool) -> U8:
     if ieee:
         # A single zero has the sign of its bounds.
         apart = False if low is high else (low != high) | (np.signbit(low) != np.signbit(high))

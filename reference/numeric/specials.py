@@ -96,15 +96,15 @@ def enclosed(
     if connected is not None:
         low = np.where(zero & has & connected, np.minimum(low, 0.0), low)
         high = np.where(zero & has & connected, np.maximum(high, 0.0), high)
-    known = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True, mode=mode)
+    result = rounded(component, (low, high), np.zeros(shape, bool), reasons, either, ieee=True, mode=mode)
     if not unordered.any():
-        return known
+        return result
     alone = unordered & ~has & ~zero
-    flags = np.where(unordered, np.where(alone, 0, known.flags) | np.uint8(FREE | Freedom.NAN), known.flags)
+    flags = np.where(unordered, np.where(alone, 0, result.flags) | np.uint8(FREE | Freedom.NAN), result.flags)
     quiet = np.array([np.nan]).astype(component.dtype).view(component.bits_dtype)[0]
-    bits = np.where(alone, quiet, known.bits)
-    lo, hi = (np.where(alone, np.nan, bound) for bound in known.core)
-    value = Value(component, bits, Free(flags.astype(np.uint8), lo, hi, (*known.reasons, _NAN)))
+    bits = np.where(alone, quiet, result.bits)
+    lo, hi = (np.where(alone, np.nan, bound) for bound in result.core)
+    value = Value(component, bits, Free(flags.astype(np.uint8), lo, hi, (*result.reasons, _NAN)))
     nothing = unordered & np.isneginf(low) & np.isposinf(high)
     return where(nothing, anything(component, shape, reasons), value) if nothing.any() else value
 

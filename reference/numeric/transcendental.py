@@ -101,8 +101,8 @@ def step(edge: Value, x: Value, ieee: bool = False) -> Value:
     component = component_of(x)
     (edges, edge_unbounded), (values, unbounded) = operand(edge), operand(x)
     less = decided("lt", values, edges, edge_unbounded | unbounded, ())
-    found = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
-    bounds: Interval = (found, found)
+    zero_or_one = np.where((less.bits == 1) & (less.flags == 0), 0.0, 1.0)
+    bounds: Interval = (zero_or_one, zero_or_one)
     unbounded = edge_unbounded | unbounded
     # Nothing lies between 0 and 1: what is undecided is either.
     undecided = less.flags != 0

@@ -7,16 +7,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from cts.case.model import (
-    TensorInstruction,
-    TensorLayoutSetClampValue,
-)
+from cts.case.model import TensorInstruction, TensorLayoutSetClampValue
 from cts.case.oracle.trace import Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.trace.element import Element, at_element
 
 

@@ -184,20 +184,20 @@ def _call(
     numbers: dict[str, Number | tuple[Number, ...]] = {"elements": _elements(history, names, number, element)}
     if isinstance(i, model.MatrixPerElement) or i.coordinates:
         numbers |= {"row": element.row, "col": element.col}
-    said = {"function": i.function, "operands": names, "body": body}
-    return TraceStep(StepKind.CALL, i.facts[0], names=said, numbers=numbers, result=result)
+    texts = {"function": i.function, "operands": names, "body": body}
+    return TraceStep(StepKind.CALL, i.facts[0], names=texts, numbers=numbers, result=result)
 
 
 def _tables(history: History, number: int, element: Element) -> Iterator[TraceStep]:
     """What the function read from its tables for an element, each place once (CM-032)."""
-    seen = set()
+    named = set()
     for read in history.recording.tables.get(number, ()):
         if not at_element(read.executed, element):
             continue
         table, index = read.table, int(element_of(read.index, element).bits.item())
-        if (table.name, index) in seen:
+        if (table.name, index) in named:
             continue
-        seen.add((table.name, index))
+        named.add((table.name, index))
         yield TraceStep(
             StepKind.TABLE_ELEMENT,
             "CM-032",
@@ -215,7 +215,7 @@ def stored_by_body(history: History, number: int, output: int, element: Element)
     function = history.evaluation.case.functions[i.function]
     byte = int(at_element(access.byte, element))
     index = (byte - int(at_element(access.origin[..., None, None], element))) // access.size
-    name = next(known.name for known in model.outputs_of(function) if known.buffer == access.buffer)
+    name = next(declared.name for declared in model.outputs_of(function) if declared.buffer == access.buffer)
     yield TraceStep(
         StepKind.OUTPUT_ELEMENT,
         "CM-035",

@@ -45,12 +45,12 @@ def products(history: History, i: model.MatrixMulAdd, number: int, element: Elem
     c = history.value(i.c, number, element)
     if c is not None:
         addend = _number(c, types[2])
-        known = {} if depth > TERMS else {"before": decimal(total), "sum": decimal(total + addend)}
+        totals = {} if depth > TERMS else {"before": decimal(total), "sum": decimal(total + addend)}
         yield TraceStep(
             StepKind.ADDEND,
             rule,
             place=matrix_place(i.c, element),
-            numbers={"number": decimal(addend), **known},
+            numbers={"number": decimal(addend), **totals},
             idle=bool(addend == 0),
         )
     signed = tuple(o.value for o in i.operands if o is not model.MulAddOperand.SaturatingAccumulation)

@@ -12,7 +12,8 @@ from cts.case.oracle.trace import ElementPlace, ElementValue, StepKind, TraceSte
 from cts.reference.addressing.accesses import instances_of
 from cts.reference.execution.execute import Recording, run
 from cts.reference.execution.execution import Execution
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask
 from cts.reference.trace.element import Element, number_text, shown, vector_place
 from cts.reference.trace.history import History, instance_of

@@ -135,8 +135,8 @@ def _product(
     if vector is not None:
         readings = inputs(i, vector, Watch())
         listed = [tuple(_term(r, element.instance, n) for n in range(some)) for r in readings]
-        given = tuple(_term(vector, element.instance, n) for n in range(min(some, vector.shape[-1])))
-        numbers: dict[str, Number | tuple[Number, ...]] = {"count": k, "elements": given}
+        elements = tuple(_term(vector, element.instance, n) for n in range(min(some, vector.shape[-1])))
+        numbers: dict[str, Number | tuple[Number, ...]] = {"count": k, "elements": elements}
         numbers |= dict(zip(("as_read", "or_as_read"), listed, strict=False))
         yield TraceStep(
             StepKind.VECTOR_INPUT,

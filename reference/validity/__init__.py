@@ -18,7 +18,8 @@ from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, everywhere, violations_of
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask
 from cts.reference.validity import conversions, memory, operands, robustness, state, uniformity, vectors
 from cts.reference.validity.races import races, stored_twice

@@ -20,7 +20,8 @@ from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set, violations_of
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import I64
 from cts.reference.validity import vectors
 
@@ -156,12 +157,12 @@ class _Races:
         for scope, owner in owners.items():
             by = into.by[scope].reshape(-1, access.unit)
             if self.count[scope] > 1:
-                known = by[touched]
+                earlier = by[touched]
                 first, last = np.full(len(by), self.count[scope], np.int32), np.full(len(by), _NOBODY, np.int32)
                 np.minimum.at(first, touched, owner)
                 np.maximum.at(last, touched, owner)
                 mixed = (first != last)[touched]
-                other = (known != _NOBODY) & (known != owner[:, None])
+                other = (earlier != _NOBODY) & (earlier != owner[:, None])
                 by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owner[:, None])
             else:
                 by[touched] = 0

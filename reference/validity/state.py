@@ -12,7 +12,7 @@ from cts.reference.addressing.accesses import Access, block_size
 from cts.reference.addressing.layout import TensorLayoutState, least_strides
 from cts.reference.addressing.view import TensorViewState
 from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
-from cts.reference.execution.program import Step
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import U32, U64, Mask
 
 _NOT_ZERO = "at least 1 in every dimension"

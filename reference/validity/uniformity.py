@@ -78,8 +78,8 @@ def _varying_return(program: Sequence[model.Instruction], loop: int) -> str | No
             around.append(path)
         elif isinstance(instruction, model.BlockEnd):
             around.pop()
-        elif isinstance(instruction, model.Return) and (found := next((p for p in (path, *around) if p), None)):
-            return found
+        elif isinstance(instruction, model.Return) and (path_of_block := next((p for p in (path, *around) if p), None)):
+            return path_of_block
         if not around:
             return None
     raise AssertionError("a well-formed program closes its blocks")

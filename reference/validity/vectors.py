@@ -10,7 +10,8 @@ from cts.case import model
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access
 from cts.reference.common.broken import Broken, broken, everywhere, first_of
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.execution.vector_memory import opaque_users
 from cts.reference.numeric.arrays import I64, U32, Mask
 
@@ -147,8 +148,8 @@ def _opaque(
         instruction = evaluation.case.program[step.index]
         if isinstance(instruction, kind) and instruction.matrix in evaluation.case.opaque:
             field = "matrix_offset" if isinstance(instruction, model.VectorMatrixMul) else "offset"
-            for name, found in opaque_users(evaluation, step, instruction.matrix, field).items():
-                if (found & step.taken.takers).any():
+            for name, users in opaque_users(evaluation, step, instruction.matrix, field).items():
+                if (users & step.taken.takers).any():
                     first_users.setdefault(name, step.index)
     return first_users
 

@@ -156,10 +156,10 @@ class Accumulation:
             bits = nearest(self.component, low[few])
             values.append(with_freedom(self.component, bits, flags, (low[few], high[few]), self.reasons))
         # Each addition is rounded either way, and denormals are flushed or not.
-        found = of_every_order(values, Floats(loose=False).add, partial(hull, reasons=()))
+        sums = of_every_order(values, Floats(loose=False).add, partial(hull, reasons=()))
         place = np.zeros(few.shape, np.int64)
         place[few] = np.arange(int(few.sum()))
-        return found.map(lambda a: a[place])
+        return sums.map(lambda a: a[place])
 
     def _keep(self, indices: I64, low: F64, high: F64, zero: Mask) -> None:
         """Keep terms, each of an element by its index, where it is one of the first."""

@@ -26,11 +26,12 @@ from cts.running.counts import structure
 from cts.running.covered import Covered, chance
 from cts.running.drawing import Draws
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.planning import Chunk, Planner, interleaved
 from cts.running.policy import Policy
 from cts.running.processes import Processes
 from cts.running.profiles import profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.store import Manifest, Run, create, load, resume
 from cts.running.store.files import saved_case
 from cts.running.store.merge import merge, merged_manifest

@@ -15,8 +15,9 @@ from cts.running import corpus
 from cts.running.drawing import drawn
 from cts.running.exploring import run_area
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 
 PROFILE = Profile("default", 150, 1)
 ENTRIES = tuple(e for e in corpus.entries() if e.name.startswith("tensor_addressing.clamp."))[:8]

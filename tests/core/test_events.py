@@ -11,8 +11,9 @@ from cts.case.model import dumps_case, loads_case
 from cts.judging.events import CaseJudged, Event, Shrinking, decode, encode, read
 from cts.judging.verdict import Verdict
 from cts.running import corpus
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 
 
 @pytest.fixture

@@ -18,9 +18,10 @@ from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import MOST_FAULTS, Draws, Undrawn, checked_expectation, drawn, examine, examples
+from cts.running.plan import Plan
 from cts.running.policy import MOST
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.showing.report.failure import fault_text
 from cts.showing.report.save import Saver
 

@@ -19,10 +19,11 @@ from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
 from cts.running import corpus
 from cts.running.checks import check_jobs, processors
+from cts.running.plan import Plan
 from cts.running.policy import FIRST_FINDING
 from cts.running.processes import ProcessConfig, Processes
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.store import load
 from cts.running.tasks import Cases, Task
 

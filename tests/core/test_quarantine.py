@@ -22,8 +22,9 @@ from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
 from cts.plugins.registry import oracle
 from cts.running import corpus
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.usage import describe
 from cts.showing.report.failure import failure
 from tests.case_builder import corpus_case
@@ -155,7 +156,7 @@ def test_shrinking_runs_nothing_that_must_not(fakes: ModuleType, monkeypatch: py
         return judge(driver, case, expectation)
 
     monkeypatch.setattr("cts.findings.reduction.minimize.judge", spied)
-    monkeypatch.setattr("cts.judging.batch.judge", spied)
+    monkeypatch.setattr("cts.judging.judge.judge", spied)
     hashes = Counter(fakes.fixed_case(value).content_hash for value in range(2, 50))
     found = generated(rules(rule(f"cases: [{', '.join(repr(h) for h in hashes)}]", "never")), "fake:crash")
     assert found.verdict is Verdict.CRASH

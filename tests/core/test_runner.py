@@ -20,8 +20,9 @@ from cts.judging.reduction_record import Stopped
 from cts.judging.verdict import Verdict, exit_status
 from cts.plugins import registry
 from cts.running import corpus
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from tests.case_builder import corpus_case
 
 Memory = dict[str, npt.NDArray[np.uint8]]

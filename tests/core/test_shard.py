@@ -12,8 +12,9 @@ from cts.judging.events import CaseJudged, Event, Result
 from cts.judging.known import quarantine
 from cts.judging.verdict import CLEAN, Verdict
 from cts.running import corpus
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.shard import WHOLE, Shard, parse
 
 FOLDER = "tensor_addressing.clamp"

@@ -20,7 +20,6 @@ import yaml  # noqa: TID251
 from cts.case.model import GUARD_BYTES, AnyInstruction, Case, encode, initial_memory, loads_case
 from cts.device.driver import Driver, Job, Outcome, Status
 from cts.drivers.emulator import create
-from cts.drivers.emulator.mutants import catalogue
 from cts.judging.compare import compare
 from cts.plugins import registry
 
@@ -107,17 +106,6 @@ def test_every_mutant_has_a_demonstration() -> None:
 @pytest.mark.parametrize("name", DEMONSTRATIONS)
 def test_demonstrations_are_minimal(name: str) -> None:
     assert len(DEMONSTRATIONS[name].case.program) <= MAX_INSTRUCTIONS
-
-
-def test_mutants_are_named_like_their_constants() -> None:
-    constants = {
-        number: name
-        for module in catalogue.MODULES
-        for name, number in vars(module).items()
-        if name.isupper() and isinstance(number, int) and name != "NONE"
-    }
-    for number, mutant in enumerate(create.mutants(), start=1):
-        assert constants[number] == mutant.name.upper().replace("-", "_")
 
 
 @pytest.mark.parametrize("name", DEMONSTRATIONS)

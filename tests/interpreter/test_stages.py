@@ -12,8 +12,9 @@ from cts.drivers.interpreter.mutants import mutants
 from cts.judging.events import Event, Result
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 
 AREAS = ("vector_arithmetic", "vector_conversions", "vector_multiply", "vector_training")
 #: Areas that add to memory in every case, and stages that may run an invocation twice and so cannot have them (ST-004).

@@ -24,8 +24,9 @@ from cts.plugins import registry
 from cts.running import corpus
 from cts.running.drawing import drawn
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.store import Manifest, Run, create, load
 from cts.running.store.comparison import columns_of, compare
 from cts.running.store.explanations import complete, read

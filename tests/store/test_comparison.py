@@ -13,8 +13,8 @@ from cts.base.plain_json import pretty
 from cts.base.shipped import shipped
 from cts.judging.events import DriverOpened, Result
 from cts.judging.verdict import Verdict
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan
 from cts.running.store.comparison import Comparison, Status, columns_of, compare, document, read
 from cts.running.store.folder import folders
 from cts.running.store.manifest import Manifest

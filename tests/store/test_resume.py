@@ -19,8 +19,9 @@ from cts.base.errors import BadInput, OutputClosed
 from cts.judging.events import CaseJudged, Event, GeneratorFault, Result, encode
 from cts.judging.verdict import Verdict
 from cts.running import corpus
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 from cts.running.shard import Shard
 from cts.running.store import Manifest, Run, RunFolder, create, explanations, latest, load, locate, resume
 from cts.running.store.diff import Change, diff

@@ -15,8 +15,8 @@ from cts.judging.events import BufferCount, Finding, Result
 from cts.judging.guesses import Guess, RightBeforeStore, WrongBeforeStore
 from cts.judging.judge import Attempt
 from cts.judging.verdict import Verdict
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan
 from cts.running.store import Manifest, Run
 from cts.showing.report.triage import GUESSED, Cause, triage
 

@@ -13,7 +13,8 @@ from cts.device.driver import Status
 from cts.judging.judge import OpenDriver, ResumeState
 from cts.judging.known.quarantine import loads as quarantine
 from cts.plugins import registry
-from cts.running.sweeps.judging import FEW_SETS, State, judge_sets
+from cts.running.sweeps.judging import FEW_SETS, judge_sets
+from cts.running.sweeps.states import State
 from tests.sweeps.small import DIM, OFFSET, UNIVERSE, Sweeping, every, opened
 
 ORACLE = registry.oracle()

@@ -15,8 +15,8 @@ from cts.plugins import registry
 from cts.running import runner
 from cts.running.drawing import Draws, Undrawn
 from cts.running.operand_sets import ITERATIONS, ROUNDS, Given, parameter_sets
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan
 from cts.running.store import Manifest, create, load, resume
 from cts.spirv.lower.structure import structure_of
 from tests.cli.command_line import Cts

@@ -15,8 +15,8 @@ from cts.judging.known.quarantine import loads_rules
 from cts.judging.verdict import Verdict
 from cts.running import runner, sweeping
 from cts.running.opening import open_driver
+from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.runner import Plan
 from cts.running.shard import parse
 from cts.running.store import Manifest, create, load, resume
 from cts.running.sweeping import SweepRun

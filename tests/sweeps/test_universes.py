@@ -13,8 +13,9 @@ from cts.case.model.sweep import sets_at_a_time
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.running.sweeps.judging import Judged, State, judge_sets, together
+from cts.running.sweeps.judging import Judged, judge_sets, together
 from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.states import State
 from cts.running.sweeps.universe import Universe, loads
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

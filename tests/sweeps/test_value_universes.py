@@ -9,8 +9,9 @@ import pytest
 from cts.plugins import registry
 from cts.plugins.universes import packaged
 from cts.running.opening import open_driver
-from cts.running.sweeps.judging import State, judge_sets, together
+from cts.running.sweeps.judging import judge_sets, together
 from cts.running.sweeps.selection import Chosen, opened
+from cts.running.sweeps.states import State
 from cts.running.sweeps.universe import Part, Universe
 
 #: By the number of bits that one of their sets varies, and how many values each set has of them.

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cts.device.job import Address, LayoutConversion, MatrixRegion, Memory, ModuleJob, OpaqueMemory
-from cts.drivers.vulkan import driver, support
+from cts.drivers.vulkan import batches, support
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.launch import Shader
 from cts.drivers.vulkan.worker.protocol import Description, Failed, VectorRow
@@ -297,9 +297,9 @@ def test_opaque_memory_that_a_device_can_have() -> None:
 
 
 def request(*jobs: ModuleJob) -> protocol.Run:
-    items = [driver._Item(i, None, j, support.examine(device(), NOTHING, j)) for i, j in enumerate(jobs)]
+    items = [batches.Item(i, None, j, support.examine(device(), NOTHING, j)) for i, j in enumerate(jobs)]
     assert items[0].support is not None
-    return driver._request(7, items, items[0].support, 3.0, frozenset())
+    return batches.request(7, items, items[0].support, 3.0, frozenset())
 
 
 def test_opaque_memory_is_numbered_after_the_buffers() -> None:
@@ -318,8 +318,8 @@ def test_opaque_memory_is_numbered_after_the_buffers() -> None:
 
 def test_jobs_share_a_submission_only_with_the_same_conversions() -> None:
     def shares(a: ModuleJob, b: ModuleJob) -> bool:
-        first, second = (driver._Item(1, None, j, support.examine(device(), NOTHING, j)) for j in (a, b))
-        return driver._shares([first], second)
+        first, second = (batches.Item(1, None, j, support.examine(device(), NOTHING, j)) for j in (a, b))
+        return batches.shares([first], second)
 
     assert shares(job(THERE, BACK), job(THERE, BACK))
     assert not shares(job(THERE, BACK), job(THERE))

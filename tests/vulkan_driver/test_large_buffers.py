@@ -12,7 +12,7 @@ from cts.base.errors import BadInput
 from cts.device.driver_options import parse
 from cts.device.job import Memory, ModuleJob
 from cts.drivers.vulkan import capabilities
-from cts.drivers.vulkan.driver import _Item, _shares
+from cts.drivers.vulkan.batches import Item, shares
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.support import Support
 from cts.drivers.vulkan.worker import protocol
@@ -80,9 +80,9 @@ def test_an_arena_is_not_twice_as_large_as_it_must_be(worker: SimpleNamespace) -
 def test_windows_of_one_submission_begin_alike() -> None:
     support = Support((), frozenset(), None)
 
-    def item(start: int) -> _Item:
+    def item(start: int) -> Item:
         data = Memory(np.zeros(4096, np.uint8), start, 4096 - start)
-        return _Item(1, None, ModuleJob(np.zeros(5, np.uint32), (1, 1, 1), {"b": data}, {}), support)
+        return Item(1, None, ModuleJob(np.zeros(5, np.uint32), (1, 1, 1), {"b": data}, {}), support)
 
-    assert _shares([item(1024)], item(1024))
-    assert not _shares([item(1024)], item(1024 - 2 * GIB))
+    assert shares([item(1024)], item(1024))
+    assert not shares([item(1024)], item(1024 - 2 * GIB))

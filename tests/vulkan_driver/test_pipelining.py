@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cts.device.job import Making, ModuleJob, Submitting
-from cts.drivers.vulkan import driver, pipelining
+from cts.drivers.vulkan import batches, pipelining
 from cts.drivers.vulkan.worker.protocol import Description
 from cts.drivers.vulkan.worker.queue_families import families
 from cts.plugins.registry import validated
@@ -83,15 +83,15 @@ def test_every_member_of_a_message_says_what_the_job_says() -> None:
 
 
 def test_jobs_made_in_different_ways_share_nothing() -> None:
-    def item(making: Making, submitting: Submitting) -> driver._Item:
+    def item(making: Making, submitting: Submitting) -> batches.Item:
         job = ModuleJob(np.zeros(5, np.uint32), (1, 1, 1), {}, {}, submitting=submitting)
-        return driver._Item(1, None, job, making=making)
+        return batches.Item(1, None, job, making=making)
 
     plain = item(Making(), Submitting())
-    assert driver._shares([plain], item(Making(), Submitting()))
+    assert batches.shares([plain], item(Making(), Submitting()))
     for name in WAYS:
         if asked(name)[0] != Making(full_subgroups=True):
-            assert not driver._shares([plain], item(*asked(name))), name
+            assert not batches.shares([plain], item(*asked(name))), name
 
 
 def test_validation_reaches_drivers_with_transforms() -> None:

@@ -12,8 +12,9 @@ from cts.judging.known.quarantine import loads
 from cts.judging.verdict import Verdict
 from cts.plugins.registry import validated
 from cts.running import corpus
+from cts.running.plan import Plan
 from cts.running.profiles import Profile
-from cts.running.runner import Plan, run
+from cts.running.runner import run
 
 PROFILE = Profile("default", 30, 3)
 

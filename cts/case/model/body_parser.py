@@ -7,21 +7,8 @@ import itertools
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
+from cts.case.model import expression as nodes
 from cts.case.model.component import ComponentType
-from cts.case.model.expression import (
-    Assignment,
-    Body,
-    Branch,
-    Environment,
-    ExpressionError,
-    Loop,
-    Statement,
-    Store,
-    ValueType,
-    dependent_names,
-    depends,
-    expressions_of,
-)
 from cts.case.model.expression_parser import RESERVED, Typing, text_of
 
 #: The most nodes of one body, and the deepest nesting: far more than a callback needs.
@@ -32,11 +19,11 @@ MAX_DEPTH = 64
 MAX_ITERATIONS = 64
 
 
-def _too_deep() -> ExpressionError:
-    return ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
+def _too_deep() -> nodes.ExpressionError:
+    return nodes.ExpressionError("the body is nested too deeply", f"at most {MAX_DEPTH} levels: assign parts to names")
 
 
-def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
+def parse(text: str, environment: nodes.Environment, returns: ComponentType) -> nodes.Body:
     """The typed body behind `text`. Raises ExpressionError."""
     try:
         lines = ast.parse(text, mode="exec").body
@@ -44,44 +31,47 @@ def parse(text: str, environment: Environment, returns: ComponentType) -> Body:
         raise _too_deep() from e
     except (SyntaxError, ValueError) as e:
         reason = e.msg if isinstance(e, SyntaxError) else str(e)
-        raise ExpressionError(f"not an expression: {reason}", "statements, one a line, then one expression") from e
+        raise nodes.ExpressionError(
+            f"not an expression: {reason}", "statements, one a line, then one expression"
+        ) from e
     if not lines or not isinstance(lines[-1], ast.Expr):
-        raise ExpressionError("the body has no result", "end with an expression on a line of its own")
+        raise nodes.ExpressionError("the body has no result", "end with an expression on a line of its own")
     if sum(1 for _ in ast.walk(ast.Module(lines, []))) > 4 * MAX_NODES:
-        raise ExpressionError("the body is too long", f"at most {MAX_NODES} operations")
+        raise nodes.ExpressionError("the body is too long", f"at most {MAX_NODES} operations")
     if _depth(lines) > MAX_DEPTH:
         raise _too_deep()
     typing = Typing(environment)
     statements = _Statements(typing).typed(lines[:-1])
     result = typing.typed(lines[-1].value, returns)
     if result.type != returns:
-        raise ExpressionError(
-            f"the result is of type {text_of(result.type)}",
-            f"{returns.value}, say by {returns.value}(...)",
+        raise nodes.ExpressionError(
+            f"the result is of type {text_of(result.type)}", f"{returns.value}, say by {returns.value}(...)"
         )
-    body = Body(statements, result)
-    _require_known_places(body.statements, dependent_names(body, environment.elements))
-    if sum(1 for _ in itertools.islice(expressions_of(body), 4 * MAX_NODES + 1)) > 4 * MAX_NODES:
-        raise ExpressionError("the body and those that it calls are too long", f"at most {4 * MAX_NODES} operations")
+    body = nodes.Body(statements, result)
+    _require_known_places(body.statements, nodes.dependent_names(body, environment.elements))
+    if sum(1 for _ in itertools.islice(nodes.expressions_of(body), 4 * MAX_NODES + 1)) > 4 * MAX_NODES:
+        raise nodes.ExpressionError(
+            "the body and those that it calls are too long", f"at most {4 * MAX_NODES} operations"
+        )
     return body
 
 
-def _require_known_places(statements: Sequence[Statement], names: Set[str], condition: str = "") -> None:
+def _require_known_places(statements: Sequence[nodes.Statement], names: Set[str], condition: str = "") -> None:
     """CM-035: where a body stores, and whether it does, follows from integers that are known before it runs."""
     for statement in statements:
         match statement:
-            case Store(output=output, index=index):
-                what = "the index" if depends(index, names) else condition
+            case nodes.Store(output=output, index=index):
+                what = "the index" if nodes.depends(index, names) else condition
                 if what:
                     right = (
                         "row, col, integer scalars and indices of loops: where a store goes is checked before it runs"
                     )
                     why = "depends on an element, on memory or on a float"
-                    raise ExpressionError(f"{what} of a store to {output!r} {why}", right)
-            case Branch(condition=test, then=then, otherwise=otherwise):
-                inside = "a condition" if depends(test, names) else condition
+                    raise nodes.ExpressionError(f"{what} of a store to {output!r} {why}", right)
+            case nodes.Branch(condition=test, then=then, otherwise=otherwise):
+                inside = "a condition" if nodes.depends(test, names) else condition
                 _require_known_places((*then, *otherwise), names, inside)
-            case Loop(body=body):
+            case nodes.Loop(body=body):
                 _require_known_places(body, names, condition)
 
 
@@ -98,8 +88,8 @@ def _depth(level: Sequence[ast.AST]) -> int:
 class _Scope:
     """What the statements of one level have done: names that they have made, and those from outside assigned."""
 
-    made: dict[str, ValueType] = field(default_factory=dict)
-    changed: dict[str, ValueType] = field(default_factory=dict)
+    made: dict[str, nodes.ValueType] = field(default_factory=dict)
+    changed: dict[str, nodes.ValueType] = field(default_factory=dict)
 
 
 class _Statements:
@@ -111,10 +101,10 @@ class _Statements:
         self.scopes = [_Scope()]
         self.iterations = 1
 
-    def typed(self, lines: Sequence[ast.stmt]) -> tuple[Statement, ...]:
+    def typed(self, lines: Sequence[ast.stmt]) -> tuple[nodes.Statement, ...]:
         return tuple(self._statement(line) for line in lines)
 
-    def _statement(self, line: ast.stmt) -> Statement:
+    def _statement(self, line: ast.stmt) -> nodes.Statement:
         match line:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 return self._assignment(name, value)
@@ -134,9 +124,11 @@ class _Statements:
             ):
                 return self._loop(name, count, body)
         first = ast.unparse(line).partition("\n")[0]
-        raise ExpressionError(f"`{first}` is no statement", "`name = expression`, `if a < b:` or `for i in range(4):`")
+        raise nodes.ExpressionError(
+            f"`{first}` is no statement", "`name = expression`, `if a < b:` or `for i in range(4):`"
+        )
 
-    def _assignment(self, name: str, value: ast.expr, *, again: bool = False) -> Assignment:
+    def _assignment(self, name: str, value: ast.expr, *, again: bool = False) -> nodes.Assignment:
         """A fresh name, or one from outside the branch or loop, which keeps its type."""
         scope = self.scopes[-1]
         outside = any(name in s.made for s in self.scopes[:-1])
@@ -146,11 +138,11 @@ class _Statements:
         expression = self.typing.typed(value, has)
         if has is not None and expression.type != has:
             what = f"{name!r} is of type {text_of(has)}, what is assigned to it here is {text_of(expression.type)}"
-            raise ExpressionError(what, f"a value of type {text_of(has)}")
+            raise nodes.ExpressionError(what, f"a value of type {text_of(has)}")
         (scope.changed if outside else scope.made)[name] = self.typing.names[name] = expression.type
-        return Assignment(name, expression)
+        return nodes.Assignment(name, expression)
 
-    def _store(self, name: str, index: ast.expr, value: ast.expr) -> Store:
+    def _store(self, name: str, index: ast.expr, value: ast.expr) -> nodes.Store:
         """To an element of an output, which is never read."""
         component = self.typing.environment.outputs[name]
         place, expression = (
@@ -159,16 +151,16 @@ class _Statements:
         )
         if expression.type is not component:
             what = f"{name!r} holds {component.value}, what is stored to it here is {text_of(expression.type)}"
-            raise ExpressionError(what, f"a value of type {component.value}")
-        return Store(name, place, expression)
+            raise nodes.ExpressionError(what, f"a value of type {component.value}")
+        return nodes.Store(name, place, expression)
 
     def _require_fresh(self, name: str) -> None:
         environment = self.typing.environment
         if name in self.typing.names or name in RESERVED or name in environment.tables or name in environment.outputs:
             right = "a fresh name; only branches and loops assign to names again, to those from outside of them"
-            raise ExpressionError(f"{name!r} already has a meaning", right)
+            raise nodes.ExpressionError(f"{name!r} already has a meaning", right)
 
-    def _scope(self, lines: Sequence[ast.stmt], **names: ValueType) -> tuple[tuple[Statement, ...], _Scope]:
+    def _scope(self, lines: Sequence[ast.stmt], **names: nodes.ValueType) -> tuple[tuple[nodes.Statement, ...], _Scope]:
         """The statements of an inner level, in which `names` mean something as well."""
         outside, self.typing.names = self.typing.names, {**self.typing.names, **names}
         self.scopes.append(_Scope())
@@ -178,7 +170,7 @@ class _Statements:
         around.changed |= {name: t for name, t in scope.changed.items() if name not in around.made}
         return statements, scope
 
-    def _branch(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> Branch:
+    def _branch(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> nodes.Branch:
         condition = self.typing.condition(test)
         (first, of_first), (second, of_second) = self._scope(then), self._scope(otherwise)
         joined = {**of_first.changed, **of_second.changed}
@@ -188,18 +180,18 @@ class _Statements:
                 what = (
                     f"`if {ast.unparse(test)}:` makes {name!r} of type {text_of(a)}, its `else:` of type {text_of(b)}"
                 )
-                raise ExpressionError(what, "one type in both, or two names")
+                raise nodes.ExpressionError(what, "one type in both, or two names")
         fresh = {name: t for name, t in of_first.made.items() if name in of_second.made}
         self.typing.names |= fresh
         self.scopes[-1].made |= fresh
-        return Branch(condition, first, second, tuple({**joined, **fresh}.items()))
+        return nodes.Branch(condition, first, second, tuple({**joined, **fresh}.items()))
 
-    def _loop(self, index: str, count: int, lines: Sequence[ast.stmt]) -> Loop:
+    def _loop(self, index: str, count: int, lines: Sequence[ast.stmt]) -> nodes.Loop:
         self._require_fresh(index)
         iterations, self.iterations = self.iterations, self.iterations * count
         if not 1 <= self.iterations <= MAX_ITERATIONS:
             what = f"`for {index} in range({count}):` is executed {self.iterations} times"
-            raise ExpressionError(what, f"1 to {MAX_ITERATIONS}, those of loops around it multiplied")
+            raise nodes.ExpressionError(what, f"1 to {MAX_ITERATIONS}, those of loops around it multiplied")
         body, scope = self._scope(lines, **{index: ComponentType.uint32})
         self.iterations = iterations
-        return Loop(index, count, body, tuple(scope.changed.items()))
+        return nodes.Loop(index, count, body, tuple(scope.changed.items()))

@@ -73,10 +73,10 @@ class Data(_Data, frozen=True):
     random_bits: RandomBits | None = None
 
     def __post_init__(self) -> None:
-        given = [f for f in self.__struct_fields__ if getattr(self, f) is not None]
-        if len(given) != 1:
+        kinds = [f for f in self.__struct_fields__ if getattr(self, f) is not None]
+        if len(kinds) != 1:
             raise ValueError(
-                f"give exactly one of {', '.join(self.__struct_fields__)}; got {', '.join(given) or 'none'}"
+                f"give exactly one of {', '.join(self.__struct_fields__)}; got {', '.join(kinds) or 'none'}"
             )
 
 

@@ -20,6 +20,10 @@ from cts.case.model.instructions import AnyInstruction
 from cts.case.model.opaque import MatrixConversion, OpaqueMatrix
 from cts.case.model.operand import FloatControls
 
+__all__ = [
+    "SCHEMA_VERSION", "Case", "Dispatch", "Robustness", "WorkgroupShape", "WorkgroupSizeMode", "initial_memory",
+]  # fmt: skip
+
 SCHEMA_VERSION = 1
 
 Count = Annotated[int, Meta(ge=1, le=1024)]

@@ -107,6 +107,8 @@ class ComponentDescriptor:
     it (KM-001); `features` are those of Vulkan for all of it, without the 8- and 16-bit storage (VK-011).
     `fact` defines its numbers, if IEEE 754 does not. `atomic_add` is None if nothing adds to it atomically.
     `simplicity` is its place among the types that a failing case is reduced to, None if it is not reduced to this one.
+    `drawn` is its place among the types of matrices that generators draw, `computed` among those that vectors compute
+    with, None if they do not: simple ones come first. `trains` is the feature that adds up gradients in it (CV-037).
     """
 
     number: int
@@ -121,13 +123,16 @@ class ComponentDescriptor:
     fact: str = ""
     atomic_add: AtomicAdd | None = None
     simplicity: int | None = None
+    drawn: int = 0
+    computed: int | None = None
+    trains: Feature | None = None
 
 
 _EXPLICIT = "GL_EXT_shader_explicit_arithmetic_types"
 
 
 def _float8(
-    number: int, spirv: str, glsl: str, encoding: str, float_format: FloatFormat, fact: str
+    number: int, spirv: str, glsl: str, encoding: str, float_format: FloatFormat, fact: str, drawn: int
 ) -> ComponentDescriptor:
     name = f"float{glsl}"
     title = name.capitalize()
@@ -147,17 +152,27 @@ def _float8(
         matrices=("Float8CooperativeMatrixEXT",),
         features=("shaderFloat8", "shaderFloat8CooperativeMatrix"),
         fact=fact,
+        drawn=drawn,
     )
 
 
-def _integer(number: int, spirv: str, width: int, simplicity: int | None = None) -> ComponentDescriptor:
+def _integer(
+    number: int, spirv: str, width: int, *, drawn: int, computed: int, simplicity: int | None = None
+) -> ComponentDescriptor:
     letter = "" if spirv.startswith("Signed") else "u"
+    glsl = GlslType(f"{letter}int{width}_t", f"{letter or 'i'}{width}vec", (_EXPLICIT,))
     if width == 32:
         glsl = GlslType(f"{letter}int", f"{letter or 'i'}vec")
-        return ComponentDescriptor(number, spirv, glsl, atomic_add=AtomicAdd(), simplicity=simplicity)
-    glsl = GlslType(f"{letter}int{width}_t", f"{letter or 'i'}{width}vec", (_EXPLICIT,))
     return ComponentDescriptor(
-        number, spirv, glsl, computes=(f"Int{width}",), features=(f"shaderInt{width}",), simplicity=simplicity
+        number,
+        spirv,
+        glsl,
+        computes=(f"Int{width}",) if width < 32 else (),
+        features=(f"shaderInt{width}",) if width < 32 else (),
+        atomic_add=AtomicAdd() if width == 32 else None,
+        simplicity=simplicity,
+        drawn=drawn,
+        computed=computed,
     )
 
 
@@ -221,6 +236,11 @@ class ComponentType(enum.Enum):
         return self.is_float and not self.storage_only
 
     @cached_property
+    def in_rows(self) -> ComponentType:
+        """The type of rows and columns that conversions make optimal layouts of (VK-054), and these of (VK-051)."""
+        return ComponentType.float16 if self.is_float8 else self
+
+    @cached_property
     def format(self) -> FloatFormat:
         """The format of a float type."""
         assert self.descriptor.format is not None, f"{self.value} is no float type"
@@ -245,6 +265,9 @@ _DESCRIPTORS = {
             frozenset({Feature.ATOMIC_FLOAT16_ADD}), "AtomicFloat16AddEXT", "GL_EXT_shader_atomic_float2"
         ),
         simplicity=3,
+        drawn=6,
+        computed=3,
+        trains=Feature.TRAINING_FLOAT16,
     ),
     ComponentType.float32: ComponentDescriptor(
         1,
@@ -255,6 +278,9 @@ _DESCRIPTORS = {
             frozenset({Feature.ATOMIC_FLOAT32_ADD}), "AtomicFloat32AddEXT", "GL_EXT_shader_atomic_float"
         ),
         simplicity=0,
+        drawn=7,
+        computed=1,
+        trains=Feature.TRAINING_FLOAT32,
     ),
     ComponentType.bfloat16: ComponentDescriptor(
         1000141000,
@@ -272,17 +298,20 @@ _DESCRIPTORS = {
         matrices=("BFloat16CooperativeMatrixKHR",),
         features=("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix"),
         fact="NU-032",
+        drawn=8,
     ),
     ComponentType.float8_e4m3fn: _float8(
-        1000491002, "FloatE4M3NV", "e4m3", "Float8E4M3EXT", FloatFormat(4, 3, infinities=False), "NU-030"
+        1000491002, "FloatE4M3NV", "e4m3", "Float8E4M3EXT", FloatFormat(4, 3, infinities=False), "NU-030", drawn=9
     ),
-    ComponentType.float8_e5m2: _float8(1000491003, "FloatE5M2NV", "e5m2", "Float8E5M2EXT", FloatFormat(5, 2), "NU-031"),
-    ComponentType.int8: _integer(3, "SignedInt8NV", 8, 5),
-    ComponentType.uint8: _integer(7, "UnsignedInt8NV", 8, 4),
-    ComponentType.int16: _integer(4, "SignedInt16NV", 16),
-    ComponentType.uint16: _integer(8, "UnsignedInt16NV", 16),
-    ComponentType.int32: _integer(5, "SignedInt32NV", 32, 2),
-    ComponentType.uint32: _integer(9, "UnsignedInt32NV", 32, 1),
+    ComponentType.float8_e5m2: _float8(
+        1000491003, "FloatE5M2NV", "e5m2", "Float8E5M2EXT", FloatFormat(5, 2), "NU-031", drawn=10
+    ),
+    ComponentType.int8: _integer(3, "SignedInt8NV", 8, simplicity=5, drawn=3, computed=4),
+    ComponentType.uint8: _integer(7, "UnsignedInt8NV", 8, simplicity=4, drawn=1, computed=5),
+    ComponentType.int16: _integer(4, "SignedInt16NV", 16, drawn=4, computed=6),
+    ComponentType.uint16: _integer(8, "UnsignedInt16NV", 16, drawn=0, computed=7),
+    ComponentType.int32: _integer(5, "SignedInt32NV", 32, simplicity=2, drawn=5, computed=0),
+    ComponentType.uint32: _integer(9, "UnsignedInt32NV", 32, simplicity=1, drawn=2, computed=2),
 }
 
 _DTYPES: dict[ComponentType, np.dtype[Any]] = {

@@ -285,14 +285,14 @@ class Branch(BranchStart, frozen=True):
         if not self.literals:
             yield Problem("literals", "no literal", "at least one value of the selector")
         if environment.open and isinstance(environment.open[-1], (Switch, Branch)):
-            known = environment.literals[-1]
+            by_bits = environment.literals[-1]
             for n, literal in enumerate(self.literals):
                 bits = literal % (1 << 32)
-                if bits in known:
-                    alike = "" if known[bits] == literal else f", as {known[bits]}, which has the same 32 bits"
+                if bits in by_bits:
+                    alike = "" if by_bits[bits] == literal else f", as {by_bits[bits]}, which has the same 32 bits"
                     what = f"{literal} is a literal of this Switch already{alike}"
                     yield Problem(f"literals[{n}]", what, "each value once in all branches", "KM-023")
-                known.setdefault(bits, literal)
+                by_bits.setdefault(bits, literal)
         yield from super().check(environment)
 
 
@@ -329,10 +329,12 @@ class EndSwitch(BlockEnd, frozen=True):
                 what = f"{len(merge.branches)} matrices for {len(branches)} branches"
                 yield Problem(f"merge[{n}].branches", what, f"{len(branches)}, one for each Branch")
                 continue
-            given = [(f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))]
-            for field, name, visible in (*given, ("default", merge.default, default)):
+            branch_results = [
+                (f"branches[{k}]", *pair) for k, pair in enumerate(zip(merge.branches, branches, strict=True))
+            ]
+            for field, name, visible in (*branch_results, ("default", merge.default, default)):
                 yield from environment.refer(f"merge[{n}].{field}", name, environment.carried(name), visible)
-            for field, name, _ in given:
+            for field, name, _ in branch_results:
                 yield from environment.alike(f"merge[{n}].{field}", name, merge.default, within)
         for merge in self.merge:
             yield from environment.define(merge.id, environment.types.get(merge.default))

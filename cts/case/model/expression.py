@@ -318,9 +318,9 @@ def dependent_names(body: Body, elements: Set[str]) -> frozenset[str]:
     If one assignment to a name depends on them, the name counts as dependent everywhere.
     """
     names = set(elements)
-    known = -1
-    while known != len(names):
-        known = len(names)
+    count = -1
+    while count != len(names):
+        count = len(names)
         _add_dependent(body.statements, names)
     return frozenset(names)
 

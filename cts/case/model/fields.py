@@ -30,14 +30,14 @@ def leaves_of(hint: Any) -> list[Any]:
     """The plain types of an annotation."""
     leaves, waiting = [], [hint]
     while waiting:
-        one = waiting.pop()
-        origin = get_origin(one)
+        annotation = waiting.pop()
+        origin = get_origin(annotation)
         if origin is Annotated:
-            waiting.append(get_args(one)[0])
+            waiting.append(get_args(annotation)[0])
         elif origin in (Union, types.UnionType, tuple):
-            waiting += [a for a in get_args(one) if a is not ...]
+            waiting += [a for a in get_args(annotation) if a is not ...]
         elif origin is not Literal:
-            leaves.append(one)
+            leaves.append(annotation)
     return leaves
 
 

@@ -33,6 +33,10 @@ class FloatWidth(enum.Enum):
         return int(self.value.removeprefix("float"))
 
 
+#: The widths of types that cases compute with.
+COMPUTED_WIDTHS = (FloatWidth.float16, FloatWidth.float32)
+
+
 class FastMath(enum.Enum):
     """A bit of FP Fast Math Mode: of an instruction, or the default of a type (NU-048)."""
 

@@ -18,6 +18,13 @@ from cts.case.model.component import ComponentType
 from cts.case.model.expression import Body, Callee, Environment, ExpressionError
 from cts.case.model.expression_parser import RESERVED
 
+__all__ = [
+    "AnyFunction", "BlockField", "Combine", "Component", "Decode", "DecodeVector", "Extra", "Helper", "Helpers",
+    "Output", "Parameter", "PerElement", "Table", "block_alignment", "block_offsets", "body_of", "buffers_of",
+    "helpers_of", "integers_of", "outputs_of", "parameters_of", "pointers_of", "returns_of", "scalars_of", "tables_of",
+    "with_helpers",
+]  # fmt: skip
+
 #: How deep functions may call one another: a helper, one that it calls, and so on.
 MAX_CALL_DEPTH = 32
 
@@ -114,8 +121,8 @@ class Extra(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     def __post_init__(self) -> None:
         if [self.type is not None, self.matrix, bool(self.members), self.integer].count(True) != 1:
-            one = "the `type` of a scalar, vector or pointer, the `members` of a structure"
-            raise ValueError(f"give {one}, `matrix: true` or `integer: true`")
+            choices = "the `type` of a scalar, vector or pointer, the `members` of a structure"
+            raise ValueError(f"give {choices}, `matrix: true` or `integer: true`")
         if (self.count is not None or self.pointer) and self.type is None:
             raise ValueError("`count` is of a vector and `pointer` of a pointer, which have a `type`")
         if self.count is not None and self.pointer:
@@ -175,14 +182,14 @@ def helpers_of(functions: Mapping[str, AnyFunction]) -> Helpers:
 def with_helpers(names: Iterable[str], functions: Mapping[str, AnyFunction]) -> set[str]:
     """Names of functions, and those of the helpers that they call, directly or not."""
     helpers = {name for name, _ in helpers_of(functions)}
-    found: set[str] = set()
+    with_their_helpers: set[str] = set()
     waiting = [name for name in names if name in functions]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in with_their_helpers:
+            with_their_helpers.add(name)
             waiting += helpers & set(_CALLED.findall(functions[name].body))
-    return found
+    return with_their_helpers
 
 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")

@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
+from cts.case.model import types
 from cts.case.model.feature import Feature
-from cts.case.model.types import (
-    LayoutType,
-    MatrixShape,
-    MatrixType,
-    PointerType,
-    Problem,
-    ScalarType,
-    VectorType,
-    ViewType,
-)
+
+__all__ = [
+    "Accumulation", "BlockEnd", "BlockStart", "Computation", "Constant", "Instruction", "Load", "Product", "Setter",
+    "Store", "references", "renamed",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from cts.case.model.names import TypeEnvironment, TypingContext
 
 #: The problems of an instruction and, last, the type of its result where it has one.
-TypingResult: TypeAlias = Iterator[Problem | MatrixType | VectorType | ScalarType]
+TypingResult: TypeAlias = Iterator[types.Problem | types.MatrixType | types.VectorType | types.ScalarType]
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -117,7 +113,7 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         name: str | None = getattr(self, "id", None)
         return () if name is None else (name,)
 
-    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[types.Problem]:
         """The problems of its references, types and operand counts; adds its result, if it has one, to the names.
 
         Here: an instruction that makes a matrix of matrices, whose type follows from theirs.
@@ -126,7 +122,9 @@ class Instruction(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         for field in self.refers:
             value = getattr(self, field, None) or ()
             for name in (value,) if isinstance(value, str) else value:
-                for problem in environment.refer(field, name, PointerType if field == "pointers" else MatrixShape):
+                for problem in environment.refer(
+                    field, name, types.PointerType if field == "pointers" else types.MatrixShape
+                ):
                     yield problem
                     sound = False
         if sound:
@@ -146,14 +144,14 @@ class Setter(Instruction, frozen=True):
     It sets what its own fields are named after, and takes back what was set under the names of `resets`.
     """
 
-    sets: ClassVar[type[LayoutType] | type[ViewType]]
+    sets: ClassVar[type[types.LayoutType] | type[types.ViewType]]
     resets: ClassVar[tuple[str, ...]] = ()
     typed_as = "of"
     exercises: ClassVar[tuple[str, ...]] = ("TA-022",)
     id: str
     of: str
 
-    def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
+    def check(self, environment: TypeEnvironment) -> Iterator[types.Problem]:
         """TA-022: fields of several operands have one for each dimension."""
         source = environment.types.get(self.of)
         yield from environment.refer("of", self.of, self.sets)
@@ -162,7 +160,7 @@ class Setter(Instruction, frozen=True):
                 values = getattr(self, field)
                 if isinstance(values, tuple) and len(values) != source.dim:
                     what = f"{len(values)} operands for {source.dim} dimensions"
-                    yield Problem(field, what, f"{source.dim} operands", "TA-022")
+                    yield types.Problem(field, what, f"{source.dim} operands", "TA-022")
             yield from environment.define(self.id, source)
 
     @property

@@ -17,16 +17,7 @@ from cts.case.model.matrices import MatrixValueInstruction
 from cts.case.model.matrix_callbacks import MatrixCallbackInstruction
 from cts.case.model.matrix_conversions import MatrixConversionInstruction
 from cts.case.model.matrix_memory import MemoryInstruction, PointerInstruction
-from cts.case.model.operand import (
-    ClampMode,
-    Operand,
-    Scalar,
-    SpecBool,
-    SpecClampMode,
-    SpecInt,
-    SpecNumber,
-    constant_of,
-)
+from cts.case.model.operand import ClampMode, Operand, Scalar, SpecBool, SpecClampMode, SpecInt, SpecNumber, constant_of
 from cts.case.model.types import LayoutType, Problem, ViewType
 from cts.case.model.vector_arithmetic import VectorArithmeticInstruction
 from cts.case.model.vector_products import VectorProductInstruction
@@ -263,12 +254,12 @@ def defined_ids(program: Sequence[Instruction]) -> list[tuple[str, ...]]:
     ids: list[tuple[str, ...]] = []
     opened: list[tuple[str, ...]] = []
     for instruction in program:
-        given = instruction.defines
+        visible = instruction.defines
         if isinstance(instruction, BlockStart):
-            opened.append(given)
+            opened.append(visible)
         elif isinstance(instruction, BlockEnd):
-            given = (*opened.pop(), *given)
+            visible = (*opened.pop(), *visible)
         elif isinstance(instruction, Exit):
-            given = opened[-1]
-        ids.append(given)
+            visible = opened[-1]
+        ids.append(visible)
     return ids

@@ -81,16 +81,16 @@ class MatrixReduce(Computation, frozen=True):
             halves = {}
         result: dict[str, int | SpecInt] = {}
         for field in ("rows", "cols"):
-            given: int | SpecInt | None = getattr(self, field)
-            wanted = constant_of(given)
-            if given is None:
+            declared: int | SpecInt | None = getattr(self, field)
+            wanted = constant_of(declared)
+            if declared is None:
                 result[field] = halves.get(field, getattr(d, field))
             elif halves and wanted != halves[field]:
                 yield Problem(field, f"{wanted} {field}", f"half of the source's: {halves[field]}", "CM-021")
             elif field not in free and wanted != getattr(source, field):
                 yield Problem(field, f"{wanted} {field}", f"those of the source: {getattr(source, field)}", "CM-021")
-            if given is not None:
-                result[field] = given
+            if declared is not None:
+                result[field] = declared
         yield structs.replace(d, **result)
 
 

@@ -79,8 +79,8 @@ class TypingContext:
         """Problems of a reference to a callback of a kind, for matrices of a component type."""
         function = self.functions.get(name)
         if function is None:
-            known = ", ".join(sorted(self.functions)) or "none is defined"
-            yield Problem(field, f"no function {name!r}", f"a function of the case: {known}")
+            functions = ", ".join(sorted(self.functions)) or "none is defined"
+            yield Problem(field, f"no function {name!r}", f"a function of the case: {functions}")
         elif not isinstance(function, kind):
             yield Problem(
                 field, f"{name!r} is of kind {type(function).__name__}", f"a function of kind {kind.__name__}"

@@ -14,6 +14,12 @@ from msgspec import Meta, Struct, structs
 
 from cts.case.model.component import Number
 
+__all__ = [
+    "ClampMode", "FloatControls", "Operand", "Order", "Scalar", "Scope", "SpecBool", "SpecClampMode", "SpecInt",
+    "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Use", "base_of", "constant_of", "constness_of", "factors_of",
+    "modulus_of", "number_of",
+]  # fmt: skip
+
 #: A 32-bit scalar operand; -1 and 0xFFFFFFFF are the same bits (operands may be of either signedness, TA-022).
 Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**32 - 1)]
 
@@ -107,8 +113,8 @@ class Scalar(_Operand, frozen=True):
     mod: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
 
     def __post_init__(self) -> None:
-        given = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
-        if len(given) != 1:
+        values = [v for v in (self.literal, self.spec, self.dynamic) if v is not None]
+        if len(values) != 1:
             raise ValueError("give exactly one of `literal`, `spec` and `dynamic`")
         if self.literal is not None and not self.factors.any_set:
             raise ValueError(f"write a plain literal as the number itself: {self.literal}")

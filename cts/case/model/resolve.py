@@ -6,22 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cts.case.model import functions
 from cts.case.model.buffer import MAX_BUFFER_BYTES, MAX_REACH, initial_bits
 from cts.case.model.case import Case
 from cts.case.model.control import BranchStart, EndSwitch, Loop, Switch
 from cts.case.model.expression import ExpressionError
 from cts.case.model.expression_parser import RESERVED
 from cts.case.model.float_modes import FastMathBits, default_problems, fast_math_problems, float_mode_problems
-from cts.case.model.functions import (
-    BodyBuffer,
-    Decode,
-    DecodeVector,
-    Helper,
-    block_offsets,
-    body_of,
-    outputs_of,
-    tables_of,
-)
 from cts.case.model.instruction import Instruction, references
 from cts.case.model.instructions import MatrixInstruction
 from cts.case.model.names import TypeEnvironment, nearest
@@ -111,7 +102,7 @@ def written(case: Case) -> tuple[str, ...]:
             pointer = types.get(name)
             names.add(pointer.buffer if isinstance(pointer, PointerType) else name)
         function = case.functions.get(getattr(instruction, "function", ""))
-        names.update(output.buffer for output in (outputs_of(function) if function is not None else ()))
+        names.update(output.buffer for output in (functions.outputs_of(function) if function is not None else ()))
     return tuple(name for name in case.buffers if name in names)
 
 
@@ -153,7 +144,7 @@ def _late_problems(case: Case, name: str) -> Iterator[Problem]:
         yield Problem(path, "in Workgroup memory", "StorageBuffer or PhysicalStorageBuffer")
     if any(name == place.of for c in case.conversions for place in (c.source, c.destination)):
         yield Problem(path, "of a buffer that is converted", "another buffer")
-    places = (p for f in case.functions.values() for p in (*tables_of(f), *outputs_of(f)))
+    places = (p for f in case.functions.values() for p in (*functions.tables_of(f), *functions.outputs_of(f)))
     if any(name == place.buffer for place in places):
         yield Problem(path, "of a table or an output of a function", "another buffer")
 
@@ -175,8 +166,8 @@ def _conversion_problems(case: Case) -> Iterator[Problem]:
             path = f"conversions[{n}].{field}"
             opaque = case.opaque.get(place.of)
             if opaque is None and place.of not in case.buffers:
-                known = [*case.buffers, *case.opaque]
-                yield Problem(f"{path}.of", f"no buffer or opaque matrix {place.of!r}", nearest(place.of, known))
+                names = [*case.buffers, *case.opaque]
+                yield Problem(f"{path}.of", f"no buffer or opaque matrix {place.of!r}", nearest(place.of, names))
             elif opaque is not None:
                 if (place.component, place.layout, place.stride, place.offset) != (None, None, 0, 0):
                     yield Problem(path, "more than the name of an opaque matrix", "`of` alone")
@@ -224,15 +215,15 @@ def _function_problems(case: Case) -> Iterator[Problem]:
             yield Problem(
                 path, f"{name!r} is not a valid function name", "a letter, then letters, digits and underscores"
             )
-        if isinstance(function, Helper) and name in RESERVED:
+        if isinstance(function, functions.Helper) and name in RESERVED:
             yield Problem(path, f"{name!r} already has a meaning", "another name for the helper")
-        if isinstance(function, (Decode, DecodeVector)):
+        if isinstance(function, (functions.Decode, functions.DecodeVector)):
             try:
-                block_offsets(function.block)
+                functions.block_offsets(function.block)
             except ValueError as e:
                 yield Problem(f"{path}.block", str(e), "fields whose last one ends at the block's alignment")
         try:
-            body_of(function, case.helpers)
+            functions.body_of(function, case.helpers)
         except ExpressionError as e:
             yield Problem(f"{path}.body", e.what, e.remedy)
 
@@ -261,18 +252,18 @@ def _table_problems(environment: TypeEnvironment) -> Iterator[Problem]:
     """Buffers that callbacks read and write: of scalars of the type that is declared (CM-032, CM-035)."""
     case = environment.case
     for function_name, function in case.functions.items():
-        kinds: list[tuple[str, Sequence[BodyBuffer], str]] = [
-            ("tables", tables_of(function), "CM-032"),
-            ("outputs", outputs_of(function), "CM-035"),
+        kinds: list[tuple[str, Sequence[functions.BodyBuffer], str]] = [
+            ("tables", functions.tables_of(function), "CM-032"),
+            ("outputs", functions.outputs_of(function), "CM-035"),
         ]
         for noun, declared, fact in kinds:
-            for n, one in enumerate(declared):
-                path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(one.buffer)
+            for n, table in enumerate(declared):
+                path, buffer = f"functions.{function_name}.{noun}[{n}]", case.buffers.get(table.buffer)
                 if buffer is None:
-                    yield replace(environment.no_buffer("buffer", one.buffer), path=f"{path}.buffer")
-                elif (buffer.type, buffer.components) != (one.type, 1):
-                    what = f"{one.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
-                    yield Problem(f"{path}.type", what, f"a buffer of scalars of type {one.type.value}", fact)
+                    yield replace(environment.no_buffer("buffer", table.buffer), path=f"{path}.buffer")
+                elif (buffer.type, buffer.components) != (table.type, 1):
+                    what = f"{table.buffer!r} holds {buffer.type.value}" + " vectors" * (buffer.components > 1)
+                    yield Problem(f"{path}.type", what, f"a buffer of scalars of type {table.type.value}", fact)
 
 
 def _factor_problems(instruction: Instruction, environment: TypeEnvironment) -> Iterator[Problem]:

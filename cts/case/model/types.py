@@ -10,6 +10,11 @@ from msgspec import Struct
 from cts.case.model.component import ComponentType
 from cts.case.model.operand import ClampMode, Scope, SpecInt, SpecScope, SpecUse, Use
 
+__all__ = [
+    "LayoutType", "MatrixShape", "MatrixType", "PointerType", "Problem", "ScalarType", "VectorShape", "VectorType",
+    "ViewType",
+]  # fmt: skip
+
 
 class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """OpTypeCooperativeMatrixKHR (KM-010)."""

@@ -92,11 +92,7 @@ class VectorConversion(enum.Enum):
 class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     """CV-012: an operation on the components of one, two or three vectors of one type."""
 
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-        "c",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("a", "b", "c")
     form = "a b c"
     typed_as = "a"
     facts = ("CV-012",)
@@ -118,9 +114,9 @@ class VectorArithmetic(VectorInstructionBase, Computation, frozen=True):
     def typed(self, context: TypingContext) -> TypingResult:
         """CV-012."""
         a, count = context.vector(self.a), self.operation.form.operands
-        given = [n for n in (self.a, self.b, self.c) if n is not None]
-        if len(given) != count or (self.b is None and self.c is not None):
-            yield Problem("a", f"{self.operation.value} of {len(given)} vectors", f"{count} vectors", "CV-012")
+        operands = [n for n in (self.a, self.b, self.c) if n is not None]
+        if len(operands) != count or (self.b is None and self.c is not None):
+            yield Problem("a", f"{self.operation.value} of {len(operands)} vectors", f"{count} vectors", "CV-012")
         for field, name in (("b", self.b), ("c", self.c)):
             if name is not None and context.vector(name).declared != a.declared:
                 yield Problem(field, "a vector of another type than a", "vectors of one type, declared alike", "CV-012")
@@ -144,10 +140,7 @@ class VectorTimesScalar(VectorInstructionBase, Computation, frozen=True):
     opcode: ClassVar[str] = "OpVectorTimesScalar"
     form = "vector scalar value"
     typed_as = "vector"
-    refers: ClassVar[tuple[str, ...]] = (
-        "vector",
-        "scalar",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("vector", "scalar")
     facts = ("CV-012",)
     component_values = ("value",)
     id: str

@@ -191,6 +191,10 @@ def _is_opaque(field: str, name: str, layout: MatrixLayout, context: TypingConte
         yield Problem("layout", f"{layout.value} of a matrix in {matrix.layout.value}", matrix.layout.value)
 
 
+#: The type of the vectors that an outer product multiplies (CV-037).
+OUTER_FACTOR = ComponentType.float16
+
+
 class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=True):
     """CV-020, CV-037: the matrix gains a times the transpose of b, atomically element by element."""
 
@@ -198,10 +202,7 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     form = "matrix a b layout interpretation stride?"
     glsl = "coopVecOuterProductAccumulateNV(a, b, matrix, stride, layout, interpretation)"
     capability = "CooperativeVectorTrainingNV"
-    refers: ClassVar[tuple[str, ...]] = (
-        "a",
-        "b",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("a", "b")
     facts = ("CV-020", "CV-037")
     exercises = ("CV-038", "VK-050")
     needs = TRAINING
@@ -216,7 +217,7 @@ class VectorOuterProductAccumulate(VectorInstructionBase, Accumulation, frozen=T
     def typed(self, context: TypingContext) -> TypingResult:
         """CV-020, CV-037."""
         a, b = context.vector(self.a), context.vector(self.b)
-        if a.component is not b.component or a.component is not ComponentType.float16:
+        if a.component is not b.component or a.component is not OUTER_FACTOR:
             yield Problem("a", f"{a.component.value} and {b.component.value}", "float16 and float16", "CV-037")
         reading, layout = interpretation_of(self.interpretation), layout_of(self.layout)
         if reading.packed or not reading.component.is_ieee:

@@ -35,8 +35,8 @@ class VectorInstructionBase(Instruction, frozen=True):
         yield from problems
         for field in ("buffer", "bias", "matrix"):
             name = getattr(self, field, None)
-            known = {*environment.case.buffers, *(environment.case.opaque if field == "matrix" else ())}
-            if name is not None and name not in known:
+            names = {*environment.case.buffers, *(environment.case.opaque if field == "matrix" else ())}
+            if name is not None and name not in names:
                 yield environment.no_buffer(field, name)
             elif not isinstance(self, Load | Store):
                 yield from _global_memory(field, None if name is None else environment.case.buffers.get(name))
@@ -93,8 +93,8 @@ class VectorConstant(VectorInstructionBase, Constant, frozen=True):
     def typed(self, context: TypingContext) -> TypingResult:
         """CV-011, KM-021."""
         if (self.value is None) == (self.values is None):
-            given = "nothing" if self.value is None else "value and values"
-            yield Problem("value", f"{given} is given", "one of `value` and `values`")
+            fields = "nothing" if self.value is None else "value and values"
+            yield Problem("value", f"{fields} is given", "one of `value` and `values`")
             return
         if self.value is not None:
             yield from represents("value", self.type.component, self.value)
@@ -213,10 +213,7 @@ class VectorInsert(VectorInstructionBase, frozen=True):
     """CV-011: the vector with one component replaced by a scalar. Indices as in VectorExtract."""
 
     opcode: ClassVar[str] = "OpVectorInsertDynamic"
-    refers: ClassVar[tuple[str, ...]] = (
-        "vector",
-        "scalar",
-    )
+    refers: ClassVar[tuple[str, ...]] = ("vector", "scalar")
     passes = "vector"
     facts = ("CV-011",)
     id: str

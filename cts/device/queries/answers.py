@@ -110,8 +110,8 @@ class Answers(Struct, frozen=True, forbid_unknown_fields=True):
 
     def members(self, structure: str) -> dict[str, Value]:
         """The members of a structure; empty where it was not asked for."""
-        found = self.structures[0].get(structure)
-        return found.members if found is not None else {}
+        answer = self.structures[0].get(structure)
+        return answer.members if answer is not None else {}
 
     def number(self, structure: str, member: str) -> int | None:
         """A member that is a number; None where the structure was not asked for."""

@@ -195,7 +195,9 @@ def _version(wanted: bool) -> None:
     if wanted:
         from cts.base.revision import commit
 
-        typer.echo(" ".join(filter(None, (f"cts {cts.__version__}", (known := commit()) and f"(commit {known})"))))
+        typer.echo(
+            " ".join(filter(None, (f"cts {cts.__version__}", (revision := commit()) and f"(commit {revision})")))
+        )
         raise typer.Exit
 
 

@@ -28,10 +28,7 @@ def baseline(
     timeouts: Annotated[
         bool, typer.Option("--timeouts", help="List timeouts as well, which a busy machine may have caused.")
     ] = False,
-    audit: Annotated[
-        bool,
-        typer.Option("--audit", help="Report how precise the baseline's conditions are."),
-    ] = False,
+    audit: Annotated[bool, typer.Option("--audit", help="Report how precise the baseline's conditions are.")] = False,
     json: JsonFile = None,
 ) -> None:
     """Print a baseline with every failure of a run, for `cts run --baseline`.
@@ -54,9 +51,9 @@ def baseline(
         what = "the run is incomplete: cases without a verdict would count as passing"
         remedy = f"`cts run --resume {stored_run.path}` first, or --incomplete"
         raise BadInput("incomplete-run", what, str(stored_run.path), remedy)
-    found = stored_run.findings()
-    listed = [result for result in found if timeouts or result.verdict is not Verdict.TIMEOUT]
-    if left_out := len(found) - len(listed):
+    failures = stored_run.findings()
+    listed = [result for result in failures if timeouts or result.verdict is not Verdict.TIMEOUT]
+    if left_out := len(failures) - len(listed):
         typer.echo(f"note: {left_out} timeouts are left out, which a busy machine may cause: --timeouts", err=True)
     if why:
         typer.echo(f"# from an incomplete run: {why}")
@@ -71,16 +68,16 @@ def _audit(run: Run, json: Path | None) -> NoReturn:
     from cts.running.store.audit import audited
 
     check_json(json)
-    found = audited(run)
-    if not found.areas and not any(entry.ran for entry in found.entries.values()):
+    audit = audited(run)
+    if not audit.areas and not any(entry.ran for entry in audit.entries.values()):
         what = "the run has generated no cases, or none that a suite of today has counted, and met no known one"
         raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline and generated cases, or --known")
-    if not found.entries:
+    if not audit.entries:
         what = "the run knew no condition of its drivers"
         raise BadInput("nothing-to-audit", what, str(run.path), "a run with --baseline or --quarantine")
-    entries = [{**asdict(entry), "verdict": entry.verdict} for entry in found.entries.values()]
-    write_json(json, {"entries": entries, "areas": [asdict(area) for area in found.areas.values()]})
+    entries = [{**asdict(entry), "verdict": entry.verdict} for entry in audit.entries.values()]
+    write_json(json, {"entries": entries, "areas": [asdict(area) for area in audit.areas.values()]})
     if not is_stdout(json):
-        for line in found.lines():
+        for line in audit.lines():
             typer.echo(line)
-    raise typer.Exit(1 if found.wide else 0)
+    raise typer.Exit(1 if audit.wide else 0)

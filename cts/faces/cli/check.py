@@ -88,16 +88,16 @@ def check(
     for error in errors:
         typer.echo(str(error), err=True)
     faults = 0
-    known = Known(quarantine, baseline)
+    known_failures = Known(quarantine, baseline)
     if policy:
         _print_policy(area or [], seed)
         raise typer.Exit(2 if errors else 0)
     if area and driver is None:
         raise BadInput("no-driver", "no driver to draw cases for", "cts check --area", "--driver interpreter")
     if area and driver is not None and number is not None:
-        faults = _print_example(area, driver, seed, number, known, oracle)
+        faults = _print_example(area, driver, seed, number, known_failures, oracle)
     elif area and driver is not None:
-        faults = _check_areas(area, driver, max_examples, seed, known, oracle)
+        faults = _check_areas(area, driver, max_examples, seed, known_failures, oracle)
     raise typer.Exit(3 if faults else 2 if errors else 0)
 
 
@@ -139,15 +139,15 @@ def _check_areas(
 
     total = 0
     for name, cases in generators.items():
-        what = f"{name} for {spec}, seed {settings.seed}"
+        title = f"{name} for {spec}, seed {settings.seed}"
         try:
             draws = Draws(cases(capabilities), settings.seed, avoided([opened], settings))
             examined = examine(draws, settings, check)
         except NothingToGenerate as e:
-            typer.echo(f"{what}: nothing to generate: {e}")
+            typer.echo(f"{title}: nothing to generate: {e}")
             continue
         faults = examined.faults
-        typer.echo(f"{what}: {examined.drawn} examples, {len(examined.cases)} distinct: {faults.total or 'no'} faults")
+        typer.echo(f"{title}: {examined.drawn} examples, {len(examined.cases)} distinct: {faults.total or 'no'} faults")
         for faulty in faults.by_kind.values():
             command = check_command(name, spec, settings.seed, settings.max_examples)
             typer.echo(f"\n{fault_text(of_fault(name, faulty, command), None)}", err=True)
@@ -176,8 +176,8 @@ def _print_example(areas: list[str], spec: str, seed: int | None, number: int, k
             continue
         fault = fault_of(example, lambda case: checked_expectation(case, oracle))
         typer.echo(f"# example {number} of {area} for {spec}, seed {seed}: {len(draws.drawn)} draws")
-        for one in draws.drawn:
-            typer.echo(f"# {one.value:>6} of 0 to {one.end - 1:<6} {one.label}")
+        for draw in draws.drawn:
+            typer.echo(f"# {draw.value:>6} of 0 to {draw.end - 1:<6} {draw.label}")
         if not isinstance(example, Undrawn):
             typer.echo(dumps_case(example), nl=False)
         if fault is not None:

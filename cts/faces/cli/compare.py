@@ -109,15 +109,15 @@ def _read(paths: list[Path]) -> tuple[list[Column], list[Run]]:
     from cts.running.store.comparison import read
 
     columns: list[Column] = []
-    found: list[Run] = []
+    runs: list[Run] = []
     for path in paths:
         if path.name in _OF_RUN:
             path = path.parent
         if is_folder(path) or path == _RUNS or (len(path.parts) > 1 and not path.suffix):
-            found += (stored(folder) for folder in folders(path))
+            runs += (stored(folder) for folder in folders(path))
         else:
             columns += read(path)
-    return columns, found
+    return columns, runs
 
 
 def _write_badges(folder: Path, comparison: Comparison) -> None:
@@ -163,7 +163,7 @@ def _print(comparison: Comparison) -> None:
     for row in comparison.failing:
         verdicts = " ".join((v.value if v is not None else "-") for v in row.verdicts)
         told = [f"since {n + 1}" for n in row.since] + [f"until {n + 1}" for n in row.until]
-        known = f" ({row.known})" if row.known else ""
-        typer.echo(f"{row.name}{known}: {verdicts}  [{', '.join(told)}]")
+        reason = f" ({row.known})" if row.known else ""
+        typer.echo(f"{row.name}{reason}: {verdicts}  [{', '.join(told)}]")
     if not comparison.failing:
         typer.echo("nothing fails")

@@ -32,8 +32,8 @@ def validators(incomplete: str) -> list[str]:
     from cts.device.driver import ValidatingFactory
     from cts.plugins import registry
 
-    known = registry.names("cts.drivers")
-    layers = [n for n in known if isinstance(registry.driver_factory(n), ValidatingFactory)]
+    drivers = registry.names("cts.drivers")
+    layers = [n for n in drivers if isinstance(registry.driver_factory(n), ValidatingFactory)]
     return _beginning(incomplete, ["spirv-val", "spirv-val:command=", "glslang", "glslang:command=", *layers])
 
 
@@ -48,9 +48,9 @@ def claims(incomplete: str) -> list[str]:
     """Pages of findings; the ids of a page's claims once its name is typed."""
     from cts.judging.known.claims import load, pages
 
-    known = pages()
+    by_page = pages()
     page = incomplete.rpartition("/")[0]
-    return _beginning(incomplete, [claim.id for claim in load(known[page])] if page in known else known)
+    return _beginning(incomplete, [claim.id for claim in load(by_page[page])] if page in by_page else by_page)
 
 
 def claimed_drivers(incomplete: str) -> list[str]:
@@ -81,12 +81,12 @@ def drivers(incomplete: str) -> list[str]:
     from cts.device.driver_options import options_of
     from cts.plugins import registry
 
-    name, colon, given = incomplete.partition(":")
-    known = registry.names("cts.drivers")
-    if not colon or name not in known:
-        return _beginning(incomplete, known)
+    name, colon, option_text = incomplete.partition(":")
+    names = registry.names("cts.drivers")
+    if not colon or name not in names:
+        return _beginning(incomplete, names)
     factory = registry.driver_factory(name)
-    before = given.rpartition(",")[0]
+    before = option_text.rpartition(",")[0]
     head = f"{name}:{before}," if before else f"{name}:"
     last = incomplete.removeprefix(head)
     options = options_of(factory.option_struct) if isinstance(factory, OptionsFactory) else ()
@@ -143,13 +143,17 @@ def paths(incomplete: str) -> list[str]:
     """Files and folders, of which zsh and fish offer none by themselves."""
     folder, slash, name = incomplete.rpartition("/")
     try:
-        found = sorted((p.name, p.is_dir()) for p in Path(f"{folder}{slash}" or ".").expanduser().iterdir())
+        entries = sorted((p.name, p.is_dir()) for p in Path(f"{folder}{slash}" or ".").expanduser().iterdir())
     except OSError:
         return []
     hidden = name.startswith(".")
     return _beginning(
         incomplete,
-        [f"{folder}{slash}{p}{'/' if is_folder else ''}" for p, is_folder in found if hidden or not p.startswith(".")],
+        [
+            f"{folder}{slash}{p}{'/' if is_folder else ''}"
+            for p, is_folder in entries
+            if hidden or not p.startswith(".")
+        ],
     )
 
 

@@ -36,9 +36,9 @@ class Grouped(TyperCommand):
         """The arguments, then the options in groups."""
         titles = {name: title for title, names in GROUPS.items() for name in names}
         records: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in GROUPS}}
-        for one in self.get_params(ctx):
-            title = titles.get(str(one.name), list(GROUPS)[-1]) if isinstance(one, TyperOption) else "Arguments"
-            record = one.get_help_record(ctx)
+        for option in self.get_params(ctx):
+            title = titles.get(str(option.name), list(GROUPS)[-1]) if isinstance(option, TyperOption) else "Arguments"
+            record = option.get_help_record(ctx)
             if record is not None:
                 records[title].append(record)
         for title, rows in records.items():
@@ -69,7 +69,7 @@ def parameter(key: str) -> str:
     """
     from cts.base.settings import declared
 
-    return next(one.name for one in declared().values() if one.key == key)
+    return next(setting.name for setting in declared().values() if setting.key == key)
 
 
 def typed(context: typer.Context) -> list[str]:
@@ -83,6 +83,6 @@ def origins(context: typer.Context) -> Mapping[str, str]:
     config: Config | None = context.obj
     if config is None:
         return {}
-    given = set(typed(context))
+    on_command_line = set(typed(context))
     places = {parameter(key): config.place(key) for key in config.settings}
-    return {name: place for name, place in places.items() if name not in given}
+    return {name: place for name, place in places.items() if name not in on_command_line}

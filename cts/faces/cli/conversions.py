@@ -33,11 +33,11 @@ def judge_conversions(spec: str) -> int:
             raise HarnessTrouble(
                 "nothing-tested", f"{spec}: unsupported: {lacking}", "cts doctor --conversions", remedy
             )
-        found = abilities(opened.capabilities)
+        able = abilities(opened.capabilities)
         typer.echo(spec)
         if isinstance(opened.driver, NamedDriver):
             row("device", opened.driver.identity())
-        row("types", ", ".join(map(component_name, found.components)))
-        wanted = trials(found)
+        row("types", ", ".join(map(component_name, able.components)))
+        wanted = trials(able)
         row("trials", str(len(wanted)))
         return print_judged(judge(wanted, opened.driver.convert(wanted), registry.oracle()), spec, _MOST)

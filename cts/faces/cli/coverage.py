@@ -84,13 +84,13 @@ def _census(modules: Path, examples: int, json: Path | None) -> None:
     """Print what modules do, and how many generated ones do it."""
     from cts.features.coverage.modules import census, of_cases
 
-    found = of_folder(modules)
-    rows = census(found, of_cases(sampled(examples)))
-    write_json(json, {"modules": [str(path) for path, _ in found], "features": [row._asdict() for row in rows]})
+    counted = of_folder(modules)
+    rows = census(counted, of_cases(sampled(examples)))
+    write_json(json, {"modules": [str(path) for path, _ in counted], "features": [row._asdict() for row in rows]})
     if is_stdout(json):
         return
     missing = [row for row in rows if not row.generated]
-    typer.echo(f"{len(found)} modules, {len(rows)} features; {len(missing)} of them in no generated module")
+    typer.echo(f"{len(counted)} modules, {len(rows)} features; {len(missing)} of them in no generated module")
     typer.echo(f"{'modules':>8} {'times':>7}  feature")
     for row in missing:
         typer.echo(f"{row.modules:>8,} {row.times:>7,}  {row.feature}")
@@ -113,13 +113,13 @@ def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
     if not paths:
         what = "no file ends in .spv or .spvasm"
         raise BadInput("modules", what, f"--modules {path}", "a folder of SPIR-V modules, or one of them")
-    found = []
-    for one in paths:
+    counted = []
+    for file in paths:
         try:
-            found.append((one, features(load_words(one, f"--modules {path}"))))
+            counted.append((file, features(load_words(file, f"--modules {path}"))))
         except DecodeError as e:
-            raise BadInput("module-invalid", str(e), str(one), "a whole SPIR-V module") from e
-    return found
+            raise BadInput("module-invalid", str(e), str(file), "a whole SPIR-V module") from e
+    return counted
 
 
 def sampled(examples: int) -> dict[str, list[Case]]:

@@ -14,7 +14,7 @@ from cts.faces.cli import completion, execution
 from cts.faces.cli.paths import written
 
 if TYPE_CHECKING:
-    from cts.running.runner import Plan
+    from cts.running.plan import Plan
 
 #: A bug of the emulator that is soon found, and what a driver with it does.
 MUTANT = "emulator:mutant=high-bound-inclusive"
@@ -38,8 +38,8 @@ def demo(
     from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE
     from cts.plugins import registry
     from cts.running import corpus
+    from cts.running.plan import Plan
     from cts.running.profiles import profile
-    from cts.running.runner import Plan
 
     start = time.perf_counter()
     # If the emulator cannot run, the user should learn that first.

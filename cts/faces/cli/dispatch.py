@@ -33,8 +33,7 @@ def dispatch(
         ),
     ] = None,
     case: Annotated[
-        list[str] | None,
-        typer.Option("--case", help="Run this case of the file alone. Repeatable.", metavar="NAME"),
+        list[str] | None, typer.Option("--case", help="Run this case of the file alone. Repeatable.", metavar="NAME")
     ] = None,
     template: Annotated[
         Path | None,

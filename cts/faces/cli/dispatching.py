@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     @property
     def options(self) -> dict[str, str]:
         """The options of drivers among them."""
-        given = {
+        texts = {
             "trace": self.trace,
             "max_steps": self.max_steps,
             "max_seconds": self.max_seconds,
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
             "check": "+".join(self.check),
             "robust": "yes" if self.robust else "",
         }
-        return {name: str(value) for name, value in given.items() if value}
+        return {name: str(value) for name, value in texts.items() if value}
 
 
 def plain(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Asked | None:
@@ -65,24 +65,24 @@ def plain(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
         return None
     if os.name == "nt" and any(_EXPANDED & set(argument) for argument in arguments):
         return None
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     rest = iter(arguments[1:])
     for argument in rest:
         if argument in SWITCHES:
-            given[SWITCHES[argument]] = True
+            settings[SWITCHES[argument]] = True
         elif argument in TEXTS or argument in ONCE:
             text = next(rest, "--")
             if text.startswith("-") and (argument, text) != ("--json", "-"):
                 return None
             if argument in ONCE:
-                given[ONCE[argument]] = Path(text) if argument == "--json" else text
+                settings[ONCE[argument]] = Path(text) if argument == "--json" else text
             else:
-                given.setdefault(TEXTS[argument], []).append(text)
-        elif argument.startswith("-") or not argument or "file" in given:
+                settings.setdefault(TEXTS[argument], []).append(text)
+        elif argument.startswith("-") or not argument or "file" in settings:
             return None
         else:
-            given["file"] = Path(argument)
-    return Asked(**given) if "file" in given else None
+            settings["file"] = Path(argument)
+    return Asked(**settings) if "file" in settings else None
 
 
 def run(asked: Asked) -> int:

@@ -47,8 +47,7 @@ def doctor(
     conformance: Annotated[
         bool,
         typer.Option(
-            "--conformance",
-            help="Check the Vulkan device's answers to queries against the specifications instead.",
+            "--conformance", help="Check the Vulkan device's answers to queries against the specifications instead."
         ),
     ] = False,
     conversions: Annotated[
@@ -166,33 +165,33 @@ def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
     from cts.judging.verdict import CLEAN, FINDINGS, TROUBLE, Verdict
     from cts.running import corpus
 
-    seen: list[Verdict] = []
-    for what, names in KNOWN:
+    verdicts: list[Verdict] = []
+    for topic, names in KNOWN:
         name, attempt = _first(opened, oracle, names)
-        seen.append(attempt.verdict)
+        verdicts.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
             first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle))
             more = f", and {len(others)} more" if others else ""
-            _row("-", f"{what}: the device lacks {first}{more}")
+            _row("-", f"{topic}: the device lacks {first}{more}")
             continue
-        _row(attempt.verdict.value, f"{what} ({name})")
+        _row(attempt.verdict.value, f"{topic} ({name})")
         if attempt.verdict is not Verdict.PASS:
             for line in _trouble(opened.spec, name, attempt):
                 typer.echo(f"{'':<16} {line}")
-    passed, ran = seen.count(Verdict.PASS), sum(v is not Verdict.UNSUPPORTED for v in seen)
+    passed, ran = verdicts.count(Verdict.PASS), sum(v is not Verdict.UNSUPPORTED for v in verdicts)
     if not ran:
         typer.echo(f"\nno: {opened.spec} supports none of the {len(KNOWN)} known cases")
         typer.echo(
             "  fix:   a device and driver with cooperative matrices or vectors: `cts drivers -d` shows what it supports"
         )
         return TROUBLE
-    summary = f"{passed} of {ran} known cases pass, {len(seen) - ran} are not supported by the device"
+    summary = f"{passed} of {ran} known cases pass, {len(verdicts) - ran} are not supported by the device"
     if passed == ran:
         typer.echo(f"\nyes: {opened.spec} can be tested: {summary}")
         typer.echo(f"next: cts run --profile smoke --driver {shlex.quote(opened.spec)}")
         return CLEAN
     typer.echo(f"\nno: {opened.spec} fails known cases: {summary}")
-    return TROUBLE if Verdict.ERROR in seen else FINDINGS
+    return TROUBLE if Verdict.ERROR in verdicts else FINDINGS
 
 
 def _first(opened: OpenDriver, oracle: Oracle, names: tuple[str, ...]) -> tuple[str, Attempt]:

@@ -18,7 +18,7 @@ from cts.faces.cli.configured import typed
 if TYPE_CHECKING:
     from cts.base.config import Config
     from cts.judging.events import Event
-    from cts.running.runner import Plan
+    from cts.running.plan import Plan
     from cts.running.store import RunFolder
 
 
@@ -65,15 +65,15 @@ def check_resumed(given: list[str], verb: str) -> None:
     """Raise BadInput where options that were typed ask for another run than the one that is resumed."""
     from cts.base.errors import BadInput
 
-    allowed = [one for one in of_verb(verb) if one.option.resumed]
-    names = {one.name for one in allowed} | {"resume", "no_config"}
+    allowed = [setting for setting in of_verb(verb) if setting.option.resumed]
+    names = {setting.name for setting in allowed} | {"resume", "no_config"}
     others = [declared()[name].flags[-1] if name in declared() else name for name in given if name not in names]
     if others:
         raise BadInput(
             "resume-options",
             f"a resumed run keeps its settings, and takes no {', '.join(others)}",
             f"cts {verb} --resume",
-            f"only {', '.join(one.flags[0] for one in allowed)} with it",
+            f"only {', '.join(setting.flags[0] for setting in allowed)} with it",
         )
 
 
@@ -116,12 +116,7 @@ def _closed(file: BinaryIO) -> None:
 
 
 def run_and_report(
-    plan: Plan,
-    folder: RunFolder,
-    stack: ExitStack,
-    settings: Settings | None = None,
-    *,
-    in_workflow: bool = False,
+    plan: Plan, folder: RunFolder, stack: ExitStack, settings: Settings | None = None, *, in_workflow: bool = False
 ) -> int:
     """Run a plan with a report on the terminal; what it keeps goes to `folder`. Returns the exit status.
 

@@ -43,11 +43,11 @@ def explain(
     check_json(json)
     elements = [_element(text) for text in element or ()]
     oracle = registry.oracle()
-    case, found = read(target, oracle), read_found(target, oracle)
+    case, finding = read(target, oracle), read_found(target, oracle)
     tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened):
-        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements, found)
+        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements, finding)
     write_json(json, to_json(explanation))
     if not is_stdout(json):
         _print(explanation)

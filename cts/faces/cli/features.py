@@ -30,17 +30,17 @@ def features(
     from cts.features.instructions import FAMILIES, INSTRUCTIONS, KINDS, attributes_of, members
 
     check_json(json)
-    known = [*KINDS, "Case", "Layout", "Operand"]
-    if kind is not None and kind not in known:
-        raise BadInput("unknown-kind", f"no kind of sites named {kind!r}", "cts features", did_you_mean(kind, known))
-    chosen = [kind] if kind is not None else known
+    kinds = [*KINDS, "Case", "Layout", "Operand"]
+    if kind is not None and kind not in kinds:
+        raise BadInput("unknown-kind", f"no kind of sites named {kind!r}", "cts features", did_you_mean(kind, kinds))
+    chosen = [kind] if kind is not None else kinds
     described: dict[str, Any] = {
         name: {
             "members": list(members(name)) if name in FAMILIES else [],
             "attributes": {
-                attribute: {"kind": one.kind, "words": list(one.words), "says": one.says}
+                attribute: {"kind": declared.kind, "words": list(declared.words), "says": declared.says}
                 for member in members(name)
-                for attribute, one in attributes_of(member).items()
+                for attribute, declared in attributes_of(member).items()
             },
         }
         for name in chosen
@@ -49,16 +49,16 @@ def features(
     if is_stdout(json):
         return
     if kind is None:
-        others = [name for name in known if name not in INSTRUCTIONS]
+        others = [name for name in kinds if name not in INSTRUCTIONS]
         typer.echo(f"instructions: {', '.join(INSTRUCTIONS)}")
         typer.echo(f"others: {', '.join(others)}")
         typer.echo("`cts features KIND` lists the attributes of one; `cts docs features` says how conditions use them")
         return
     if described[kind]["members"]:
         typer.echo(f"{kind}: {', '.join(described[kind]['members'])}")
-    for name, one in described[kind]["attributes"].items():
-        words = f": {', '.join(one['words'])}" if 0 < len(one["words"]) <= FEW else ""
-        typer.echo(f"{name:<24} {one['kind']:<12} {one['says']}{words}")
+    for name, declared in described[kind]["attributes"].items():
+        words = f": {', '.join(declared['words'])}" if 0 < len(declared["words"]) <= FEW else ""
+        typer.echo(f"{name:<24} {declared['kind']:<12} {declared['says']}{words}")
 
 
 #: Words of an attribute that are listed: longer lists, such as all component types twice, are cut.

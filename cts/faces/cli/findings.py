@@ -107,13 +107,13 @@ def _list(found: Sequence[Claim]) -> None:
 
     rows = [("id", "defect", "seen", "upstream")]
     for claim in found:
-        seen = "; ".join(dict.fromkeys(sight.driver for sight in claim.block.seen))
+        drivers = "; ".join(dict.fromkeys(sight.driver for sight in claim.block.seen))
         found_there = claim.block.upstream
         if isinstance(found_there, Upstream):
             upstream = " ".join(filter(None, [found_there.result, found_there.tracker, found_there.number]))
         else:
             upstream = found_there
-        rows.append((claim.id, claim.defect if claim.defect != claim.id else "", seen, upstream))
+        rows.append((claim.id, claim.defect if claim.defect != claim.id else "", drivers, upstream))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for row in rows:
         typer.echo(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}  [{row[3]}]".rstrip())

@@ -26,8 +26,8 @@ def print_judged(judged: Sequence[Judged], source: str, most: int | None = None)
         facts = [j.fact for j in of[state]]
         for start in range(0, len(facts), _WIDTH):
             row(label if start == 0 else "", " ".join(facts[start : start + _WIDTH]))
-    for one in of[State.BROKEN]:
-        _broken(one, most)
+    for broken_statement in of[State.BROKEN]:
+        _broken(broken_statement, most)
     broken, asked = len(of[State.BROKEN]), len(judged) - len(of[State.ABSENT]) - len(of[State.UNTRIED])
     rest = f"{len(of[State.ABSENT])} are about what the device does not have"
     if of[State.UNTRIED]:
@@ -48,8 +48,8 @@ def _broken(judged: Judged, most: int | None) -> None:
     from cts.features.coverage.facts import text_of
 
     row("BROKEN", f"{judged.fact}: {text_of(judged.fact)}")
-    for one in judged.broken[:most]:
-        for label, text in (("where", one.where), ("reported", one.reported), ("right", one.right)):
+    for broken in judged.broken[:most]:
+        for label, text in (("where", broken.where), ("reported", broken.reported), ("right", broken.right)):
             typer.echo(f"{'':<16} {label + ':':<10}{text}")
     if most is not None and len(judged.broken) > most:
         typer.echo(f"{'':<16} and {len(judged.broken) - most} places more")

@@ -113,7 +113,7 @@ def _document(learnt: Learnt, verdict: Verdict, driver: OpenDriver, areas: list[
             "of": learnt.failing,
             "bounds": list(bounds(learnt.covered, learnt.failing)),
         },
-        "others": [one.text for one in learnt.others],
+        "others": [rule.text for rule in learnt.others],
         "entry": {
             "match": {"driver": glob(driver.identity or driver.spec), "condition": learnt.condition.text},
             "verdict": verdict.value,

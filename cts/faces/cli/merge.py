@@ -15,8 +15,7 @@ from cts.faces.cli.paths import written
 
 def merge(
     runs: Annotated[
-        list[Path],
-        typer.Argument(help="The folders of the runs.", metavar="RUN", autocompletion=completion.paths),
+        list[Path], typer.Argument(help="The folders of the runs.", metavar="RUN", autocompletion=completion.paths)
     ],
     save_dir: Annotated[
         Path,

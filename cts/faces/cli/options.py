@@ -72,15 +72,15 @@ def with_settings(verb: str, **defaults: Any) -> Callable[[Callable[..., None]],
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = dict(inspect.signature(function, eval_str=True).parameters)
         del own["settings"]
-        options = [_parameter(one, defaults.get(one.name, one.default)) for one in of_verb(verb)]
-        names = {one.name for one in of_verb(verb)}
+        options = [_parameter(setting, defaults.get(setting.name, setting.default)) for setting in of_verb(verb)]
+        names = {setting.name for setting in of_verb(verb)}
 
         def command(**values: Any) -> None:
-            given: dict[str, Any] = {name: v for name, v in values.items() if name in names}
-            given = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-            given = {name: () if v is None and declared()[name].is_list else v for name, v in given.items()}
+            typed: dict[str, Any] = {name: v for name, v in values.items() if name in names}
+            typed = {name: tuple(v) if isinstance(v, list) else v for name, v in typed.items()}
+            typed = {name: () if v is None and declared()[name].kind is tuple else v for name, v in typed.items()}
             others = {name: v for name, v in values.items() if name not in names}
-            function(settings=Settings(**given, origins=origins(values["context"])), **others)
+            function(settings=Settings(**typed, origins=origins(values["context"])), **others)
 
         command.__doc__ = function.__doc__
         command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -105,8 +105,8 @@ def _parameter(one: Declared, default: Any) -> inspect.Parameter:
         callback=written if option.write else None,
         autocompletion=completing,
     )
-    kind: Any = list[str] if one.is_list else one.kind
-    if one.is_list or default is None:
+    kind: Any = list[str] if one.kind is tuple else one.kind
+    if one.kind is tuple or default is None:
         kind, default = kind | None, None
     annotation = Annotated[kind, info]
     return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -18,11 +18,11 @@ from cts.running import corpus, store
 from cts.running.checks import check_drivers, check_jobs, load_known
 from cts.running.listed import listed
 from cts.running.outputs import check_file, check_folder
+from cts.running.plan import Plan
 from cts.running.policy import Policy
 from cts.running.processes import DEVICE
 from cts.running.profiles import check_shared_seed, profile
 from cts.running.retried import known, retried
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 from cts.running.store.failed import failed
 from cts.running.sweeps.selection import select
@@ -68,12 +68,12 @@ def check_outputs(settings: Settings, checks: Checks, *, resumed: bool) -> None:
     """Note the paths that cannot be written, and files that are named twice."""
     to_stdout = settings.json is not None and str(settings.json) == "-"
     files = {"json": None if to_stdout else settings.json, "junit": settings.junit, "html": settings.html}
-    seen: dict[Path, str] = {}
+    outputs: dict[Path, str] = {}
     for name, path in files.items():
         with checks.part(settings.origin(name)):
             check_file(path, f"--{name}")
             if path is not None:
-                first = seen.setdefault(path.resolve(), name)
+                first = outputs.setdefault(path.resolve(), name)
                 if first != name:
                     where = f"--{first} and --{name}"
                     raise BadInput("output-path", f"two reports would be {path}", where, "a file for each")
@@ -113,9 +113,9 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     checks.finish()
     assert profile is not None, "it is only missing with an error"
     if settings.listed:
-        found = listed(drivers, settings.save_dir, settings.keyword, profile.shard)
-        entries = list(found.entries)
-        for what in found.left_out:
+        from_lists = listed(drivers, settings.save_dir, settings.keyword, profile.shard)
+        entries = list(from_lists.entries)
+        for what in from_lists.left_out:
             typer.echo(f"left out: {what}", err=True)
     if settings.retry_never is not None:
         again = retried(drivers, quarantine, settings.retry_never, profile.seed or 0, settings.save_dir)
@@ -196,20 +196,20 @@ def _profile(request: Request, checks: Checks) -> Profile | None:
     settings, shard = request.settings, None
     with checks.part(settings.origin("shard")):
         shard = parse(settings.shard)
-    found = None
+    chosen = None
     with checks.part(settings.origin("profile", "max_examples", "seed")):
-        found = profile(settings.profile, settings.max_examples, settings.seed, shard or WHOLE, settings.sets)
-    if found is not None and shard is not None and shard != WHOLE and settings.by_novelty:
+        chosen = profile(settings.profile, settings.max_examples, settings.seed, shard or WHOLE, settings.sets)
+    if chosen is not None and shard is not None and shard != WHOLE and settings.by_novelty:
         with checks.part(settings.origin("shard")):
             what = "each shard would plan its cases by what it found itself"
             raise BadInput(
                 "shard-novelty", what, "--by-novelty with --shard", "--in-turn; or other seeds, and `cts merge`"
             )
-    if found is None or shard is None:
+    if chosen is None or shard is None:
         return None
     ends_otherwise = settings.cases is not None or (request.command == "cts campaign" and settings.max_time is not None)
-    found = replace(found, steer=settings.steer)
-    return replace(found, max_examples=0) if ends_otherwise else found
+    chosen = replace(chosen, steer=settings.steer)
+    return replace(chosen, max_examples=0) if ends_otherwise else chosen
 
 
 def _sweeps(request: Request, checks: Checks) -> list[SweepEntry]:
@@ -233,7 +233,7 @@ def _selected(request: Request, found: Profile | None, checks: Checks) -> tuple[
     """The cases and the areas that are asked for."""
     before, settings = len(checks.errors), request.settings
     alone = {"listed": settings.listed, "known": settings.known, "retry-never": settings.retry_never}
-    if options := [name for name, given in alone.items() if given]:
+    if options := [name for name, is_given in alone.items() if is_given]:
         option, *others = options
         with checks.part():
             if others or request.targets or settings.area or settings.corpus or settings.generate:
@@ -261,9 +261,9 @@ def _entries(request: Request, checks: Checks) -> list[Entry]:
     targets, with_corpus = request.targets, request.settings.corpus
     entries, errors = corpus.select(targets) if targets else ([], [])
     if with_corpus or (with_corpus is None and not targets):
-        known = {e.path.resolve() for e in entries}
+        paths = {e.path.resolve() for e in entries}
         every, more = corpus.select([])
-        entries += [e for e in every if e.path.resolve() not in known]
+        entries += [e for e in every if e.path.resolve() not in paths]
         errors += more
     checks.errors += errors
     return entries

@@ -55,8 +55,7 @@ def report(
         bool, typer.Option("--explain", help="First explain each failure on its driver, as `cts explain` does.")
     ] = False,
     coverage: Annotated[
-        bool,
-        typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them."),
+        bool, typer.Option("--coverage/--no-coverage", help="Add the table of facts and the cases that test them.")
     ] = True,
     examples: Annotated[
         int,
@@ -89,10 +88,10 @@ def report(
     if html is not None:
         from cts.showing.report.html import page
 
-        known = explained(this, explain=explain)
+        explanations = explained(this, explain=explain)
         samples = sampled(examples) if coverage else {}
         bundles = None if bundle_dir is None else (bundle_dir, html.parent)
-        write(html, page(this, earlier, known, samples, coverage=coverage, bundles=bundles).encode())
+        write(html, page(this, earlier, explanations, samples, coverage=coverage, bundles=bundles).encode())
 
 
 def write_junit(run: Run, path: Path) -> None:

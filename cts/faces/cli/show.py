@@ -149,7 +149,7 @@ def _result(case: Case, name: str, bits: npt.NDArray[Any]) -> Iterator[str]:
 def _opaque(case: Case, name: str) -> str:
     """A matrix in a layout that only the device knows: its declaration, and the steps that use it."""
     matrix = case.opaque[name]
-    what = f"{matrix.rows}x{matrix.cols} {matrix.component.value}, {matrix.layout.value}, {matrix.storage.value}"
+    kind = f"{matrix.rows}x{matrix.cols} {matrix.component.value}, {matrix.layout.value}, {matrix.storage.value}"
     parts = ["zeros at first"] if matrix.zero else []
     if matrix.within is not None:
         parts.append(f"at byte {matrix.offset} of the memory of {matrix.within}")
@@ -160,7 +160,7 @@ def _opaque(case: Case, name: str) -> str:
             parts.append(f"converted to {conversion.destination.of} by conversions[{n}]")
     used = [n for n, instruction in enumerate(case.program) if getattr(instruction, "matrix", None) == name]
     parts += [f"used by program[{n}] ({type(case.program[n]).__name__})" for n in used]
-    return f"\n# opaque matrix {name} ({what}): only the device knows its bytes; {', '.join(parts) or 'never used'}"
+    return f"\n# opaque matrix {name} ({kind}): only the device knows its bytes; {', '.join(parts) or 'never used'}"
 
 
 def _buffer(name: str, buffer: Buffer, allowed: Allowed) -> Iterator[str]:

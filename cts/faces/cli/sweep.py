@@ -26,8 +26,7 @@ def sweep(
         ),
     ] = None,
     list_: Annotated[
-        bool,
-        typer.Option("--list", help="List the universes and their sizes, with --json as a list of objects."),
+        bool, typer.Option("--list", help="List the universes and their sizes, with --json as a list of objects.")
     ] = False,
     resume: ResumedFolder = None,
 ) -> None:

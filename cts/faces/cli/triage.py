@@ -100,16 +100,16 @@ def _print(triaged: Triage, run: Run, earlier: Run | None) -> None:
             for result in results:
                 typer.echo(f"  {result.name} on {result.driver}")
     new = sum(g.new for g in triaged.groups)
-    known = sum(len(g.failures) - g.new for g in triaged.groups)
+    known_failures = sum(len(g.failures) - g.new for g in triaged.groups)
     causes = "1 cause" if len(triaged.groups) == 1 else f"{len(triaged.groups)} causes"
     rest = f"{len(triaged.fixed)} fixed, {len(triaged.gone)} gone"
-    typer.echo(f"\n{causes}, {new} new failures, {known} known; {rest}")
+    typer.echo(f"\n{causes}, {new} new failures, {known_failures} known; {rest}")
 
 
 def _heading(group: Group) -> str:
     cause = group.cause
-    what = " ".join(part for part in (cause.instruction or "unexplained", cause.fact) if part)
+    cause_text = " ".join(part for part in (cause.instruction or "unexplained", cause.fact) if part)
     how = next((f.how for f in group.failures if f.how), "")
     verdicts = ", ".join(dict.fromkeys(f.result.verdict.value for f in group.failures))
     count = f"{len(group.failures)} failure{'s' if len(group.failures) > 1 else ''}"
-    return f"{verdicts} on {cause.driver}: {what}{f' ({how})' if how else ''}, {count}"
+    return f"{verdicts} on {cause.driver}: {cause_text}{f' ({how})' if how else ''}, {count}"

@@ -67,11 +67,11 @@ def unclear(
         return
     if not driver:
         raise BadInput("no-driver", "no driver to run cases on", "cts unclear", "--driver interpreter")
-    known = load_known(quarantine, None)
+    known_failures = load_known(quarantine, None)
     with ExitStack() as stack:
         opened: list[OpenDriver] = []
         for spec in dict.fromkeys(driver):
-            opened.append(open_driver(spec, *known))
+            opened.append(open_driver(spec, *known_failures))
             stack.callback(opened[-1].close)
         results = []
         for topic in topics:
@@ -92,10 +92,10 @@ def _selected(rules: Sequence[str]) -> tuple[Topic, ...]:
     from cts.running.unclear import topics
     from cts.running.unclear_topics import TOPICS
 
-    known = [t.rule for t in TOPICS]
+    topic_rules = [t.rule for t in TOPICS]
     for rule in rules:
-        if rule not in known:
-            raise BadInput("no-topic", "no unclear fact with cases", rule, did_you_mean(rule, known))
+        if rule not in topic_rules:
+            raise BadInput("no-topic", "no unclear fact with cases", rule, did_you_mean(rule, topic_rules))
     return topics(rules)
 
 
@@ -123,11 +123,11 @@ def _lines(result: Compared, seed: int) -> Iterator[str]:
 
 def _document(result: Compared) -> dict[str, Any]:
     def of_case(number: int) -> dict[str, Any]:
-        one = result.cases[number]
-        answers = {spec: given[number] for spec, given in result.answers.items()}
+        unclear_case = result.cases[number]
+        answers = {spec: results[number] for spec, results in result.answers.items()}
         return {
-            "case": one.case.content_hash,
-            "what": one.what,
+            "case": unclear_case.case.content_hash,
+            "what": unclear_case.what,
             "drivers": {
                 spec: {"stopped": a.stopped, "readings": list(a.readings), "memory": a.memory}
                 for spec, a in answers.items()
@@ -151,5 +151,7 @@ def _write(result: Compared, folder: Path | None) -> None:
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    for number, one in enumerate(result.cases, 1):
-        (folder / f"{result.topic.rule}.{number}.yaml").write_text(dumps_case(one.case), encoding="utf-8", newline="\n")
+    for number, unclear_case in enumerate(result.cases, 1):
+        (folder / f"{result.topic.rule}.{number}.yaml").write_text(
+            dumps_case(unclear_case.case), encoding="utf-8", newline="\n"
+        )

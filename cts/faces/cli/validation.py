@@ -165,13 +165,13 @@ def _selected(targets: Sequence[str], *, of_glsl: bool) -> Sequence[Rule] | Sequ
         return every
     files = [Path(target) for target in targets if target.endswith((".yaml", ".yml"))]
     names = [target for target in targets if not target.endswith((".yaml", ".yml"))]
-    found: list[Any] = [rule for rule in every if any(rule.name.startswith(name) for name in names)]
+    selected: list[Any] = [rule for rule in every if any(rule.name.startswith(name) for name in names)]
     for name in names:
-        if not any(rule.name.startswith(name) for rule in found):
+        if not any(rule.name.startswith(name) for rule in selected):
             raise _unknown(name, [rule.name for rule in every])
     for path in files:
-        found += load_shaders(path) if of_glsl else load_rules(path)
-    return found
+        selected += load_shaders(path) if of_glsl else load_rules(path)
+    return selected
 
 
 def _unknown(target: str, known: Sequence[str]) -> BadInput:
@@ -206,12 +206,7 @@ def _write(rules: Sequence[Rule] | Sequence[ShaderRule], folder: Path) -> None:
 
 
 def _report(
-    table: Mapping[str, Sequence[Judgement]],
-    known: Known,
-    json: Path | None,
-    markdown: Path | None,
-    *,
-    messages: bool,
+    table: Mapping[str, Sequence[Judgement]], known: Known, json: Path | None, markdown: Path | None, *, messages: bool
 ) -> None:
     from cts.modules.validation import report
     from cts.modules.validation.known import is_known, no_longer

@@ -14,10 +14,7 @@ def worker(
     zipapp: Annotated[
         Path,
         typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Where to write it, for example worker.pyz.",
-            autocompletion=completion.paths,
+            "--out", metavar="FILE", help="Where to write it, for example worker.pyz.", autocompletion=completion.paths
         ),
     ],
     driver: Annotated[

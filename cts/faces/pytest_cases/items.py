@@ -18,7 +18,6 @@ from cts.case.model import load_case
 from cts.case.model.yaml import FILE
 from cts.faces.pytest_cases.options import Request, plan_of
 from cts.judging import events as ev
-from cts.judging.events import Result, RunStarted
 from cts.judging.judge import OpenDriver
 from cts.judging.verdict import CLEAN, Verdict
 from cts.plugins import registry
@@ -28,7 +27,7 @@ from cts.running.cases import run_entries
 from cts.running.exploring import run_area
 from cts.running.names import root
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.runner import Plan
+from cts.running.plan import Plan
 from cts.running.store import RunFolder
 from cts.running.store.failed import Failed, failed
 from cts.running.tally import Tally
@@ -56,23 +55,15 @@ class Session:
     """
 
     def __init__(
-        self,
-        config: pytest.Config,
-        request: Request,
-        plan: Plan,
-        run: Path | None,
-        failed: Failed | None,
+        self, config: pytest.Config, request: Request, plan: Plan, run: Path | None, failed: Failed | None
     ) -> None:
-        self.config = config
-        self.plan = plan
-        self.drivers = drivers = plan.drivers
+        self.config, self.plan = config, plan
+        self.drivers, self.areas, self.quarantine = plan.drivers, plan.areas, plan.quarantine
         self.settings = settings = plan.profile
-        self.areas = plan.areas
         self.save_dir = save_dir = Path(request.values["save-dir"])
-        self.quarantine = plan.quarantine
         assert settings.seed is not None, "profile() settles the seed"
-        self.header = RunStarted(
-            cts.__version__, settings.name, settings.max_examples, settings.seed, drivers, self.areas, 0,
+        self.header = ev.RunStarted(
+            cts.__version__, settings.name, settings.max_examples, settings.seed, plan.drivers, plan.areas, 0,
             config=plan.config,
         )  # fmt: skip
         #: Where the run is kept. xdist's workers only add findings there, and tell the controller the rest.
@@ -103,8 +94,7 @@ class Session:
         #: The failures of another run, if nothing else is to run.
         self.failed = failed
         self._failed: dict[str, CtsError] = {}
-        self._start = time.perf_counter()
-        self._ended = False
+        self._start, self._ended = time.perf_counter(), False
 
     @classmethod
     def from_config(cls, config: pytest.Config) -> Session:
@@ -148,20 +138,18 @@ class Session:
         if self.tally.has_fault(event):
             return  # another worker has met it, too
         self.tally(event)
-        if self.folder is not None:
-            self.folder(event)
-        if self.github is not None:
-            self.github(event)
+        for listener in filter(None, (self.folder, self.github)):
+            listener(event)
 
-    def bundled(self, result: Result) -> list[str]:
+    def bundled(self, result: ev.Result) -> list[str]:
         """Write the bundle of a finding, where one is wanted; returns what to say of it."""
         if self.bundles is None:
             return []
         self.bundles(result)
-        said = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
+        lines = [*(f"bundle: {path}" for path in self.bundles.written), *map(str, self.bundles.troubles)]
         self.bundles.written.clear()
         self.bundles.troubles.clear()
-        return said
+        return lines
 
     def _keep(self) -> None:
         command = ["pytest", *self.config.invocation_params.args]
@@ -187,9 +175,7 @@ class Session:
             areas.session_of_cts = self
             return areas
         if path.suffix in (".yaml", ".yml") and self._is_ours(path, parent):
-            file: CaseFile = CaseFile.from_parent(parent, path=path)
-            file.session_of_cts = self
-            return file
+            return CaseFile.of_session(parent, path, self)
         return None
 
     def _is_ours(self, path: Path, parent: pytest.Collector) -> bool:
@@ -209,10 +195,10 @@ class Session:
 
     def pytest_report_header(self) -> str:
         """The line that makes a run repeatable, and whether modules are validated."""
-        settings, drivers = self.settings, ", ".join(self.drivers)
-        examples = f"{settings.max_examples} examples per area"
+        settings, drivers = f"profile {self.settings.name}", ", ".join(self.drivers)
+        settings += f", {self.settings.max_examples} examples per area, seed {self.settings.seed}"
         config = f", settings of {self.plan.config}" if self.plan.config else ""
-        header = f"cts: profile {settings.name}, {examples}, seed {settings.seed}{config}, drivers {drivers}"
+        header = f"cts: {settings}{config}, drivers {drivers}"
         return f"{header}\ncts: {missing.what}; {missing.remedy}" if (missing := not_validated()) else header
 
     @pytest.hookimpl(wrapper=True)
@@ -270,8 +256,8 @@ class Session:
         for line in summed_up(tally, self.run):
             terminalreporter.write_line(f"cts: {line}" if not line.startswith(" ") else line, yellow=True)
         for r in tally.unexpected:
-            what = f"{r.name} passes on {r.driver}, and should fail: {r.unexpected}"
-            terminalreporter.write_line(f"cts: {what}", red=True)
+            text = f"cts: {r.name} passes on {r.driver}, and should fail: {r.unexpected}"
+            terminalreporter.write_line(text, red=True)
         for unused in tally.unused:
             terminalreporter.write_line(f"cts: not seen on {unused.driver}: {unused.entry}: {unused.why}", yellow=True)
         for fault in tally.faults.values():
@@ -284,6 +270,13 @@ class CaseFile(pytest.File):
     """One case: an item per driver. The file is read when an item runs, so that a bad one fails alone."""
 
     session_of_cts: Session
+
+    @classmethod
+    def of_session(cls, parent: pytest.Collector, path: Path, session: Session) -> CaseFile:
+        """The collector of a file."""
+        file: CaseFile = cls.from_parent(parent, path=path)
+        file.session_of_cts = session
+        return file
 
     def collect(self) -> Iterator[pytest.Item]:
         if not corpus.in_shard(self.path, self.session_of_cts.settings.shard):
@@ -303,9 +296,7 @@ class Areas(pytest.File):
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         if self.session_of_cts.failed is not None:
             for path in self.session_of_cts.failed.own:
-                file: CaseFile = CaseFile.from_parent(self, path=path)
-                file.session_of_cts = self.session_of_cts
-                yield file
+                yield CaseFile.of_session(self, path, self.session_of_cts)
             return
         for area in self.session_of_cts.areas:
             for spec in self.session_of_cts.drivers:
@@ -336,7 +327,7 @@ class _Item(pytest.Item):
         item.user_properties.append((_DRIVER, spec))
         return item
 
-    def result(self, driver: OpenDriver) -> Result:
+    def result(self, driver: OpenDriver) -> ev.Result:
         raise NotImplementedError
 
     def runtest(self) -> None:
@@ -371,13 +362,10 @@ class _Item(pytest.Item):
 class CaseItem(_Item):
     """One case file on one driver."""
 
-    def result(self, driver: OpenDriver) -> Result:
-        oracle = registry.oracle()
-        entry = corpus.of_path(self.path)
-        reruns = self.session_of_cts.plan.reruns
+    def result(self, driver: OpenDriver) -> ev.Result:
+        ours, entry, oracle = self.session_of_cts, corpus.of_path(self.path), registry.oracle()
         case = corpus.read(entry, oracle)
-        ours = self.session_of_cts
-        (result,) = next(run_entries([(entry, case)], [driver], oracle, ours.emit, reruns, ours.time_is_up))
+        (result,) = next(run_entries([(entry, case)], [driver], oracle, ours.emit, ours.plan.reruns, ours.time_is_up))
         return result
 
     def is_last(self) -> bool:
@@ -396,13 +384,13 @@ class AreaItem(_Item):
 
     area: str
 
-    def result(self, driver: OpenDriver) -> Result:
+    def result(self, driver: OpenDriver) -> ev.Result:
         ours = self.session_of_cts
-        known = ours.faults.setdefault(self.area, set())
+        kinds = ours.faults.setdefault(self.area, set())
         ran = run_area(
-            self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, known, ours.time_is_up
+            self.area, [driver], registry.oracle(), ours.settings, ours.emit, ours.plan.reruns, kinds, ours.time_is_up
         )
-        known |= set(ran.faults)
+        kinds |= set(ran.faults)
         for fault in ran.faults.values():
             ours.emit(fault)
         (result,) = ran.results

@@ -17,8 +17,8 @@ from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry
 from cts.running.checks import check_drivers, load_known
 from cts.running.outputs import check_folder
+from cts.running.plan import Plan
 from cts.running.profiles import check_shared_seed, profile
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE, parse
 
 #: The settings that are options of pytest, by the keys of `[tool.cts]` or else by their names.
@@ -37,15 +37,15 @@ class Request:
     @classmethod
     def from_config(cls, config: pytest.Config) -> Request:
         """The typed settings, and for the rest those of the nearest file. Raises BadInput if that file is no TOML."""
-        found = find(config.invocation_params.dir)
-        settings = found.settings if found is not None else {}
+        table = find(config.invocation_params.dir)
+        settings = table.settings if table is not None else {}
         values, origins = {}, {}
         for key, setting in OPTIONS.items():
-            given = config.getoption(f"--cts-{key}")
-            values[key] = given if given is not None else settings.get(key, setting.default)
-            if given is None and found is not None and key in settings:
-                origins[key] = found.place(key)
-        return cls(tuple(dict.fromkeys(config.getoption("--cts-driver"))), values, found, origins)
+            option = config.getoption(f"--cts-{key}")
+            values[key] = option if option is not None else settings.get(key, setting.default)
+            if option is None and table is not None and key in settings:
+                origins[key] = table.place(key)
+        return cls(tuple(dict.fromkeys(config.getoption("--cts-driver"))), values, table, origins)
 
     def path(self, key: str) -> Path | None:
         """An option that is a path."""

@@ -151,13 +151,13 @@ class _Reader:
         place = f"answers[{number}]"
         self.check_fact(entry.fact, f"{place}.fact")
         why, where = " ".join(entry.why.split()), self.origin.locate(place)
-        given = {name for name in (*_JUDGED, *_FORBIDDEN, "cites") if getattr(entry, name) is not None}
-        if given == set(_JUDGED):
+        fields = {name for name in (*_JUDGED, *_FORBIDDEN, "cites") if getattr(entry, name) is not None}
+        if fields == set(_JUDGED):
             assert entry.right is not None and entry.wrong is not None
             case = case_of(self.plain(entry, "case"), self.origin.where, self.origin.text, f"{place}.case.")
             right = self.answers(case, entry.right, f"{place}.right")
             return AnswerSheet(entry.fact, why, where, case, right, self.answers(case, entry.wrong, f"{place}.wrong"))
-        if given - {"cites"} == set(_FORBIDDEN):
+        if fields - {"cites"} == set(_FORBIDDEN):
             cites = entry.cites or entry.fact
             self.check_fact(cites, f"{place}.cites")
             within = f"{place}.refused."
@@ -166,7 +166,7 @@ class _Reader:
             refused: Case = convert(self.plain(entry, "refused"), Case, shape)
             accepted = case_of(self.plain(entry, "accepted"), self.origin.where, self.origin.text, f"{place}.accepted.")
             return RefusalSheet(entry.fact, why, where, refused, accepted, cites)
-        what = f"a sheet with {', '.join(sorted(given)) or 'no case'}"
+        what = f"a sheet with {', '.join(sorted(fields)) or 'no case'}"
         raise self.error(place, what, f"{', '.join(_JUDGED)}; or {', '.join(_FORBIDDEN)}, and perhaps cites")
 
     def plain(self, entry: Entry, field: str) -> dict[str, Any]:

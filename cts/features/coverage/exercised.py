@@ -191,8 +191,8 @@ def _needed(node: ast.expr) -> frozenset[str] | None:
             names = [member for name in ast.unparse(kinds).split(" | ") for member in members(name)]
             return frozenset(names) if all(name in INSTRUCTIONS for name in names) else None
         case ast.BoolOp(op=ast.And(), values=values):
-            return next((found for value in values if (found := _needed(value)) is not None), None)
+            return next((needed for value in values if (needed := _needed(value)) is not None), None)
         case ast.BoolOp(values=values):
             each = [_needed(value) for value in values]
-            return frozenset[str]().union(*(found for found in each if found)) if None not in each else None
+            return frozenset[str]().union(*(needed for needed in each if needed)) if None not in each else None
     return None

@@ -55,12 +55,12 @@ def of_cases(samples: Mapping[str, Sequence[Case]]) -> Counter[str]:
     from cts.spirv.forms import DRAWN, formed_job
     from cts.spirv.lower import module_job
 
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number, case in enumerate(case for cases in samples.values() for case in cases):
         job = module_job(case, initial_memory(case), SUBGROUP_SIZE)
         other = formed_job(job, [DRAWN], number)
-        found.update(features(job.words).keys() | features(other.words).keys())
-    return found
+        counts.update(features(job.words).keys() | features(other.words).keys())
+    return counts
 
 
 def census(modules: Sequence[tuple[Path, Counter[str]]], generated: Mapping[str, int]) -> list[Row]:
@@ -128,8 +128,8 @@ class _Module:
         operands = [v for v in d.values[d.rule.has_type :] if isinstance(v, Id)]
         of_type = [v for v in operands if self._cooperative(self._type(v))]
         for n, value in enumerate(of_type):
-            given = _OF_PRODUCTS.get(d.name, ())
-            which = given[n] if n < len(given) else "an operand"
+            operand_names = _OF_PRODUCTS.get(d.name, ())
+            which = operand_names[n] if n < len(operand_names) else "an operand"
             yield f"{name}: {which} from {self._origin(value)}"
         if d.result is not None:
             yield from (f"{name}: to {_short(user)}" for user in sorted(users.get(d.result, set())))
@@ -179,8 +179,8 @@ class _Module:
 
     def _type(self, value: Id) -> Id | None:
         made = self.made.get(value)
-        found = made.values[0] if made is not None and made.rule.has_type else None
-        return found if isinstance(found, Id) else None
+        type_ = made.values[0] if made is not None and made.rule.has_type else None
+        return type_ if isinstance(type_, Id) else None
 
     def _cooperative(self, kind: object) -> bool:
         made = self.made.get(kind) if isinstance(kind, Id) else None
@@ -236,31 +236,31 @@ class _Module:
 
     def _made_of(self, value: Id) -> set[str]:
         """Built-ins, push constants, loops and memory that a number or a pointer is computed from."""
-        found, seen, left = set[str](), set[Id](), [value]
-        while left and len(seen) < _DEEP:
-            one = left.pop()
-            made = self.made.get(one)
-            if one in seen or made is None:
+        makers, visited, left = set[str](), set[Id](), [value]
+        while left and len(visited) < _DEEP:
+            id_ = left.pop()
+            made = self.made.get(id_)
+            if id_ in visited or made is None:
                 continue
-            seen.add(one)
-            if one in self.builtins:
-                found.add(self.builtins[one])
+            visited.add(id_)
+            if id_ in self.builtins:
+                makers.add(self.builtins[id_])
                 continue
             if made.name == "OpVariable":
                 storage = str(made.values[1])
                 if storage == "Function":
-                    left += [v for s in self.stores.get(one, []) for v in s.values[1:] if isinstance(v, Id)]
+                    left += [v for s in self.stores.get(id_, []) for v in s.values[1:] if isinstance(v, Id)]
                 elif storage == "PushConstant":
-                    found.add("a push constant")
-                elif one != self._root(value):
-                    found.add(f"memory in {storage}")
+                    makers.add("a push constant")
+                elif id_ != self._root(value):
+                    makers.add(f"memory in {storage}")
                 continue
             if made.name in ("OpPhi",):
-                found.add("a phi")
+                makers.add("a phi")
             if made.name in _SPECIAL:
-                found.add("a specialization constant")
+                makers.add("a specialization constant")
             left += [v for v in made.values[made.rule.has_type :] if isinstance(v, Id)]
-        return found
+        return makers
 
     def _scalar(self, kind: object) -> str:
         made = self.made.get(kind) if isinstance(kind, Id) else None

@@ -95,32 +95,32 @@ def _of_failure(
     reduced: bool,
 ) -> Explanation:
     located = locate(case, driver, oracle, expectation, attempt)
-    known = structs.replace(plain, how=located.how, notes=located.notes)
+    explanation = structs.replace(plain, how=located.how, notes=located.notes)
     if located.index is not None:
-        known = structs.replace(known, instruction=located.index, op=_op(case, located))
+        explanation = structs.replace(explanation, instruction=located.index, op=_op(case, located))
     elif located.trace is not None and located.trace.conversion is not None:
-        known = structs.replace(known, op=f"conversions[{located.trace.conversion}]")
+        explanation = structs.replace(explanation, op=f"conversions[{located.trace.conversion}]")
     steps = () if located.trace is None else located.trace.steps
     result = located.result
     if result is None:
         facts = facts_of_verdict(attempt.divergence)
-        return ranked(known, case, oracle, expectation, steps, verdict=facts, reduced=reduced)
+        return ranked(explanation, case, oracle, expectation, steps, verdict=facts, reduced=reduced)
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    seen = _seen(case, oracle, attempt, located, result, reduced=reduced)
+    failure = _seen(case, oracle, attempt, located, result, reduced=reduced)
     others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
-    fitting = agreed(seen.tried, [other.tried for other in others])
-    as_if = tuple(t.as_if for t in _fitting(seen, others, fitting))[:LISTED]
+    fitting = agreed(failure.tried, [other.tried for other in others])
+    as_if = tuple(t.as_if for t in _fitting(failure, others, fitting))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
     suspected = _said(
-        said_by(together(seen.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
+        said_by(together(failure.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
     )
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
         suspected = prioritised(skipped_by_addressing(reached), suspected)
     return structs.replace(
-        known,
+        explanation,
         result=result.name,
         iterations=result.iterations,
         wrong=int(result.wrong.sum()),

@@ -83,11 +83,11 @@ def _biases(case: model.Case, i: Any) -> Alternatives:
 def _masks(case: model.Case, i: Any) -> Alternatives:
     """One bit of the operand mask changed, or none set."""
     for bit in model.MulAddOperand:
-        given = set(i.operands) ^ {bit}
+        flipped = set(i.operands) ^ {bit}
         signs = ("CV-017",) if isinstance(i, model.VectorInstruction) else ("NU-001",)
         facts = ("NU-002",) if bit is model.MulAddOperand.SaturatingAccumulation else signs
-        text = f"{'had' if bit in given else 'did not have'} {bit.value}"
-        yield text, facts, structs.replace(i, operands=tuple(o for o in model.MulAddOperand if o in given))
+        text = f"{'had' if bit in flipped else 'did not have'} {bit.value}"
+        yield text, facts, structs.replace(i, operands=tuple(o for o in model.MulAddOperand if o in flipped))
     pairs = (model.MulAddOperand.MatrixASigned, model.MulAddOperand.MatrixBSigned)
     if (pairs[0] in i.operands) != (pairs[1] in i.operands):
         swapped = set(i.operands) ^ set(pairs)
@@ -151,10 +151,10 @@ def _conversions(i: Any) -> Alternatives:
 
 def _vector_arithmetic(i: Any) -> Alternatives:
     rule = ("CV-012",)
-    given = (i.a, i.b, i.c)
+    operands = (i.a, i.b, i.c)
     orders = {(i.b, i.a, i.c), (i.a, i.c, i.b), (i.b, i.c, i.a), (i.c, i.a, i.b), (i.c, i.b, i.a)}
-    for order in sorted(orders - {given}, key=str):
-        if all((a is None) == (b is None) for a, b in zip(order, given, strict=True)):
+    for order in sorted(orders - {operands}, key=str):
+        if all((a is None) == (b is None) for a, b in zip(order, operands, strict=True)):
             changed = structs.replace(i, a=order[0], b=order[1], c=order[2])
             yield f"had its operands in the order {', '.join(filter(None, order))}", rule, changed
     other = _SIBLINGS.get(i.operation.value)
@@ -178,8 +178,8 @@ def _extra_matrices(case: model.Case, i: Any) -> Alternatives:
     if len(i.matrices) > 1:
         yield "had its extra matrices in reverse", ("CM-030",), structs.replace(i, matrices=i.matrices[::-1])
     if i.matrices:
-        given = (i.matrix,) * len(i.matrices)
-        yield "had its matrix for every extra one", ("CM-030",), structs.replace(i, matrices=given)
+        repeated = (i.matrix,) * len(i.matrices)
+        yield "had its matrix for every extra one", ("CM-030",), structs.replace(i, matrices=repeated)
 
 
 def _extra_scalars(case: model.Case, i: Any) -> Alternatives:

@@ -14,18 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cts.case.model import (
-    BlockEnd,
-    BlockStart,
-    Case,
-    ComponentType,
-    Constant,
-    Load,
-    MatrixConvert,
-    MatrixMulAdd,
-    VectorMatrixMul,
-    references,
-)
+from cts.case import model as m
 from cts.case.model.instructions import defined_ids
 from cts.case.oracle.expectation import Expectation, Freedom, Spread
 from cts.findings.explain.model import AsIf
@@ -38,7 +27,7 @@ from cts.judging.compare import Bits
 INSTANCES, LISTED = 4, 6
 
 
-def fitting(case: Case, expectation: Expectation, result: Result) -> Iterator[tuple[AsIf, bool]]:
+def fitting(case: m.Case, expectation: Expectation, result: Result) -> Iterator[tuple[AsIf, bool]]:
     """Models that explain a result which the specification does not leave free, with whether each is one of many.
 
     Results in loops have no models: the known operands are those of the last iteration.
@@ -50,14 +39,14 @@ def fitting(case: Case, expectation: Expectation, result: Result) -> Iterator[tu
     values = Values(case, expectation, chosen)
     at = f"program[{result.index}] {type(case.program[result.index]).__name__}"
     wrong = int(result.wrong.sum())
-    found = 0
+    count = 0
     for model in _models(case, values, result):
         where = _where(_right(model, result, chosen), result, chosen)
         if where is not None:
-            found += 1
+            count += 1
             what = model.what if model.what.startswith("program[") else f"{at} {model.what}"
             yield AsIf(f"{what}{where}", model.facts, wrong, wrong, exact=True), model.one_of_many or bool(where)
-        if found == LISTED:
+        if count == LISTED:
             return
 
 
@@ -84,7 +73,7 @@ def _of_instances(spread: Spread, chosen: npt.NDArray[np.intp]) -> Spread:
     return Spread(*(np.asarray(a)[chosen] for a in (spread.lo, spread.hi, spread.flags)))
 
 
-def _near(component: ComponentType, actual: Bits, bits: Bits, expected: Bits, spread: Spread | None) -> Mask:
+def _near(component: m.ComponentType, actual: Bits, bits: Bits, expected: Bits, spread: Spread | None) -> Mask:
     """Elements that are NaN in both, or as near as the freedom of a sum's roundings allows, which the model has too."""
     have, say = numbers(component, actual), numbers(component, bits)
     near: Mask = np.isnan(have) & np.isnan(say)
@@ -114,7 +103,7 @@ def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | N
     return None
 
 
-def _models(case: Case, values: Values, result: Result) -> Iterator[Model]:
+def _models(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
     instruction: Any = case.program[result.index]
     component = result.component
     facts = instruction.explained_by
@@ -123,19 +112,19 @@ def _models(case: Case, values: Values, result: Result) -> Iterator[Model]:
         return
     yield from _held(case, values, result)
     match instruction:
-        case Load():  # its possible errors are those of addresses
+        case m.Load():  # its possible errors are those of addresses
             return
-        case MatrixMulAdd():
+        case m.MatrixMulAdd():
             yield from of_matrices(instruction, values, expected, result)
-        case VectorMatrixMul():
+        case m.VectorMatrixMul():
             yield from of_vector(case, instruction, values, expected, result)
-        case MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
+        case m.MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
             yield from _roundings(values.numbers(instruction.matrix), component)
     yield from _narrowed(expected, component, facts)
     yield from _moved(values, result.name, expected, facts)
 
 
-def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
+def _held(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
     """The result as another value of the program: an unchanged operand, or a value that overwrote it."""
     ids = defined_ids(case.program)
     shape = result.expected.shape[1:]
@@ -145,23 +134,23 @@ def _held(case: Case, values: Values, result: Result) -> Iterator[Model]:
         held = values.numbers(name)
         if held is None or held.shape[1:] != shape:
             continue
-        index = next((n for n, given in enumerate(ids) if name in given), None)
+        index = next((n for n, names in enumerate(ids) if name in names), None)
         if index is None:
             continue
         other = case.program[index]
-        if isinstance(other, BlockStart | BlockEnd):
+        if isinstance(other, m.BlockStart | m.BlockEnd):
             continue
         # A constant is right at first: a user, perhaps under another name as in a loop, may have overwritten it.
-        constant = isinstance(case.program[result.index], Constant)
-        if index > result.index and (constant or result.name in references(other)):
+        constant = isinstance(case.program[result.index], m.Constant)
+        if index > result.index and (constant or result.name in m.references(other)):
             what = f"program[{index}] {type(other).__name__} had overwritten {result.name!r}"
             yield Model(what, other.explained_by, held, moved=values.moved(name))
-        elif not isinstance(case.program[result.index], Load) and name in references(case.program[result.index]):
+        elif not isinstance(case.program[result.index], m.Load) and name in m.references(case.program[result.index]):
             facts = case.program[result.index].explained_by
             yield Model(f"gave {name!r} as it was", facts, held, moved=values.moved(name))
 
 
-def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Model]:
+def _roundings(source: Numbers | None, component: m.ComponentType) -> Iterator[Model]:
     """A conversion between floats by another rounding, or by way of another type."""
     if source is None:
         return
@@ -177,7 +166,7 @@ def _roundings(source: Numbers | None, component: ComponentType) -> Iterator[Mod
             yield Model(f"went by way of {name}", facts, through(source, narrow))
 
 
-def _narrowed(expected: Numbers, component: ComponentType, facts: tuple[str, ...]) -> Iterator[Model]:
+def _narrowed(expected: Numbers, component: m.ComponentType, facts: tuple[str, ...]) -> Iterator[Model]:
     """The result rounded to a narrower type first, or without a type's infinities and NaNs."""
     with np.errstate(all="ignore"):
         if not component.is_float:

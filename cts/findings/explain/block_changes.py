@@ -45,9 +45,9 @@ def of_blocks(case: model.Case, index: int) -> Iterator[Change]:
     if isinstance(end, model.EndSwitch):
         for n in range(len(end.merge[0].branches) if end.merge else 0):
             first = tuple(structs.replace(m, branches=(m.branches[n],) * len(m.branches)) for m in end.merge)
-            one = tuple(structs.replace(m, default=m.branches[n]) for m in first)
+            merges = tuple(structs.replace(m, default=m.branches[n]) for m in first)
             what = f"the merge always took `branches[{n}]`"
-            yield Change(what, ("KM-011",), with_instruction(case, index, model.EndSwitch(merge=one)))
+            yield Change(what, ("KM-011",), with_instruction(case, index, model.EndSwitch(merge=merges)))
     if isinstance(end, model.EndIf):
         for field in ("then", "otherwise"):
             merge = tuple(structs.replace(m, then=getattr(m, field), otherwise=getattr(m, field)) for m in end.merge)
@@ -131,8 +131,8 @@ def _falling_through(case: model.Case, at: int, n: int) -> model.Case | None:
     assert isinstance(end, model.EndSwitch)
     merge = []
     for m in end.merge:
-        given = (*m.branches, m.default)[place + 1]
-        fallen = (*m.branches[:place], again.get(given, given), *m.branches[place + 1 :])
+        result = (*m.branches, m.default)[place + 1]
+        fallen = (*m.branches[:place], again.get(result, result), *m.branches[place + 1 :])
         merge.append(structs.replace(m, branches=fallen))
     changed = with_instruction(case, stop, model.EndSwitch(merge=tuple(merge)))
     return structs.replace(changed, program=(*changed.program[:following], *body, *changed.program[following:]))

@@ -25,9 +25,9 @@ def of_conversions(s: Simplifier) -> Iterator[Change]:
     if made.operation is model.Conversion.FConvert or i.operation is model.Conversion.FConvert:
         operation = made.operation if made.operation is not model.Conversion.FConvert else i.operation
         what = f"{both} were one conversion of {made.matrix!r}, without the rounding to {made.component.value}"
-        one = structs.replace(i, matrix=made.matrix, operation=operation)
+        direct = structs.replace(i, matrix=made.matrix, operation=operation)
         unchanged = source is i.component and i.use is None and not i.transpose
-        yield s.instead(what, ("NU-019", "NU-012"), copy_of(i.id, made.matrix) if unchanged else one)
+        yield s.instead(what, ("NU-019", "NU-012"), copy_of(i.id, made.matrix) if unchanged else direct)
     if made.operation in _TO_INTEGERS and i.operation in _TO_FLOATS:
         yield from _truncated(s, made)
 
@@ -45,7 +45,7 @@ def _truncated(s: Simplifier, made: model.MatrixConvert) -> Iterator[Change]:
         sources.append(before.matrix)
     for source in sources:
         component = s.component(source)
-        if component not in (model.ComponentType.float16, model.ComponentType.float32):
+        if component is None or not component.is_ieee:
             continue
         body = _TRUNCATED.format(float=component.value, integer=made.component.value)
         name = "truncated"

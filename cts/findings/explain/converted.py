@@ -7,7 +7,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from cts.base.errors import BadInput
-from cts.case.model import Buffer, Case, ComponentType, ConversionSide, Data, MatrixConversion, MatrixLayout
+from cts.case.model import Buffer, Case, ConversionSide, Data, MatrixConversion, MatrixLayout
 from cts.case.oracle.expectation import Oracle, Trace
 from cts.judging.judge import OpenDriver, judge, refusal
 
@@ -41,7 +41,7 @@ def _back(case: Case, matrix: str, index: int) -> Case:
     """The case with the matrix converted back, at once, to rows."""
     opaque = case.opaque[matrix]
     # Rows of float8 are no destination (VK-051); float16 holds all of its numbers.
-    component = ComponentType.float16 if opaque.component.is_float8 else opaque.component
+    component = opaque.component.in_rows
     size = component.size
     # Strides are multiples of 16 bytes in every layout and type that has such a rule.
     stride = -(-opaque.cols * size // 16) * 16

@@ -78,8 +78,8 @@ def _folded(s: Simplifier) -> Iterator[Change]:
         case model.Arithmetic.FMul | model.Arithmetic.FDiv if b == _ONE:
             yield s.instead(f"{s.here} by a constant 1 gave {i.a!r} as it was", _FOLDED, copy_of(i.id, i.a))
         case model.Arithmetic.FDiv if i.a == i.b:
-            one = model.MatrixConstant(i.id, s.declared(i.id), _ONE)
-            yield s.instead(f"{s.here} of {i.a!r} by itself gave 1, also of zeros and NaNs", _FOLDED, one)
+            ones = model.MatrixConstant(i.id, s.declared(i.id), _ONE)
+            yield s.instead(f"{s.here} of {i.a!r} by itself gave 1, also of zeros and NaNs", _FOLDED, ones)
         case _:
             pass
 
@@ -133,9 +133,9 @@ def _joined(
     """Make x + (c + d) of x + c + d, if c and d are constants."""
     i = s.instruction
     n = next(n for n, c in enumerate(constants) if c is not None)
-    given, more, left = constants[n], s.constant(other.name), terms[1 - n]
-    assert given is not None and more is not None
-    number = (-given if terms[n].negative else given) + (-more if other.negative else more)
+    number_here, number_there, left = constants[n], s.constant(other.name), terms[1 - n]
+    assert number_here is not None and number_there is not None
+    number = (-number_here if terms[n].negative else number_here) + (-number_there if other.negative else number_there)
     if left.negative or number == _ZERO:
         return
     name = s.fresh("joined")

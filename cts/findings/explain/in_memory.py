@@ -80,10 +80,10 @@ def in_memory(
     if search.shy and result is not None and (maker := _maker(search.case, index, result.name)) is not None:
         search.notes.append(f"so what computes {result.name!r} is suspected, and not program[{index}], which stores it")
         return Located(maker, how, replace(result, index=maker), tuple(search.notes), trace)
-    known = None if result is None else search.shown.get(result.name)
-    if result is not None and known is not None and _as_shown(search.case.program[index], result, known):
+    shown = None if result is None else search.shown.get(result.name)
+    if result is not None and shown is not None and _as_shown(search.case.program[index], result, shown):
         search.notes.append(f"program[{index}] stores {result.name!r} as the driver shows it")
-        return Located(known.index, how, replace(known, wrong=result.wrong), tuple(search.notes), trace)
+        return Located(shown.index, how, replace(shown, wrong=result.wrong), tuple(search.notes), trace)
     return Located(index, how, result, tuple(search.notes), trace)
 
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cts.case.model import (
-    BlockStart,
-    Case,
-    Constant,
-    Load,
-    Return,
-    ScalarType,
-    encode,
-    references,
-    types_of,
-)
+from cts.case.model import BlockStart, Case, Constant, Load, Return, ScalarType, encode, references, types_of
 from cts.case.oracle.expectation import Expectation, Oracle
 from cts.findings.explain import model
 from cts.findings.explain.in_memory import in_memory
@@ -104,8 +94,8 @@ def _believed(search: Search, first: Result, results: Sequence[Result]) -> bool:
                 return True
             search.notes.append(f"{first.name!r} is not stored where it is wrong: the store is wrong")
             return False
-    known = search.shown.get(first.name)
-    if known is None or known.wrong.any() or first.block is not None:
+    shown = search.shown.get(first.name)
+    if shown is None or shown.wrong.any() or first.block is not None:
         return True
     last = max((r for r in results if r.name == first.name and r.after == first.after), key=lambda r: r.iterations)
     if not last.wrong.any():

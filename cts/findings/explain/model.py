@@ -115,5 +115,5 @@ def general(why: str) -> str:
     >>> general("all 3 wrong elements match the mistake: program[2] MatrixMulAdd gave 'c' as it was from row 8 on")
     'all # wrong elements match the mistake: # MatrixMulAdd gave # as it was from row # on'
     """
-    said = why.partition(IN_ANOTHER)[0]
-    return _OF_ONE_CASE.sub("#", said.partition(SUCH_AS)[2] or said)
+    text = why.partition(IN_ANOTHER)[0]
+    return _OF_ONE_CASE.sub("#", text.partition(SUCH_AS)[2] or text)

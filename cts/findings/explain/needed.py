@@ -65,7 +65,7 @@ _MODES = {
 @cache
 def _conditions() -> tuple[tuple[Condition, tuple[str, ...], str, bool], ...]:
     every = [(row, True) for row in _NEEDED] + [(row, False) for row in _BESIDE]
-    return tuple((parse(text), facts, what, alone) for (text, facts, what), alone in every)
+    return tuple((parse(text), facts, words, alone) for (text, facts, words), alone in every)
 
 
 def needed(case: Case) -> Iterator[Needed]:

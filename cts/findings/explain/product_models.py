@@ -119,7 +119,7 @@ def _products(
     said: tuple[str, str, str, tuple[str, ...], tuple[str, ...]],
 ) -> Iterator[Model]:
     """A product with terms lost or doubled, rows of the wrong tile, a transposed operand, or narrower numbers."""
-    if factors is None or not all(np.isfinite(one).all() for one in factors):
+    if factors is None or not all(np.isfinite(factor).all() for factor in factors):
         return
     a, b, c = factors
     floats = result.component.is_float

@@ -59,11 +59,7 @@ class Tried(NamedTuple):
 
 
 def explaining(
-    case: Case,
-    oracle: Oracle,
-    result: Result,
-    index: int,
-    memory: dict[str, npt.NDArray[np.uint8]],
+    case: Case, oracle: Oracle, result: Result, index: int, memory: dict[str, npt.NDArray[np.uint8]]
 ) -> tuple[Tried, ...]:
     """Changes of the case that make the actual values right, changes that explain all elements first.
 
@@ -84,11 +80,11 @@ def explaining(
             # A comparison without differences proves nothing if more elements may be anything than before.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
             same = judged and compare(change.case, expectation, memory) is None
-            given, exact = (wrong, True) if same else (0, False)
+            righted, exact = (wrong, True) if same else (0, False)
         else:
-            given, exact = _given(change.case, oracle, expectation, result)
-        if given:
-            as_if = AsIf(change.what, change.facts, given, wrong, exact)
+            righted, exact = _given(change.case, oracle, expectation, result)
+        if righted:
+            as_if = AsIf(change.what, change.facts, righted, wrong, exact)
             yield Tried(as_if, change.of_number, before, change.simplified)
 
     explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
@@ -135,8 +131,8 @@ def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result)
         return 0, False
     # Elements that may be anything are no evidence.
     wrong = other.wrong | _anything(other)
-    given = int((result.wrong & ~wrong).sum())
-    return given, bool(given == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
+    righted = int((result.wrong & ~wrong).sum())
+    return righted, bool(righted == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
 
 
 def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
@@ -228,11 +224,11 @@ def suspects(
     not in the right ones. Last `steps`, and facts that only take part. The parts of a `reduced` case are evidence for
     their facts, too.
     """
-    found: dict[str, Evidence] = {}
+    by_fact: dict[str, Evidence] = {}
 
     def add_evidence(fact: str, why: str, strength: float) -> None:
-        if fact not in found or strength > found[fact].strength:
-            found[fact] = Evidence(fact, why, strength)
+        if fact not in by_fact or strength > by_fact[fact].strength:
+            by_fact[fact] = Evidence(fact, why, strength)
 
     own = () if index is None else case.program[index].explained_by
     kind = "" if index is None else f"a fact of program[{index}] {type(case.program[index]).__name__}"
@@ -249,9 +245,9 @@ def suspects(
             for place, fact in enumerate(change.facts):
                 add_evidence(fact, _as_if(change), strength - place / 100)
     if result is not None:
-        for place, (fact, seen) in enumerate(_by_elements(result, steps_of)):
-            why = _why(seen) if result.wrong.any() else _takes_part(seen.example)
-            add_evidence(fact, why, seen.score * _most(seen.example, result.index) - min(place, 99) / 10000)
+        for place, (fact, evidence) in enumerate(_by_elements(result, steps_of)):
+            why = _why(evidence) if result.wrong.any() else _takes_part(evidence.example)
+            add_evidence(fact, why, evidence.score * _most(evidence.example, result.index) - min(place, 99) / 10000)
     for step in steps:
         add_evidence(step.fact, _takes_part(step), -1.0)
     for change, *_ in as_if:
@@ -259,13 +255,13 @@ def suspects(
             add_evidence(fact, f"{change.given} of {change.wrong} wrong elements {AS_IF} {change.what}", -2.0)
     for fact in own:
         add_evidence(fact, kind, -3.0)
-    for fact, what, alone in needed(case) if reduced else ():
-        if alone and (fact not in found or found[fact].strength < NEEDED):
-            found[fact] = Evidence(fact, what, NEEDED)
-        if fact in found and found[fact].strength > 0:
+    for fact, words, alone in needed(case) if reduced else ():
+        if alone and (fact not in by_fact or by_fact[fact].strength < NEEDED):
+            by_fact[fact] = Evidence(fact, words, NEEDED)
+        if fact in by_fact and by_fact[fact].strength > 0:
             more = BESIDE if alone else BESIDE / 3
-            found[fact] = found[fact]._replace(strength=found[fact].strength + more)
-    return tuple(sorted(found.values(), key=lambda e: -e.strength))
+            by_fact[fact] = by_fact[fact]._replace(strength=by_fact[fact].strength + more)
+    return tuple(sorted(by_fact.values(), key=lambda e: -e.strength))
 
 
 def _most(step: TraceStep, index: int) -> float:
@@ -299,15 +295,15 @@ def said_by(
 ) -> Iterator[Evidence]:
     """Suspects; if a change is the evidence for a suspect, its text is that of the first change that explains all."""
     there = {general(t.as_if.what): t.as_if.what for some in others for t in some if t.as_if.exact}
-    for one in suspected:
-        of_fact = (t.as_if for t in tried if t.as_if.exact and one.fact in t.as_if.facts)
-        first = next(of_fact, None) if AS_IF in one.why else None
+    for suspect in suspected:
+        of_fact = (t.as_if for t in tried if t.as_if.exact and suspect.fact in t.as_if.facts)
+        first = next(of_fact, None) if AS_IF in suspect.why else None
         if first is None:
-            yield one
+            yield suspect
             continue
         other = there.get(general(first.what), first.what)
         more = "" if other == first.what else f"{IN_ANOTHER}{other}"
-        yield one._replace(why=_as_if(first) + more)
+        yield suspect._replace(why=_as_if(first) + more)
 
 
 def _as_if(change: AsIf) -> str:
@@ -323,9 +319,9 @@ def prioritised(first: Sequence[Suspect], then: Sequence[Suspect]) -> tuple[Susp
 def _why(seen: _Seen) -> str:
     if not seen.score:
         return "takes part, and changes nothing in wrong elements"
-    what, _ = step_parts(seen.example)
+    action, _ = step_parts(seen.example)
     wrong, right = (f"{some} of {of}" for some, of in ((seen.wrong, seen.of_wrong), (seen.right, seen.of_right)))
-    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{what}"
+    return f"used by {wrong} wrong and {right} right elements{SUCH_AS}{action}"
 
 
 def _takes_part(step: TraceStep) -> str:

@@ -64,7 +64,7 @@ class Simplifier:
 
     def number(self, component: model.ComponentType | None, value: Any) -> float | None:
         """The number of a component value; None of a type without arithmetic."""
-        if component not in (model.ComponentType.float16, model.ComponentType.float32):
+        if component is None or not component.is_ieee:
             return None
         return float(model.encode(component, [model.number_of(value)]).view(component.dtype)[0])
 

@@ -74,8 +74,8 @@ def _where(x: Explanation) -> Iterator[str]:
     yield f"first instruction whose result differs: program[{x.instruction}] {x.op}{iterations} ({x.how})"
     if x.result:
         yield f"{x.wrong} of {x.total} elements of {x.result!r} are wrong there"
-    for found in x.classes:
-        yield class_text(found.kind, found.count, found.wrong, repr(x.result))
+    for number_class in x.classes:
+        yield class_text(number_class.kind, number_class.count, number_class.wrong, repr(x.result))
 
 
 def _picture(x: Explanation) -> Iterator[tuple[str, str]]:

@@ -52,13 +52,13 @@ def atoms(table: Table, finding: int) -> list[Atom]:
     Of equal atoms only the cheapest.
     """
     own = np.flatnonzero(table.of == finding)
-    found: dict[bytes, Atom] = {}
+    cheapest: dict[bytes, Atom] = {}
     for atom in _all(table, own):
         if atom.holds[own].any() and not atom.holds.all():
             key = np.packbits(atom.holds).tobytes()
-            if key not in found or atom.bits < found[key].bits:
-                found[key] = atom
-    return sorted(found.values(), key=lambda atom: (atom.bits, atom.text))
+            if key not in cheapest or atom.bits < cheapest[key].bits:
+                cheapest[key] = atom
+    return sorted(cheapest.values(), key=lambda atom: (atom.bits, atom.text))
 
 
 def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
@@ -99,10 +99,10 @@ def _words(kind: str, column: Column, own: npt.NDArray[np.intp], price: float) -
     here = frozenset().union(*(words[n] for n in own))
     every = sorted(frozenset().union(*words))
     if len(every) <= _JOINED:
-        for one, other in combinations(every, 2):
-            if one in here or other in here:
-                has = np.array([one in w or other in w for w in words], bool)
-                yield Atom(f"{text} in ({one!r}, {other!r})", WORD_BITS + price + 3, has)
+        for first, other in combinations(every, 2):
+            if first in here or other in here:
+                has = np.array([first in w or other in w for w in words], bool)
+                yield Atom(f"{text} in ({first!r}, {other!r})", WORD_BITS + price + 3, has)
     for word in every:
         has = np.array([word in w for w in words], bool)
         plain = word.isidentifier() and not iskeyword(word) and word not in attributes_of(kind)
@@ -119,8 +119,8 @@ def _constants(column: Column, own: npt.NDArray[np.intp], price: float) -> Itera
     here = np.unique(numbers[own][np.isfinite(numbers[own])])
     price += CONSTANT_BITS
     for value in here[:4]:
-        said = _number_text(value)
-        yield Atom(f"{text} == {said}", price, _any(numbers == value))
+        text_of_value = _number_text(value)
+        yield Atom(f"{text} == {text_of_value}", price, _any(numbers == value))
         for bound in _ends(values[values < value]):
             yield Atom(f"{text} > {_number_text(bound)}", price, _any(numbers > bound))
         for bound in _ends(values[values > value]):
@@ -139,15 +139,15 @@ def _ends(values: Numbers) -> Numbers:
 
 
 def _pairs(columns: list[Column]) -> Iterator[Atom]:
-    for n, one in enumerate(columns):
+    for n, column in enumerate(columns):
         for m, other in enumerate(columns):
-            if n == m or not _comparable(one.path.text, other.path.text):
+            if n == m or not _comparable(column.path.text, other.path.text):
                 continue
-            assert one.numbers is not None and other.numbers is not None
-            price = PAIR_BITS + STEP_BITS * (one.path.steps + other.path.steps - 2)
-            left, right = one.numbers[:, :, None], other.numbers[:, None, :]
+            assert column.numbers is not None and other.numbers is not None
+            price = PAIR_BITS + STEP_BITS * (column.path.steps + other.path.steps - 2)
+            left, right = column.numbers[:, :, None], other.numbers[:, None, :]
             both = np.isfinite(left) & np.isfinite(right)
-            a, b = one.path.text, other.path.text
+            a, b = column.path.text, other.path.text
             if n < m:
                 yield Atom(f"{a} == {b}", price, _any(left == right))
                 yield Atom(f"{a} != {b}", price, _any((left != right) & both))

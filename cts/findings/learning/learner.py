@@ -110,12 +110,12 @@ class Learner:
     def _round(self, rules: Sequence[Rule]) -> int:
         """Run the most informative cases; returns for how many the best condition was wrong."""
         conditions = [parse(rule.text) for rule in rules]
-        said = np.array([[condition.test(site) for site in self._pool] for condition in conditions], bool)
+        holds = np.array([[condition.test(site) for site in self._pool] for condition in conditions], bool)
         weights = np.exp2(-np.minimum([rule.length - rules[0].length for rule in rules], 30.0))[:, None]
-        share = (said * weights).sum(0) / weights.sum()
+        share = (holds * weights).sum(0) / weights.sum()
         doubtful = np.argsort(-share * (1 - share), kind="stable")[:UNSURE]
         unsure = [int(n) for n in doubtful if 0 < share[n] < 1]
-        held = [int(n) for n in np.flatnonzero(said[0]) if n not in unsure][:HELD]
+        held = [int(n) for n in np.flatnonzero(holds[0]) if n not in unsure][:HELD]
         left = [n for n in range(len(self._pool)) if n not in unsure and n not in held]
         fresh = left[: max(0, ROUND - len(unsure) - len(held))]
         chosen = [self._pool[n] for n in (*unsure, *held)]
@@ -130,8 +130,8 @@ class Learner:
     def _rules(self) -> list[Rule]:
         fails = np.array([run.fails for run in self._runs], bool)
         counts = np.array([COUNTS.get(run.by, 1.0) for run in self._runs])
-        found = search([run.site for run in self._runs], Verdicts.from_mask(fails, counts), 0, self._known)
-        return [rule for rule in found if rule.text != "true"]
+        rules = search([run.site for run in self._runs], Verdicts.from_mask(fails, counts), 0, self._known)
+        return [rule for rule in rules if rule.text != "true"]
 
     def _learnt(self, rules: Sequence[Rule]) -> Learnt:
         first, *others = [parse(rule.text) for rule in rules]

@@ -15,13 +15,13 @@ OF_A_PASS = 4
 
 def neighbours(case: Case, valid: Callable[[Case], bool]) -> Iterator[Case]:
     """One of each pass, then the next of each, as long as there are some; each case once."""
-    seen = {case.content_hash}
-    waiting = [_valid((c.case for c in one.candidates(case)), seen, valid) for one in PASSES]
+    hashes = {case.content_hash}
+    waiting = [_valid((c.case for c in reduction.candidates(case)), hashes, valid) for reduction in PASSES]
     while waiting:
         left = []
         for candidates in waiting:
-            if (found := next(candidates, None)) is not None:
-                yield found
+            if (neighbour := next(candidates, None)) is not None:
+                yield neighbour
                 left.append(candidates)
         waiting = left
 

@@ -65,8 +65,8 @@ def search(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known
     """
     known = {} if known is None else known
     single = _single(cases, verdicts, finding, known)
-    found = _best([*single, *_joined(single, verdicts)], BEST)
-    return _best([*found, *_others(found[:ALTERNATIVES], cases, verdicts, known)], BEST)
+    best = _best([*single, *_joined(single, verdicts)], BEST)
+    return _best([*best, *_others(best[:ALTERNATIVES], cases, verdicts, known)], BEST)
 
 
 def _single(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known) -> list[Rule]:
@@ -78,19 +78,19 @@ def _single(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Know
 
 def _others(rules: Sequence[Rule], cases: Sequence[Site], verdicts: Verdicts, known: Known) -> list[Rule]:
     """Rules with another one for the failing cases of which they do not hold."""
-    found = []
-    for one in rules:
-        left = np.flatnonzero(verdicts.fails & ~one.holds)
-        if len(left) < FEW or one.text == "true":
+    joined = []
+    for rule in rules:
+        left = np.flatnonzero(verdicts.fails & ~rule.holds)
+        if len(left) < FEW or rule.text == "true":
             continue
-        rest = Verdicts(verdicts.fails, verdicts.counts * ~one.holds)
+        rest = Verdicts(verdicts.fails, verdicts.counts * ~rule.holds)
         for other in _single(cases, rest, int(left[0]), known)[:BEST]:
-            bits = one.bits + other.bits
-            holds = one.holds | other.holds
+            bits = rule.bits + other.bits
+            holds = rule.holds | other.holds
             length = bits + float(verdicts.described(holds[None])[0])
-            if length < one.length and other.text != "true":
-                found.append(Rule(f"{_grouped(one.text)} or {_grouped(other.text)}", bits, holds, length))
-    return found
+            if length < rule.length and other.text != "true":
+                joined.append(Rule(f"{_grouped(rule.text)} or {_grouped(other.text)}", bits, holds, length))
+    return joined
 
 
 def _grouped(text: str) -> str:
@@ -130,7 +130,7 @@ def _of_kind(table: Table, verdicts: Verdicts, finding: int) -> list[Rule]:
 
     everywhere = np.ones(table.sites, bool)
     empty = _Partial((), everywhere, _rule(table.kind, (), of_cases(everywhere), verdicts))
-    found, beam = [empty], [empty]
+    partials, beam = [empty], [empty]
     if not every:
         return [empty.rule]
     matrix = np.array([atom.holds for atom in every])
@@ -150,8 +150,8 @@ def _of_kind(table: Table, verdicts: Verdicts, finding: int) -> list[Rule]:
                 if key not in grown or rule.length < grown[key].rule.length:
                     grown[key] = _Partial((*partial.atoms, every[n]), sites[n], rule)
         beam = sorted(grown.values(), key=lambda p: (p.rule.length, p.rule.text))[:BEAM]
-        found += beam
-    return [partial.rule for partial in found]
+        partials += beam
+    return [partial.rule for partial in partials]
 
 
 def _rule(kind: str, said: tuple[Atom, ...], holds: Mask, verdicts: Verdicts) -> Rule:
@@ -164,25 +164,25 @@ def _rule(kind: str, said: tuple[Atom, ...], holds: Mask, verdicts: Verdicts) ->
 
 
 def _joined(rules: Sequence[Rule], verdicts: Verdicts) -> list[Rule]:
-    found = []
-    for n, one in enumerate(rules[:BEST]):
+    joined = []
+    for n, rule in enumerate(rules[:BEST]):
         for other in rules[n + 1 :]:
-            if other.text == "true" or one.text == "true":
+            if other.text == "true" or rule.text == "true":
                 continue
-            bits = one.bits + other.bits
-            holds = one.holds & other.holds
+            bits = rule.bits + other.bits
+            holds = rule.holds & other.holds
             length = bits + float(verdicts.described(holds[None])[0])
-            if length < min(one.length, other.length):
-                found.append(Rule(f"{one.text} and {other.text}", bits, holds, length))
-    return found
+            if length < min(rule.length, other.length):
+                joined.append(Rule(f"{rule.text} and {other.text}", bits, holds, length))
+    return joined
 
 
 def _best(rules: Sequence[Rule], count: int) -> list[Rule]:
     """The shortest descriptions, of those that hold of the same cases one."""
-    found: dict[bytes, Rule] = {}
+    by_holds: dict[bytes, Rule] = {}
     for rule in sorted(rules, key=lambda r: (r.length, len(r.text), r.text)):
-        found.setdefault(np.packbits(rule.holds).tobytes(), rule)
-    return list(found.values())[:count]
+        by_holds.setdefault(np.packbits(rule.holds).tobytes(), rule)
+    return list(by_holds.values())[:count]
 
 
 def _bits(ones: Numbers, of: Numbers) -> Numbers:

@@ -64,9 +64,9 @@ def paths_of(kind: str) -> tuple[Path, ...]:
 
 
 def _paths(kind: str, before: str, steps: int, seen: frozenset[str]) -> Iterator[Path]:
-    said = _SAID.get(kind) if steps else None
+    listed = _SAID.get(kind) if steps else None
     for name, attribute in attributes_of(kind).items() if kind not in _FAMILIES else ():
-        if name in _LEFT_OUT or (said is not None and name not in said):
+        if name in _LEFT_OUT or (listed is not None and name not in listed):
             continue
         yield from _paths_of_kind(attribute.kind, before + name, steps + 1, seen | {kind})
     if kind in _FAMILIES:
@@ -123,13 +123,13 @@ class Table:
 @cache
 def _with_places(kind: str) -> tuple[tuple[Path, Get], ...]:
     """The paths of a kind, those of lists also at each of their first places and at the last, and what gets them."""
-    found = []
+    with_places = []
     for path in paths_of(kind):
-        found.append(path)
+        with_places.append(path)
         if path.kind == NUMBER and _is_list(path):
             places = (*range(_PLACES), -1)
-            found += [Path(f"{path.text}[{place}]", NUMBER, path.steps + 1) for place in places]
-    return tuple((path, getter(path.text, kind)) for path in found)
+            with_places += [Path(f"{path.text}[{place}]", NUMBER, path.steps + 1) for place in places]
+    return tuple((path, getter(path.text, kind)) for path in with_places)
 
 
 def _sites(case: Site, kind: str) -> Iterator[Site]:
@@ -152,10 +152,10 @@ _LISTS = frozenset({"dims", "strides", "block", "block_size", "span", "offset", 
 
 
 def _column(path: Path, values: Sequence[tuple[Any, ...]]) -> Column:
-    given = np.array([bool(v) for v in values], bool)
+    present = np.array([bool(v) for v in values], bool)
     if path.kind != NUMBER:
-        return Column(path, None, tuple(map(frozenset, values)), given)
+        return Column(path, None, tuple(map(frozenset, values)), present)
     numbers = np.full((len(values), max(1, max(map(len, values)))), np.nan)
     for row, v in zip(numbers, values, strict=True):
         row[: len(v)] = [np.nan if n is None else n for n in v]
-    return Column(path, numbers, (), given)
+    return Column(path, numbers, (), present)

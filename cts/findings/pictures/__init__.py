@@ -47,14 +47,14 @@ def of_case(
     if instruction is None:
         kinds = {type(case.program[n]).__name__: n for n in reversed(possible)}
         instruction = next((kinds[k] for k in _TELLING if k in kinds), possible[0] if possible else None)
-    found = None
+    drawn = None
     if instruction in possible and instruction is not None:
-        found = scene(case, oracle, seen.Observed(instruction), limits, driver=False)
-    if found is None:
+        drawn = scene(case, oracle, seen.Observed(instruction), limits, driver=False)
+    if drawn is None:
         what = "nothing to draw" if instruction is None else f"there is no picture of program[{instruction}]"
         right = f"one of {', '.join(map(str, possible))}" if possible else "a case with loads, stores or computations"
         raise BadInput("no-picture", what, case.name, right)
-    return standalone(found, limits)
+    return standalone(drawn, limits)
 
 
 def of_finding(
@@ -62,8 +62,8 @@ def of_finding(
 ) -> str | None:
     """One SVG file of a finding, by its explanation where there is one; None where it has nothing to draw."""
     limits = limits or Limits()
-    found = scene_of_finding(finding, explanation, oracle, limits)
-    return None if found is None else standalone(found, limits)
+    drawn = scene_of_finding(finding, explanation, oracle, limits)
+    return None if drawn is None else standalone(drawn, limits)
 
 
 def scenes_of_case(case: Case, oracle: Oracle | None = None, limits: Limits | None = None) -> list[Scene]:
@@ -80,10 +80,10 @@ def scene_of_finding(
     oracle, limits = oracle or registry.oracle(), limits or Limits()
     listed = seen.of_finding(finding, oracle)
     observed = seen.of_explanation(explanation) if explanation is not None else listed
-    found = None if observed is None else scene(finding.case, oracle, observed, limits, driver=True)
-    if found is None and listed is not None:
-        found = scene(finding.case, oracle, listed.of_memory, limits, driver=True)
-    return found
+    drawn = None if observed is None else scene(finding.case, oracle, observed, limits, driver=True)
+    if drawn is None and listed is not None:
+        drawn = scene(finding.case, oracle, listed.of_memory, limits, driver=True)
+    return drawn
 
 
 def scene_of_explanation(
@@ -101,8 +101,8 @@ def of_explanation(
 ) -> str | None:
     """One SVG file of an explained failure of a case; None where it has nothing to draw."""
     limits = limits or Limits()
-    found = scene_of_explanation(case, explanation, oracle, limits)
-    return None if found is None else standalone(found, limits)
+    drawn = scene_of_explanation(case, explanation, oracle, limits)
+    return None if drawn is None else standalone(drawn, limits)
 
 
 def _possible(case: Case, oracle: Oracle) -> list[int]:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cts.case.model import (
-    references,
-)
+from cts.case.model import references
 from cts.case.oracle.trace import TraceStep
 from cts.findings.pictures import memory as memories
 from cts.findings.pictures.grid import NO_HUE, Grid, Ints, Mark, Mask, Scene, hues, names, short
@@ -31,12 +29,12 @@ def combined(work: PictureInputs) -> Scene:
     operands = operands_of(work)
     parts = {n: _taking_part(work, n, steps, expected.shape, (row, col)) for n in operands}
     result_hue, operand_hues = _origins(work, operands, expected.shape)
-    said = f"program[{work.index}] {work.op}: "
-    said += f"operands of {name}[{row}, {col}]" if operands else f"every element of {name}"
+    title = f"program[{work.index}] {work.op}: "
+    title += f"operands of {name}[{row}, {col}]" if operands else f"every element of {name}"
     grids = [operand_grid(work, n, operand_hues[n], parts[n]) for n in operands]
     alike = len(operands) == 1 and work.bits(operands[0]).shape == expected.shape
     source = operands[0] if alike and not _named(work, operands[0], steps) else None
-    return work.scene(said, said, *grids, *results_of(work, expected, result_hue, wrong, source))
+    return work.scene(title, title, *grids, *results_of(work, expected, result_hue, wrong, source))
 
 
 def multiplied(work: PictureInputs, memory: Memory) -> Scene:
@@ -57,10 +55,10 @@ def multiplied(work: PictureInputs, memory: Memory) -> Scene:
         at = row * memory.cols + col
         if at >= memory.count:
             return ""
-        said = f"{memory.name(at)}, byte {memory.byte(at)}: {value_text(memory.component, int(memory.bits[at]))}"
+        title = f"{memory.name(at)}, byte {memory.byte(at)}: {value_text(memory.component, int(memory.bits[at]))}"
         if owner[at] == NONE:
-            return said
-        return f"{said}\nrow {owner[at] // depth} and column {owner[at] % depth} of the matrix"
+            return title
+        return f"{title}\nrow {owner[at] // depth} and column {owner[at] % depth} of the matrix"
 
     source = Grid(
         "source",
@@ -75,10 +73,10 @@ def multiplied(work: PictureInputs, memory: Memory) -> Scene:
         memory_data(memory, owner, depth),
         memory.band,
     )
-    said = f"program[{work.index}] {work.op}: component {focus} of {name} is row {focus} of the matrix times the input"
+    title = f"program[{work.index}] {work.op}: component {focus} of {name} is row {focus} of the matrix times the input"
     columns = np.arange(expected.shape[1])[None] + np.zeros(expected.shape, np.int64)
     operands = [operand_grid(work, n, np.full(work.bits(n).shape, NO_HUE), None) for n in operands_of(work)]
-    return work.scene(said, said, source, *operands, *results_of(work, expected, hues(columns, columns >= 0), wrong))
+    return work.scene(title, title, source, *operands, *results_of(work, expected, hues(columns, columns >= 0), wrong))
 
 
 def operands_of(work: PictureInputs) -> list[str]:
@@ -119,15 +117,15 @@ def results_of(work: PictureInputs, expected: Any, hue: Ints, wrong: Mask, sourc
         return f", of {source}({row}, {col}): {value_text(work.component(source), int(work.bits(source)[row, col]))}"
 
     def expected_title(row: int, col: int) -> str:
-        said = f"{name}({row}, {col}): {work.allowed(row, col)}{origin(row, col)}"
-        return said + (work.steps_title(row, col) if (row, col) == first else "")
+        title = f"{name}({row}, {col}): {work.allowed(row, col)}{origin(row, col)}"
+        return title + (work.steps_title(row, col) if (row, col) == first else "")
 
     def actual_title(row: int, col: int) -> str:
         if not wrong[row, col]:
             return expected_title(row, col)
-        said = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
-        said += f", actual {value_text(component, int(actual[row, col]))}{origin(row, col)}"
-        return said + work.steps_title(row, col)
+        title = f"{name}({row}, {col}): expected {work.allowed(row, col)}"
+        title += f", actual {value_text(component, int(actual[row, col]))}{origin(row, col)}"
+        return title + work.steps_title(row, col)
 
     grids = [matrix_grid(work, "expected", f"{name}, expected", expected, hue, mark=mark, title_of=expected_title)]
     if work.driver:
@@ -152,7 +150,7 @@ def _taking_part(
 
 
 def _named(work: PictureInputs, operand: str, steps: tuple[TraceStep, ...]) -> list[tuple[int, int]]:
-    found = []
+    inside = []
     rows, cols = work.bits(operand).shape
     for step in steps:
         if step.instruction not in (work.index, None):
@@ -164,8 +162,8 @@ def _named(work: PictureInputs, operand: str, steps: tuple[TraceStep, ...]) -> l
             at = step.numbers.get(f"{factor}_at")
             if step.names.get(factor) == operand and isinstance(at, tuple) and len(at) == 2:
                 places.append((int(at[0]), int(at[1])))
-        found += [(r, c) for r, c in places if r < rows and c < cols]
-    return found
+        inside += [(r, c) for r, c in places if r < rows and c < cols]
+    return inside
 
 
 def _origins(work: PictureInputs, operands: list[str], shape: tuple[int, ...]) -> tuple[Ints, dict[str, Ints]]:

@@ -128,9 +128,9 @@ def drawn_part(grid: Grid, limits: Limits) -> tuple[Ints, Ints, str]:
     rows = _most_telling(grid.mark, grid.telling, 1, limits.rows)
     cols = _most_telling(grid.mark, grid.telling, 0, limits.cols)
     left = []
-    for what, shown, every in (("rows", rows, grid.text.shape[0]), ("columns", cols, grid.text.shape[1])):
+    for noun, shown, every in (("rows", rows, grid.text.shape[0]), ("columns", cols, grid.text.shape[1])):
         if len(shown) < every:
-            left.append(f"{len(shown)} of {every} {what}")
+            left.append(f"{len(shown)} of {every} {noun}")
     if not left:
         return rows, cols, ""
     marked = grid.mark != Mark.NONE

@@ -49,8 +49,8 @@ class Memory:
     def locations(self, byte: Ints) -> Ints:
         """The location at each byte; NONE where none begins there."""
         location, rest = np.divmod(byte - self.first, self.size)
-        found: Ints = np.where((rest == 0) & (location >= 0) & (location < self.count), location, NONE)
-        return found
+        elements: Ints = np.where((rest == 0) & (location >= 0) & (location < self.count), location, NONE)
+        return elements
 
     def byte(self, location: int) -> int:
         """Where a location begins."""
@@ -146,8 +146,8 @@ def owners(memory: Memory, byte: Ints, reach: Any) -> tuple[Ints, Ints]:
     location = np.where(reach == Reach.MEMORY, memory.locations(byte), NONE)
     owner = np.full(memory.count, NONE, np.int64)
     flat = location.ravel()
-    known = np.flatnonzero(flat != NONE)[::-1]
-    owner[flat[known]] = known
+    owned = np.flatnonzero(flat != NONE)[::-1]
+    owner[flat[owned]] = owned
     return location, owner
 
 
@@ -159,8 +159,8 @@ def only_place_of(values: Any, wanted: Ints) -> Ints:
     keys = wanted.astype(np.int64).view(np.uint64)
     low, high = np.searchsorted(ordered, keys, "left"), np.searchsorted(ordered, keys, "right")
     once = high - low == 1
-    found: Ints = np.where(once, order[np.minimum(low, len(order) - 1)], NONE)
-    return found
+    places: Ints = np.where(once, order[np.minimum(low, len(order) - 1)], NONE)
+    return places
 
 
 def _shape(buffer: Buffer) -> tuple[int, ...]:

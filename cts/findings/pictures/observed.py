@@ -111,19 +111,19 @@ def of_finding(finding: Finding, oracle: Oracle) -> Observed | None:
     places = np.argwhere(np.isin(here, list(byte)) & (reached.status[instance] == Reach.MEMORY))
     rows, cols = places[:, 0], places[:, 1]
     bits = np.array([byte[int(b)] for b in here[rows, cols]], dtype=np.uint64).view(np.int64)
-    seen = any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
-    return Observed(defined, instance, rows, cols, bits, memory, unknown, from_memory=not seen)
+    before_store = any(isinstance(g, WrongBeforeStore) for g in finding.guesses)
+    return Observed(defined, instance, rows, cols, bits, memory, unknown, from_memory=not before_store)
 
 
 def _definition(case: Case, before: int, name: str) -> int | None:
     """The instruction that gives a matrix the value which is stored: outside of loops, the last before the store."""
     if name not in types_of(case):
         return None
-    found = None
+    definition = None
     for number, ids in enumerate(defined_ids(case.program)):
         if number < before and name in ids:
-            found = number
-    return found
+            definition = number
+    return definition
 
 
 def _columns(table: tuple[tuple[int, ...], ...], width: int) -> list[Ints]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from cts.case.model import (
-    Case,
-    Store,
-)
+from cts.case.model import Case, Store
 from cts.case.oracle.expectation import Oracle
 from cts.findings.pictures.combined import combined
 from cts.findings.pictures.grid import Limits, Scene

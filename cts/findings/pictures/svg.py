@@ -112,11 +112,11 @@ def standalone(scene: Scene, limits: Limits) -> str:
         f'<g data-panel="{grid.key}" transform="translate({x:g} {y:g})">{"".join(panel.content())}</g>'
         for grid, panel, x, y in placed
     )
-    said = " ".join(f"{grid.title}: {panel.said}" for grid, panel in drawn)
+    description = " ".join(f"{grid.title}: {panel.said}" for grid, panel in drawn)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" role="img" aria-labelledby="title desc" {size} '
         f'viewBox="{box}"><title id="title">{escape(scene.title)}</title>'
-        f'<desc id="desc">{escape(scene.description)}. {escape(said)}</desc><style>{STYLE}</style>'
+        f'<desc id="desc">{escape(scene.description)}. {escape(description)}</desc><style>{STYLE}</style>'
         f'<rect x="{-margin}" y="{-margin}" width="100%" height="100%" style="fill:var(--paper)"/>'
         f'<text class="t" x="0" y="14">{escape(scene.title)}</text>{body}{"".join(lines)}</svg>\n'
     )

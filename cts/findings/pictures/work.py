@@ -131,11 +131,11 @@ class PictureInputs:
         used: dict[str, str] = {}
         if any((g.hue != NO_HUE).any() for g in shown):
             used["hue"] = MEANINGS["hue"]
-        for codes, found in (
+        for codes, used_codes in (
             (TEXTURE_NAMES, {int(t) for g in shown for t in np.unique(g.texture)}),
             (MARK_NAMES, {int(m) for g in shown for m in np.unique(g.mark)}),
         ):
-            used |= {name: MEANINGS[name] for code, name in codes.items() if int(code) in found}
+            used |= {name: MEANINGS[name] for code, name in codes.items() if int(code) in used_codes}
         return Scene(title, description, shown, self.op, self.index, tuple(self.notes), used)
 
 
@@ -217,10 +217,10 @@ def places_of(memory: Memory, location: Ints) -> Any:
 def elements_of(count: int, location: Ints) -> dict[int, list[int]]:
     """The elements of each location, by location."""
     flat = location.ravel()
-    found: dict[int, list[int]] = {}
+    elements: dict[int, list[int]] = {}
     for element in np.flatnonzero(flat != NONE).tolist():
-        found.setdefault(int(flat[element]), []).append(element)
-    return found
+        elements.setdefault(int(flat[element]), []).append(element)
+    return elements
 
 
 def listed(name: str, elements: list[int], cols: int, most: int = 6) -> str:

@@ -46,8 +46,8 @@ def tells(case: model.Case, attempt: Attempt, expectation: Expectation) -> bool:
     """Whether guesses describe a failure, apart from whether a matrix is wrong before it is stored."""
     if attempt.divergence is None or attempt.outcome is None:
         return False
-    found = guesses(case, expectation, attempt.divergence, attempt.outcome.memory, attempt.outcome.matrices)
-    return any(not isinstance(guess, WrongBeforeStore | RightBeforeStore | NumbersOfAClass) for guess in found)
+    guessed = guesses(case, expectation, attempt.divergence, attempt.outcome.memory, attempt.outcome.matrices)
+    return any(not isinstance(guess, WrongBeforeStore | RightBeforeStore | NumbersOfAClass) for guess in guessed)
 
 
 def is_sized(case: model.Case) -> bool:

@@ -135,14 +135,7 @@ class _Question(NamedTuple):
 class _Search:
     """Runs candidates in order and takes the first that still ends the same way; remembers the best."""
 
-    def __init__(
-        self,
-        driver: OpenDriver,
-        oracle: Oracle,
-        budget: Budget,
-        emit: Emit,
-        original: Minimized,
-    ) -> None:
+    def __init__(self, driver: OpenDriver, oracle: Oracle, budget: Budget, emit: Emit, original: Minimized) -> None:
         self.driver = driver
         self.oracle = oracle
         self.budget = budget

@@ -62,8 +62,8 @@ def _structure(case: Case, first: FirstInteresting) -> Case:
 
 def _while_found(case: Case, passes: Iterable[Pass], first: FirstInteresting) -> Case:
     """Each pass in turn, until it finds nothing."""
-    for one in passes:
-        while (candidate := first(one.candidates(case))) is not None:
+    for reduction in passes:
+        while (candidate := first(reduction.candidates(case))) is not None:
             case = candidate.case
     return case
 

@@ -108,8 +108,8 @@ def with_flaky(baseline: Baseline, policy: str, where: str) -> Baseline:
 def load(path: Path) -> tuple[Baseline, Quarantine]:
     """The known failures and the quarantine of a file, or a shipped one by name. Raises BadInput."""
     entries = rules(path, "baseline")
-    known, kept = (r for r in entries if r.verdict is not None), (r for r in entries if r.when is not None)
-    return Baseline(tuple(known)), Quarantine(tuple(kept))
+    failures, kept = (r for r in entries if r.verdict is not None), (r for r in entries if r.when is not None)
+    return Baseline(tuple(failures)), Quarantine(tuple(kept))
 
 
 def document(
@@ -148,10 +148,10 @@ def document(
 
 def _of_different_causes(results: Sequence[Result]) -> list[Result]:
     """Results, but of those with one suspected cause on one driver, whatever their areas, the first."""
-    found: dict[object, Result] = {}
+    by_cause: dict[object, Result] = {}
     for result in results:
-        found.setdefault((result.driver, result.cause or result.name), result)
-    return list(found.values())
+        by_cause.setdefault((result.driver, result.cause or result.name), result)
+    return list(by_cause.values())
 
 
 def _listed_cases(

@@ -145,7 +145,7 @@ def pages() -> dict[str, Path]:
 def load(path: Path) -> tuple[Claim, ...]:
     """The claims of a page, in order. Raises BadInput with file and line, also for a finding without a block."""
     text = utf8_text(path, FILE)
-    found: list[Claim] = []
+    loaded: list[Claim] = []
     for number, title, start, end in _findings(text):
         where = f"{path}:{text.count(chr(10), 0, start) + 1}"
         blocks = list(_BLOCK.finditer(text, start, end))
@@ -162,8 +162,8 @@ def load(path: Path) -> tuple[Claim, ...]:
         if any(shown.shader for shown in block.shows) and glsl is None:
             what = "`shader` without a block of GLSL in the section"
             raise BadInput("claim-shader", what, f"{path}:{line}", "a block of ```glsl")
-        found.append(Claim(block, title, path, f"{path}:{line}", glsl[1] if glsl else ""))
-    return tuple(found)
+        loaded.append(Claim(block, title, path, f"{path}:{line}", glsl[1] if glsl else ""))
+    return tuple(loaded)
 
 
 def _findings(text: str) -> list[tuple[str, str, int, int]]:
@@ -192,11 +192,11 @@ def claims(targets: Sequence[str] = ()) -> tuple[Claim, ...]:
     named = pages()
     if not targets:
         return tuple(claim for path in named.values() for claim in load(path))
-    found: dict[str, Claim] = {}
+    by_name: dict[str, Claim] = {}
     for target in targets:
         for claim in _of_target(target, named):
-            found.setdefault(f"{claim.page}: {claim.id}", claim)
-    return tuple(found.values())
+            by_name.setdefault(f"{claim.page}: {claim.id}", claim)
+    return tuple(by_name.values())
 
 
 def _of_target(target: str, named: dict[str, Path]) -> Iterable[Claim]:
@@ -210,15 +210,15 @@ def _of_target(target: str, named: dict[str, Path]) -> Iterable[Claim]:
     of_page = load(named[page]) if page in named else ()
     if chosen := [claim for claim in of_page if claim.id == name]:
         return chosen
-    known = [claim.id for claim in of_page] or [*named, *(c.id for p in named.values() for c in load(p))]
+    ids = [claim.id for claim in of_page] or [*named, *(c.id for p in named.values() for c in load(p))]
     what = f"no page of findings and no claim is named {target!r}"
-    raise BadInput("unknown-claim", what, "cts findings", did_you_mean(name, known, "`cts findings list` has them"))
+    raise BadInput("unknown-claim", what, "cts findings", did_you_mean(name, ids, "`cts findings list` has them"))
 
 
 def with_sight(block: Block, sight: Sight) -> Block:
     """The block with a driver that shows the finding: its new entry replaces its old one, or is the last."""
-    seen = [sight if old.driver == sight.driver else old for old in block.seen]
-    return msgspec.structs.replace(block, seen=tuple(seen if sight in seen else [*seen, sight]))
+    sights = [sight if old.driver == sight.driver else old for old in block.seen]
+    return msgspec.structs.replace(block, seen=tuple(sights if sight in sights else [*sights, sight]))
 
 
 def rewritten(text: str, blocks: Iterable[Block]) -> str:
@@ -226,8 +226,8 @@ def rewritten(text: str, blocks: Iterable[Block]) -> str:
     of_id = {block.id: block for block in blocks}
 
     def other(match: re.Match[str]) -> str:
-        found = re.match(r"id: (.+)", match[1])
-        block = of_id.get(found[1]) if found else None
+        id_line = re.match(r"id: (.+)", match[1])
+        block = of_id.get(id_line[1]) if id_line else None
         return match[0] if block is None else f"```claim\n{dumps(block)}```"
 
     return _BLOCK.sub(other, text)
@@ -259,5 +259,5 @@ def defects(found: Iterable[Claim], version: str) -> tuple[str, ...]:
     The version is words in the name of a driver, of which the last may go on there: 26 is found in 26.1.6, not in 260.
     """
     words = re.compile(r".*?(?<![\w.])".join(map(re.escape, version.split())) + r"(?!\w)")
-    seen = (claim.defect for claim in found if any(words.search(sight.driver) for sight in claim.block.seen))
-    return tuple(dict.fromkeys(seen))
+    defects_seen = (claim.defect for claim in found if any(words.search(sight.driver) for sight in claim.block.seen))
+    return tuple(dict.fromkeys(defects_seen))

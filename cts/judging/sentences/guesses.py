@@ -6,22 +6,7 @@ import numpy as np
 
 from cts.case.model import ComponentType, decode
 from cts.case.oracle.trace import Writer, WriterUnknown, WrittenByConversion, WrittenByInstruction, WrittenByNone
-from cts.judging.guesses import (
-    BufferOverrun,
-    BufferShifted,
-    BufferTransposed,
-    ElementReadInstead,
-    ElementsNotWritten,
-    ElementsWritten,
-    Guess,
-    NumbersOfAClass,
-    OneValueEverywhere,
-    PartlyWritten,
-    ReadAtDistance,
-    ReadInOtherSteps,
-    RightBeforeStore,
-    WrongBeforeStore,
-)
+from cts.judging import guesses
 from cts.judging.number_classes import NumberClass
 
 
@@ -40,44 +25,44 @@ def writer_text(writer: Writer) -> str:
             return f"no address steps: the oracle failed to trace byte {offset}: {error}"
 
 
-def guess_text(guess: Guess) -> str:
+def guess_text(guess: guesses.Guess) -> str:
     """The guess as a sentence."""
     match guess:
-        case WrongBeforeStore(place=place):
+        case guesses.WrongBeforeStore(place=place):
             at = f"component {place.col}" if place.row is None else f"row {place.row}, column {place.col}"
             return (
                 f"{guess.type} {place.of} is already wrong before it is stored: {guess.wrong} of {guess.total} "
                 f"elements, first at instance {place.instance}, {at}"
             )
-        case RightBeforeStore():
+        case guesses.RightBeforeStore():
             return f"every {guess.type} is right; the store is wrong"
-        case BufferOverrun():
+        case guesses.BufferOverrun():
             return _overrun_text(guess)
-        case NumbersOfAClass(buffer, kind, count, wrong):
+        case guesses.NumbersOfAClass(buffer, kind, count, wrong):
             return class_text(kind, count, wrong, buffer)
-        case ElementsNotWritten(buffer, half):
+        case guesses.ElementsNotWritten(buffer, half):
             where = f", all in the {half} half" if half else ""
             return f"the differing elements of {buffer} were not written: they hold their old values{where}"
-        case ElementsWritten(buffer):
+        case guesses.ElementsWritten(buffer):
             return f"the differing elements of {buffer} should not have been written"
-        case PartlyWritten(buffer, not_written, written):
+        case guesses.PartlyWritten(buffer, not_written, written):
             parts = ((not_written, "were not written"), (written, "should not have been written"))
-            said = " and ".join(f"{count} {what}" for count, what in parts if count)
-            return f"of the differing elements of {buffer}, {said}"
-        case OneValueEverywhere(buffer, component, bits):
+            counts = " and ".join(f"{count} {noun}" for count, noun in parts if count)
+            return f"of the differing elements of {buffer}, {counts}"
+        case guesses.OneValueEverywhere(buffer, component, bits):
             return f"every differing element of {buffer} holds {value_text(component, bits)}"
-        case BufferTransposed(buffer):
+        case guesses.BufferTransposed(buffer):
             return f"{buffer} is transposed: rows and columns have changed places"
-        case BufferShifted(buffer, distance):
+        case guesses.BufferShifted(buffer, distance):
             direction = "high" if distance > 0 else "low"
             return f"values of {buffer} stand {abs(distance)} elements too {direction}: shifted by {distance}"
-        case ElementReadInstead(buffer, element, source, read, right, alone):
+        case guesses.ElementReadInstead(buffer, element, source, read, right, alone):
             where = f"{buffer}[{element}] holds the value of {source}[{read}] instead of {source}[{right}]"
             return f"{where} (weak: one element shows it)" if alone else where
-        case ReadAtDistance(source, distance, elements):
+        case guesses.ReadAtDistance(source, distance, elements):
             late = "after" if distance > 0 else "before"
             return f"all {elements} elements of {source} are read {abs(distance)} {late} the right ones"
-        case ReadInOtherSteps(buffer, source, read, right):
+        case guesses.ReadInOtherSteps(buffer, source, read, right):
             return (
                 f"{source} is read in steps of {read[0]} per row and {read[1]} per column of {buffer} "
                 f"instead of {right[0]} and {right[1]}"
@@ -106,7 +91,7 @@ def class_text(kind: NumberClass, count: int, wrong: int, of: str) -> str:
     return f"{some} wrong elements of {of} {_CLASSES[kind]}"
 
 
-def _overrun_text(guess: BufferOverrun) -> str:
+def _overrun_text(guess: guesses.BufferOverrun) -> str:
     """Overwritten bytes, among all bytes from the nearest to the farthest one."""
     near, far = (guess.first, guess.last) if guess.past_end else (-1 - guess.last, -1 - guess.first)
     span = far - near + 1

@@ -21,14 +21,14 @@ def step_text(step: TraceStep) -> str:
     >>> step_text(TraceStep(StepKind.TENSOR_BYTE, "TA-036", numbers={"pointer": 4, "index": 8, "size": 2, "byte": 20}))
     'byte address: pointer 4 + index 8 * 2 -> 20'
     """
-    what, value = step_parts(step)
-    return f"{what} -> {value}" if value else what
+    action, value = step_parts(step)
+    return f"{action} -> {value}" if value else action
 
 
 def step_parts(step: TraceStep) -> tuple[str, str]:
     """A step's action, and its result: "" if there is no text for it."""
-    what, value = _STEPS[step.kind]
-    return _said(what, step), _said(value, step)
+    action, value = _STEPS[step.kind]
+    return _said(action, step), _said(value, step)
 
 
 def reasons_text(reasons: Iterable[str]) -> str:

@@ -1,7 +1,8 @@
 """Any SPIR-V compute module on any module driver: the dispatch file, running, comparing. See docs/dispatch.md."""
 
 from cts.modules.dispatch.comparing import Difference, Element
-from cts.modules.dispatch.loading import Dispatch, load, load_cases
+from cts.modules.dispatch.loaded import Dispatch
+from cts.modules.dispatch.loading import load, load_cases
 from cts.modules.dispatch.model import DispatchFile
 from cts.modules.dispatch.running import Ran, Result, judged, run, run_cases, worst, write
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from cts.base.memory import GUARD_BYTES, guard_pattern
 from cts.modules.dispatch.elements import Array, ElementType
-from cts.modules.dispatch.loading import Contents, Dispatch, Wanted
+from cts.modules.dispatch.loaded import Contents, Dispatch, Wanted
 from cts.modules.dispatch.members import Field
 from cts.modules.dispatch.tolerances import Tolerance, unequal
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cts.modules.dispatch.interface import Interface, Resource
+from cts.modules.dispatch.declarations import Resource
+from cts.modules.dispatch.interface import Interface
 from cts.modules.dispatch.model import Address, Settings
 from cts.modules.dispatch.sources import Defaults
 from cts.modules.dispatch.types import Array, Pointer, Struct, Type, at_byte, extents, one_element

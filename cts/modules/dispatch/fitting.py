@@ -16,8 +16,9 @@ from pathlib import Path
 
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.device.driver import ModuleDriver, Outcome, Status
+from cts.modules.dispatch.declarations import Extent, SpecConstant
 from cts.modules.dispatch.elements import ElementType
-from cts.modules.dispatch.interface import Extent, Reader, SpecConstant
+from cts.modules.dispatch.interface import Reader
 from cts.modules.dispatch.model import MAX_BUFFER_BYTES
 
 #: Elements of a runtime array at first: enough for one workgroup of most modules. The array grows if that is too few.
@@ -52,20 +53,22 @@ def chosen(reader: Reader) -> Choices:
 
     Of constants that share a SpecId the greatest default counts.
     """
-    known = {
+    declared_constants = {
         spec_id: max(constants, key=lambda c: c.default)
         for spec_id, constants in reader.by_spec_id.items()
         if all(_can_be_given(c) for c in constants)
     }
-    values = {spec_id: c.default for spec_id, c in known.items()}
-    said = []
+    values = {spec_id: c.default for spec_id, c in declared_constants.items()}
+    assumptions = []
     for spec_id, constants in sorted(reader.by_spec_id.items()):
         if len({c.default for c in constants}) > 1 and spec_id in values:
             defaults = ", ".join(f"{c.name or 'unnamed'} {c.default}" for c in constants)
-            said.append(f"SpecId {spec_id} belongs to several constants ({defaults}); its value is {values[spec_id]}")
+            assumptions.append(
+                f"SpecId {spec_id} belongs to several constants ({defaults}); its value is {values[spec_id]}"
+            )
     before = dict(values)
-    _make_room(reader, known, values)
-    module = reader.interface(_bytes(known, values))
+    _make_room(reader, declared_constants, values)
+    module = reader.interface(_bytes(declared_constants, values))
     subgroup_size, local_size_x = None, 0
     if reader.has_matrices:
         for sizes in module.local_sizes.values():
@@ -78,10 +81,12 @@ def chosen(reader: Reader) -> Choices:
                 subgroup_size, local_size_x = x.value & -x.value, x.value
     changed = ", ".join(f"{s}: {v}" for s, v in sorted(values.items()) if v != before[s])
     if changed:
-        said.append(f"spec_constants {{{changed}}} (the module's own values make a size zero, or less than a subgroup)")
+        assumptions.append(
+            f"spec_constants {{{changed}}} (the module's own values make a size zero, or less than a subgroup)"
+        )
     if subgroup_size is not None:
-        said.append(f"subgroup_size {subgroup_size} (local_size_x is {local_size_x})")
-    return Choices(values, {}, subgroup_size, tuple(said))
+        assumptions.append(f"subgroup_size {subgroup_size} (local_size_x is {local_size_x})")
+    return Choices(values, {}, subgroup_size, tuple(assumptions))
 
 
 def _make_room(reader: Reader, known: Mapping[int, SpecConstant], values: dict[int, bool | int | float]) -> None:

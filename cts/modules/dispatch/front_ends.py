@@ -33,8 +33,8 @@ def compiled(source: Path) -> bytes:
             return target.read_bytes()
         if done.returncode == 0 and done.stdout:
             return done.stdout
-        said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
-        what = next((line for line in said if "error" in line.lower()), said[0] if said else "no module")
+        lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+        what = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no module")
         raise BadInput("front-end", f"{Path(command[0]).name}: {what}", str(source), "a source that compiles")
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
-from cts.modules.dispatch.elements import ElementType, encode
+from cts.modules.dispatch.declarations import Extent, Resource, Size, SpecConstant
+from cts.modules.dispatch.elements import ElementType
 from cts.modules.dispatch.types import Declarations, Type, Types
 from cts.spirv.constant_operations import computed, signed_number
 from cts.spirv.decode import Decoded, DecodeError, decode, ungrouped
@@ -24,54 +23,6 @@ _SIZED = {
     "OpTypeCooperativeVectorNV": (1, 2),
     "OpTypeVectorIdEXT": (1, 2),
 }
-
-
-class Extent(Struct, frozen=True):
-    """A size that specialization constants decide, by their SpecIds; 0 where it is not known."""
-
-    value: int
-    of_matrix: bool
-    spec_ids: frozenset[int]
-
-
-class Resource(Struct, frozen=True):
-    """A buffer variable: `label` is for readers, `name` what OpName says or "".
-
-    `length` is None for one descriptor, 0 for an array of any length. `type` is the type of one buffer's contents, None
-    if memory cannot hold that type.
-    """
-
-    label: str
-    length: int | None
-    name: str = ""
-    kind: Literal["storage", "uniform"] = "storage"
-    type: Type | None = None
-    read_only: bool = False
-
-
-class SpecConstant(Struct, frozen=True):
-    """A scalar specialization constant: `kind` is "bool", "int", "uint" or "float"; `width` in bits."""
-
-    kind: str
-    width: int
-    default: bool | int | float = 0
-    name: str = ""
-
-    def encoded(self, value: bool | int | float | str) -> bytes:
-        """What the host gives for a value. Raises ValueError where the type does not hold it."""
-        if self.kind == "bool":
-            return int(value).to_bytes(4, "little")
-        return encode(ElementType(str(self)), [value]).tobytes()
-
-    def __str__(self) -> str:
-        return self.kind if self.kind == "bool" else f"{self.kind}{self.width}"
-
-
-class Size(Struct, frozen=True):
-    """One extent of a workgroup: a number, unknown as None, and the SpecId that may change it."""
-
-    value: int | None
-    spec_id: int | None = None
 
 
 @dataclass
@@ -248,21 +199,21 @@ class Reader:
     @property
     def by_spec_id(self) -> dict[int, list[SpecConstant]]:
         """The same, all that have a SpecId. Front ends give one to a workgroup's size and to a constant alike."""
-        found: dict[int, list[SpecConstant]] = {}
+        constants: dict[int, list[SpecConstant]] = {}
         for id_, constant in self._constants:
             if (spec_id := self._spec_id(id_)) is not None:
-                found.setdefault(spec_id, []).append(constant)
-        return found
+                constants.setdefault(spec_id, []).append(constant)
+        return constants
 
     def _spec_id(self, id_: Id) -> int | None:
-        found = self._decorations.get(id_, {}).get("SpecId")
-        return found if isinstance(found, int) else None
+        spec_id = self._decorations.get(id_, {}).get("SpecId")
+        return spec_id if isinstance(spec_id, int) else None
 
     def interface(self, constants: Mapping[int, bytes]) -> Interface:
         """What the module declares when it is specialized by constants: their bytes by SpecId."""
         numbers = self.numbers(constants)
         types = Types(self.declared, numbers)
-        found = Interface(
+        declared = Interface(
             self._entry_points, spec_constants=self.spec_constants, used=self._used, names=self._names, types=types
         )
         for i in self._variables:
@@ -272,15 +223,15 @@ class Reader:
             place = self._decorations.get(i.result, {})
             set_, binding = place.get("DescriptorSet"), place.get("Binding")
             if isinstance(set_, int) and isinstance(binding, int):
-                found.places[i.result] = set_, binding
+                declared.places[i.result] = set_, binding
             if i.values[1] == "PushConstant":
-                found.push[i.result] = types.type_of(pointee)
+                declared.push[i.result] = types.type_of(pointee)
             elif i.values[1] in ("StorageBuffer", "Uniform"):
-                found.resources[i.result] = self._resource(i, pointee, types, numbers)
-            elif i.result in found.places:
-                found.others[i.result] = self._label(i.result)
-        found.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
-        return found
+                declared.resources[i.result] = self._resource(i, pointee, types, numbers)
+            elif i.result in declared.places:
+                declared.others[i.result] = self._label(i.result)
+        declared.local_sizes = {name: self._local_size(id_, numbers) for name, id_ in self._entry_points.items()}
+        return declared
 
     def numbers(self, constants: Mapping[int, bytes]) -> dict[Id, int]:
         """All integers and booleans that are constant under a specialization, those computed from others included."""
@@ -302,11 +253,11 @@ class Reader:
             parts = self._composites.get(_id(operands[0]), [])
             index = operands[1] if len(operands) == 2 and isinstance(operands[1], int) else len(parts)
             return numbers.get(parts[index]) if index < len(parts) else None
-        known = [(numbers[v], self._width(v)) for v in operands if isinstance(v, Id) and v in numbers]
+        values = [(numbers[v], self._width(v)) for v in operands if isinstance(v, Id) and v in numbers]
         type_ = self.scalars.get(_id(i.values[0]))
-        if len(known) < len(operands) or type_ is None or type_.kind == "float":
+        if len(values) < len(operands) or type_ is None or type_.kind == "float":
             return None
-        value = computed(name, known, type_.width)
+        value = computed(name, values, type_.width)
         return signed_number(value, type_.width) if value is not None and type_.kind == "int" else value
 
     def _width(self, constant: Id) -> int:
@@ -326,24 +277,24 @@ class Reader:
         sized += [
             (False, v) for mode in self._modes.values() if mode.values[1] == "LocalSizeId" for v in mode.values[2:]
         ]
-        found = []
+        extents = []
         for of_matrix, id_ in sized:
             behind = self._behind(id_) if isinstance(id_, Id) else frozenset()
             if behind and isinstance(id_, Id):
-                found.append(Extent(numbers.get(id_, 0), of_matrix, behind))
-        return found
+                extents.append(Extent(numbers.get(id_, 0), of_matrix, behind))
+        return extents
 
     def _behind(self, id_: Id) -> frozenset[int]:
         """The SpecIds that a constant depends on."""
         computed_of = {i.result: i.values[2:] for i in self._computed}
-        waiting, seen = [id_], set[Id]()
+        waiting, visited = [id_], set[Id]()
         while waiting:
             id_ = waiting.pop()
-            if id_ not in seen:
-                seen.add(id_)
+            if id_ not in visited:
+                visited.add(id_)
                 waiting += [v for v in computed_of.get(id_, ()) if isinstance(v, Id)]
                 waiting += self._composites.get(id_, [])
-        return frozenset(s for c, _ in self._constants if c in seen and (s := self._spec_id(c)) is not None)
+        return frozenset(s for c, _ in self._constants if c in visited and (s := self._spec_id(c)) is not None)
 
     def _held(self, variable: Decoded) -> Id | None:
         """The type of what a variable holds; None where it does not say."""
@@ -385,11 +336,11 @@ class Reader:
                 ids = parts
         mode = self._modes.get(entry)
         if ids is None and mode is not None:
-            given = mode.values[2:]
+            operands = mode.values[2:]
             if mode.values[1] == "LocalSize":
-                x, y, z = (Size(_int(n)) for n in given)
+                x, y, z = (Size(_int(n)) for n in operands)
                 return x, y, z
-            ids = [_id(n) for n in given]
+            ids = [_id(n) for n in operands]
         if ids is None or len(ids) != 3:
             return Size(None), Size(None), Size(None)
         x, y, z = (Size(numbers.get(id_), self._spec_id(id_)) for id_ in ids)

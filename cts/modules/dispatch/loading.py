@@ -8,30 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from cts.base.errors import BadInput, did_you_mean
 from cts.base.memory import GUARD_BYTES, guard_pattern
 from cts.device.job import Address as JobAddress
 from cts.device.job import Memory, ModuleJob
+from cts.modules.dispatch import model
 from cts.modules.dispatch.cases import Steps
+from cts.modules.dispatch.declarations import Resource
 from cts.modules.dispatch.declared import declared_types, defaults
 from cts.modules.dispatch.elements import Array, ElementType, encode
-from cts.modules.dispatch.interface import Interface, Reader, Resource
+from cts.modules.dispatch.interface import Interface, Reader
 from cts.modules.dispatch.interface import read as read_interface
-from cts.modules.dispatch.members import BadMember, Field, Laid, lay_out
-from cts.modules.dispatch.model import (
-    MAX_BUFFER_BYTES,
-    MAX_PUSH_BYTES,
-    NAME,
-    Address,
-    Buffer,
-    Expected,
-    PushConstants,
-    Settings,
-    Source,
-    binding_of,
-)
+from cts.modules.dispatch.loaded import Contents, Dispatch, Wanted
+from cts.modules.dispatch.members import BadMember, Laid, lay_out
 from cts.modules.dispatch.opaque import BadConversion, conversions, hidden, memories
 from cts.modules.dispatch.reading import Text, read
 from cts.modules.dispatch.sources import BadSource, Defaults, elements, from_python
@@ -39,37 +29,6 @@ from cts.modules.dispatch.tolerances import Tolerance
 from cts.modules.dispatch.types import Type, one_element
 from cts.modules.dispatch.words import Words, load_words
 from cts.spirv.decode import DecodeError
-
-
-class Contents(Struct, frozen=True):
-    """The elements of a buffer in their shape; of structures the bytes."""
-
-    type: ElementType
-    array: Array
-
-
-class Wanted(Struct, frozen=True):
-    """What a buffer must hold within a tolerance: `contents`, or where these are None the numbers in `fields`."""
-
-    contents: Contents | None
-    fields: tuple[Field, ...]
-    tolerance: Tolerance
-
-
-class Dispatch(Struct, frozen=True):
-    """A dispatch ready to run: case `case` of a file, "" if the file has no cases.
-
-    `remarks` name likely mistakes that may be intended.
-    """
-
-    path: Path
-    case: str
-    job: ModuleJob
-    initial: dict[str, Contents]
-    outputs: tuple[str, ...]
-    ignore: frozenset[str]
-    expected: dict[str, Wanted]
-    remarks: tuple[str, ...]
 
 
 def load(path: Path, case: str | None = None) -> Dispatch:
@@ -84,14 +43,14 @@ def load(path: Path, case: str | None = None) -> Dispatch:
 def load_cases(path: Path, names: Iterable[str] | None = None) -> list[Dispatch]:
     """Read a dispatch file, and everything that those of its cases name, or all of them. Raises BadInput."""
     read_cases = read(path)
-    known = {text.case: (settings, text) for settings, text in read_cases}
-    chosen = list(dict.fromkeys(known if names is None else names))
+    by_name = {text.case: (settings, text) for settings, text in read_cases}
+    chosen = list(dict.fromkeys(by_name if names is None else names))
     for name in chosen:
-        if name not in known:
-            remedy = f"one of: {', '.join(filter(None, known))}" if "" not in known else "the file has no cases"
+        if name not in by_name:
+            remedy = f"one of: {', '.join(filter(None, by_name))}" if "" not in by_name else "the file has no cases"
             raise BadInput("dispatch-case", f"no case is named {name!r}", str(path), remedy)
     modules = _Modules(path.parent)
-    return [_Loader(path, *known[name], modules).load() for name in chosen]
+    return [_Loader(path, *by_name[name], modules).load() for name in chosen]
 
 
 class _Modules:
@@ -111,7 +70,7 @@ class _Modules:
 
 
 class _Loader:
-    def __init__(self, path: Path, file: Settings, text: Text, modules: _Modules) -> None:
+    def __init__(self, path: Path, file: model.Settings, text: Text, modules: _Modules) -> None:
         self.path, self.file, self.text = path, file, text
         self.folder = path.parent
         self.modules = modules
@@ -177,18 +136,18 @@ class _Loader:
         )  # fmt: skip
 
     def entry(self, module: Interface) -> str:
-        known = ", ".join(map(repr, module.entry_points))
+        names = ", ".join(map(repr, module.entry_points))
         if self.file.entry is not None:
             if self.file.entry not in module.entry_points:
                 what = f"the module has no GLCompute entry point {self.file.entry!r}"
-                raise self.text.bad(what, ("entry",), f"one of: {known}" if known else "a compute shader")
+                raise self.text.bad(what, ("entry",), f"one of: {names}" if names else "a compute shader")
             return self.file.entry
         if len(module.entry_points) != 1:
             what = f"the module has {len(module.entry_points)} GLCompute entry points"
-            raise self.text.bad(what, ("module",), f"`entry:` and one of: {known}" if known else "a compute shader")
+            raise self.text.bad(what, ("module",), f"`entry:` and one of: {names}" if names else "a compute shader")
         return next(iter(module.entry_points))
 
-    def elements(self, steps: Steps, source: Source, default: Defaults) -> Contents:
+    def elements(self, steps: Steps, source: model.Source, default: Defaults) -> Contents:
         return self.checked(steps, lambda: elements(source, self.folder, default))
 
     def checked(self, steps: Steps, make: Callable[[], tuple[ElementType, Array]]) -> Contents:
@@ -197,7 +156,7 @@ class _Loader:
         except BadSource as e:
             raise self.text.bad(str(e), (*steps, *filter(None, [e.field])), e.remedy) from e
 
-    def contents(self, name: str, buffer: Buffer, uniform: set[str]) -> Contents:
+    def contents(self, name: str, buffer: model.Buffer, uniform: set[str]) -> Contents:
         steps: Steps = ("buffers", name)
         type_ = self.types.get(name)
         if buffer.members is None:
@@ -219,7 +178,7 @@ class _Loader:
             what = "the module does not say what lies there"
             raise self.text.bad(what, steps, "members of a buffer that is bound, or that a declared pointer leads to")
         try:
-            return lay_out(type_, members, count=shape[0] if shape else None, most=MAX_BUFFER_BYTES)
+            return lay_out(type_, members, count=shape[0] if shape else None, most=model.MAX_BUFFER_BYTES)
         except BadMember as e:
             raise self.text.bad(str(e), (*steps, *e.path), e.remedy) from e
 
@@ -230,7 +189,7 @@ class _Loader:
 
     def check_names(self) -> None:
         for name in self.file.buffers:
-            if not NAME.fullmatch(name):
+            if not model.NAME.fullmatch(name):
                 what = f"{name!r} is not a valid buffer name"
                 raise self.text.bad(what, ("buffers", name), "letters, digits, _, . and -: it becomes a file's name")
         named: list[tuple[Steps, str]] = [(("outputs", n), name) for n, name in enumerate(self.file.outputs)]
@@ -249,7 +208,7 @@ class _Loader:
         if name not in self.file.buffers:
             raise self.text.bad(f"no buffer is named {name!r}", steps, f"one of: {', '.join(self.file.buffers)}")
 
-    def addresses(self, addresses: Iterable[Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
+    def addresses(self, addresses: Iterable[model.Address], size: int, steps: Steps) -> tuple[JobAddress, ...]:
         """Addresses to write into at most `size` bytes."""
         job_addresses = []
         for n, address in enumerate(addresses):
@@ -274,7 +233,7 @@ class _Loader:
         for key, name in self.file.bindings.items():
             steps: Steps = ("bindings", key)
             try:
-                set_, binding, index = binding_of(key)
+                set_, binding, index = model.binding_of(key)
             except ValueError as e:
                 raise self.text.bad(str(e), steps, 'for example "0.1" or "0.2[1]"') from e
             self.check_buffer(name, steps)
@@ -302,7 +261,7 @@ class _Loader:
         return plain, arrays
 
     def spec_constants(self, reader: Reader) -> dict[int, bytes]:
-        constants, known = {}, reader.spec_constants
+        constants, declared = {}, reader.spec_constants
         named = {c.name: id_ for id_, alike in reader.by_spec_id.items() for c in alike if c.name}
         for key, value in self.file.spec_constants.items():
             steps: Steps = ("spec_constants", key)
@@ -310,11 +269,11 @@ class _Loader:
             if isinstance(key, str) and id_ < 0:
                 what = f"the module has no specialization constant named {key!r}"
                 raise self.text.bad(what, steps, did_you_mean(key, named, "a SpecId, or one of the module's names"))
-            if id_ not in known:
-                listed = ", ".join(f"{k} ({c})" for k, c in sorted(known.items())) or "none"
+            if id_ not in declared:
+                listed = ", ".join(f"{k} ({c})" for k, c in sorted(declared.items())) or "none"
                 self.remarks.append(f"{self.text.position(steps)}: the module has no SpecId {id_}; it has: {listed}")
                 continue
-            constant = known[id_]
+            constant = declared[id_]
             if constant.kind == "bool":
                 if value not in (False, True) or isinstance(value, (float, str)):
                     raise self.text.bad(f"{value!r} for a bool", steps, "true or false")
@@ -329,25 +288,25 @@ class _Loader:
         return constants
 
     def push_constants(self, declared: Type | None) -> tuple[bytes, tuple[JobAddress, ...]]:
-        given = self.file.push_constants or PushConstants()
+        constants = self.file.push_constants or model.PushConstants()
         data = bytearray()
         links: list[JobAddress] = []
-        if given.bytes is not None:
-            data += bytes.fromhex(given.bytes[2:])
-        for n, item in enumerate(given.values or ()):
+        if constants.bytes is not None:
+            data += bytes.fromhex(constants.bytes[2:])
+        for n, item in enumerate(constants.values or ()):
             data += bytes(-len(data) % item.type.size)
             try:
                 data += encode(item.type, [item.value]).tobytes()
             except ValueError as e:
                 raise self.text.bad(str(e), ("push_constants", "values", n), "a number that the type holds") from e
-        if given.members is not None:
+        if constants.members is not None:
             steps: Steps = ("push_constants", "members")
             if declared is None:
                 raise self.text.bad("the module has no push constants", steps, "leave out `push_constants`")
-            laid = self.laid(steps, declared, given.members)
+            laid = self.laid(steps, declared, constants.members)
             links = self.linked(steps, laid)
             data += laid.bytes().tobytes()
-        addresses = (*links, *self.addresses(given.addresses, MAX_PUSH_BYTES, ("push_constants",)))
+        addresses = (*links, *self.addresses(constants.addresses, model.MAX_PUSH_BYTES, ("push_constants",)))
         data += bytes(max(0, max((a.at + 8 for a in addresses), default=0) - len(data)))
         data += bytes(-len(data) % 4)
         needed = declared.size if declared is not None else 0
@@ -356,7 +315,7 @@ class _Loader:
             raise self.text.bad(what, ("push_constants",), f"{needed} bytes, addresses included, or `members` by name")
         return bytes(data), addresses
 
-    def wanted(self, name: str, expected: Expected, initial: Contents) -> Wanted:
+    def wanted(self, name: str, expected: model.Expected, initial: Contents) -> Wanted:
         steps: Steps = ("expected", name)
         if expected.members is not None:
             return self.wanted_members(name, expected, initial)
@@ -375,7 +334,7 @@ class _Loader:
         shape = initial.array.shape
         return Wanted(contents, (), self.tolerance(steps, expected, shape))
 
-    def wanted_members(self, name: str, expected: Expected, initial: Contents) -> Wanted:
+    def wanted_members(self, name: str, expected: model.Expected, initial: Contents) -> Wanted:
         steps: Steps = ("expected", name)
         laid = self.laid((*steps, "members"), self.types.get(name), expected.members, expected.shape)
         if laid.links:
@@ -385,16 +344,16 @@ class _Loader:
         if beyond:
             what = f"{beyond[0].name} is at byte {beyond[0].at} of a buffer of {initial.array.nbytes}"
             raise self.text.bad(what, (*steps, "members"), "members that the buffer has")
-        for name_, given in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
-            if isinstance(given, Source):
+        for name_, tolerance in (("atol", expected.atol), ("rtol", expected.rtol), ("ulp", expected.ulp)):
+            if isinstance(tolerance, model.Source):
                 raise self.text.bad("members have one tolerance", (*steps, name_), "a number")
         if expected.magnitudes is not None:
             raise self.text.bad("members have no magnitudes", (*steps, "magnitudes"), "`values` or a file as expected")
         return Wanted(None, laid.fields, self.tolerance(steps, expected, ()))
 
-    def tolerance(self, steps: Steps, expected: Expected, shape: tuple[int, ...]) -> Tolerance:
-        def tolerance_of(name: str, given: float | Source) -> float | Array:
-            return self.spread((*steps, name), given, shape) if isinstance(given, Source) else given
+    def tolerance(self, steps: Steps, expected: model.Expected, shape: tuple[int, ...]) -> Tolerance:
+        def tolerance_of(name: str, given: float | model.Source) -> float | Array:
+            return self.spread((*steps, name), given, shape) if isinstance(given, model.Source) else given
 
         magnitudes = expected.magnitudes
         return Tolerance(
@@ -404,7 +363,7 @@ class _Loader:
             None if magnitudes is None else self.spread((*steps, "magnitudes"), magnitudes, shape),
         )
 
-    def spread(self, steps: Steps, source: Source, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    def spread(self, steps: Steps, source: model.Source, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
         """An array of tolerances in the buffer's shape."""
         array = self.elements(steps, source, Defaults(ElementType.float64, shape)).array.astype(np.float64)
         if np.isnan(array).any() or (array < 0).any():

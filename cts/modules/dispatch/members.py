@@ -155,11 +155,11 @@ class _Writer:
             listed = ", ".join(f"{m.name}: ..." for m in type_.members[:8])
             raise BadMember(f"{_value_text(value)} for the {type_}", path, f"a mapping: {{{listed}}}")
         length = 0
-        known = {m.name: m for m in type_.members}
+        by_name = {m.name: m for m in type_.members}
         for key, item in value.items():
-            member = known.get(str(key))
+            member = by_name.get(str(key))
             if member is None:
-                raise _no_member(type_, key, known, path)
+                raise _no_member(type_, key, by_name, path)
             inner = f"{name}.{member.name}" if name else member.name
             elements = self.write(member.type, item, at + member.offset, inner, (*path, key))
             if member is type_.members[-1]:

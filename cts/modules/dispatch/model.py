@@ -87,9 +87,9 @@ class Source(_Data, frozen=True):
 
     def __post_init__(self) -> None:
         names = self.sources()
-        given = [f for f in names if getattr(self, f) is not None]
-        if len(given) != 1:
-            listed = " and ".join(given) or "none"
+        fields = [f for f in names if getattr(self, f) is not None]
+        if len(fields) != 1:
+            listed = " and ".join(fields) or "none"
             raise ValueError(f"give exactly one of {', '.join(names[:-1])} and {names[-1]}; got {listed}")
 
 
@@ -136,8 +136,8 @@ class Buffer(_MemberSource, frozen=True):
             super().__post_init__()
         elif len(of_matrix) < 4:
             raise ValueError(f"a matrix has layout, component, rows and cols; got {' and '.join(of_matrix)}")
-        elif given := [f for f in (*self.sources(), "type", "shape", "addresses") if getattr(self, f)]:
-            raise ValueError(f"a matrix in an optimal layout has no {given[0]}: a conversion fills it")
+        elif fields := [f for f in (*self.sources(), "type", "shape", "addresses") if getattr(self, f)]:
+            raise ValueError(f"a matrix in an optimal layout has no {fields[0]}: a conversion fills it")
 
 
 #: One tolerance for all elements, or one for each: an array that the buffer's shape broadcasts.
@@ -181,9 +181,9 @@ class PushConstants(_Data, frozen=True):
     addresses: tuple[Address, ...] = ()
 
     def __post_init__(self) -> None:
-        given = [name for name in ("bytes", "values", "members") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"give one of bytes, values and members; got {' and '.join(given)}")
+        fields = [name for name in ("bytes", "values", "members") if getattr(self, name) is not None]
+        if len(fields) > 1:
+            raise ValueError(f"give one of bytes, values and members; got {' and '.join(fields)}")
 
 
 class Side(_Data, frozen=True):

@@ -59,8 +59,8 @@ def _conversion(
     sides = [side if isinstance(side, Side) else Side(side) for side in (conversion.source, conversion.destination)]
     for name, side in zip(("source", "destination"), sides, strict=True):
         if side.of not in file.buffers:
-            known = ", ".join(file.buffers)
-            raise BadConversion(f"no buffer is named {side.of!r}", (*steps, name), f"one of: {known}")
+            names = ", ".join(file.buffers)
+            raise BadConversion(f"no buffer is named {side.of!r}", (*steps, name), f"one of: {names}")
     matrices = [file.buffers[side.of] for side in sides if file.buffers[side.of].layout is not None]
     rows = conversion.rows or next((m.rows for m in matrices), None)
     cols = conversion.cols or next((m.cols for m in matrices), None)
@@ -78,12 +78,12 @@ def _region(
 ) -> MatrixRegion:
     if buffer.layout is not None:
         assert buffer.component is not None
-        said = [f for f in ("component", "layout", "stride") if getattr(side, f) is not None] + ["offset"] * bool(
+        own = [f for f in ("component", "layout", "stride") if getattr(side, f) is not None] + ["offset"] * bool(
             side.offset
         )
-        if said:
-            what = f"{side.of!r} says itself what {said[0]} it has"
-            raise BadConversion(what, (*steps, said[0]), f"the name alone: {side.of}")
+        if own:
+            what = f"{side.of!r} says itself what {own[0]} it has"
+            raise BadConversion(what, (*steps, own[0]), f"the name alone: {side.of}")
         number = _component(buffer.component, ("buffers", side.of, "component")).descriptor.number
         return MatrixRegion(buffer.within or side.of, number, _layout(buffer.layout), buffer.offset, 0)
     component = _component(side.component or type_, steps)

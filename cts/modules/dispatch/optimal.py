@@ -56,15 +56,15 @@ def matrices(instructions: Sequence[Decoded], numbers: Mapping[Id, int]) -> list
         count = counts.get(type_of.get(vector))  # type: ignore[arg-type]
         return number(count) if count is not None else None
 
-    found: dict[Matrix, None] = {}
+    distinct: dict[Matrix, None] = {}
     for i in instructions:
         if i.name.startswith(_MULTIPLICATION):
             _, _, _, pointer, offset, interpretation, *rest = i.values
             m, k, layout, transpose = map(number, rest[3 if i.name.endswith("AddNV") else 0 :][:4])
             shape, added = (k, m) if transpose else (m, k), False
         elif i.name.endswith(_OUTER):
-            pointer, offset, a, b, said, interpretation, *_ = i.values
-            layout, shape, added = number(said), (extent(a), extent(b)), True
+            pointer, offset, a, b, layout_id, interpretation, *_ = i.values
+            layout, shape, added = number(layout_id), (extent(a), extent(b)), True
         else:
             continue
         while pointer in based:
@@ -72,5 +72,5 @@ def matrices(instructions: Sequence[Decoded], numbers: Mapping[Id, int]) -> list
         name, component = layouts.get(layout), components.get(number(interpretation))  # type: ignore[arg-type]
         if name and component and pointer in variables and isinstance(pointer, Id) and None not in shape:
             rows, cols = shape
-            found[Matrix(pointer, name, component, rows or 0, cols or 0, number(offset), added)] = None
-    return list(found)
+            distinct[Matrix(pointer, name, component, rows or 0, cols or 0, number(offset), added)] = None
+    return list(distinct)

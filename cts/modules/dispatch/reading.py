@@ -13,11 +13,7 @@ from cts.base.input_files import Kind, utf8_text
 from cts.base.located import explained, shown
 from cts.base.plain_yaml import MAX_FILE_BYTES, line_of, parse
 from cts.modules.dispatch.cases import Steps, from_case, merged
-from cts.modules.dispatch.model import (
-    NAME,
-    Case,
-    Settings,
-)
+from cts.modules.dispatch.model import NAME, Case, Settings
 
 _PAGE = "`cts docs dispatch`"
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from cts.device.driver import ModuleDriver, Outcome, Status
 from cts.modules.dispatch.comparing import between
 from cts.modules.dispatch.interface import read
-from cts.modules.dispatch.loading import Dispatch
+from cts.modules.dispatch.loaded import Dispatch
 from cts.plugins import registry
 from cts.spirv.decode import Decoded, decode
 from cts.spirv.encode import Value
@@ -68,16 +68,16 @@ def race(dispatch: Dispatch) -> str:
 def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: set[int]) -> str:
     """What the interpreter makes of it with the driver's size of subgroups."""
     listed = " and ".join(map(str, sorted(others)))
-    what = f"subgroups have {size} invocations on {label}, and {listed} elsewhere"
+    head = f"subgroups have {size} invocations on {label}, and {listed} elsewhere"
     with closing(registry.driver("interpreter")) as driver:
         assert isinstance(driver, ModuleDriver)
         other = driver.run_module(replace(dispatch.job, subgroup_size=size))
     if other.status is not Status.DONE:
-        return f"{what}; with `subgroup_size: {size}` the interpreter says: {other.detail}"
+        return f"{head}; with `subgroup_size: {size}` the interpreter says: {other.detail}"
     different = sum(d.count for d in between(dispatch, "the interpreter", other.memory, outcome.memory))
     if different:
-        return f"{what}; with `subgroup_size: {size}` the interpreter differs, too ({different} elements)"
-    return f"{what}; with `subgroup_size: {size}` the interpreter leaves what {label} leaves: the module depends on it"
+        return f"{head}; with `subgroup_size: {size}` the interpreter differs, too ({different} elements)"
+    return f"{head}; with `subgroup_size: {size}` the interpreter leaves what {label} leaves: the module depends on it"
 
 
 def _interpreters() -> int:

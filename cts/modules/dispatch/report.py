@@ -86,5 +86,5 @@ def _run(ran: Ran) -> dict[str, Any]:
 
 
 def _element(e: Element) -> dict[str, Any]:
-    said: dict[str, Any] = {"index": list(e.index), "byte": e.byte, "expected": e.expected, "actual": e.actual}
-    return {**said, "member": e.member} if e.member else said
+    fields: dict[str, Any] = {"index": list(e.index), "byte": e.byte, "expected": e.expected, "actual": e.actual}
+    return {**fields, "member": e.member} if e.member else fields

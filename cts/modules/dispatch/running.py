@@ -16,7 +16,8 @@ from cts.judging.verdict import Verdict, exit_status
 from cts.modules.dispatch.comparing import Difference, between, judge, values
 from cts.modules.dispatch.elements import Array
 from cts.modules.dispatch.interface import interface
-from cts.modules.dispatch.loading import Dispatch, load, load_cases
+from cts.modules.dispatch.loaded import Dispatch
+from cts.modules.dispatch.loading import load, load_cases
 from cts.modules.dispatch.validity import Validation
 from cts.modules.dispatch.words import MODULES, Words
 from cts.plugins import registry
@@ -150,8 +151,8 @@ def _run(
         validations = {n: stack.enter_context(closing(Validation(words))) for n, words in different.items()}
         for dispatch in dispatches if require_valid else ():
             if validations[id(dispatch.job.words)].invalid:
-                said = validations[id(dispatch.job.words)].said
-                raise BadInput("module-invalid", said, str(dispatch.path), "a valid module, or no --require-valid")
+                message = validations[id(dispatch.job.words)].said
+                raise BadInput("module-invalid", message, str(dispatch.path), "a valid module, or no --require-valid")
         opened: dict[int, ModuleDriver] = {}
         for dispatch in dispatches:
             outcomes = []
@@ -159,11 +160,11 @@ def _run(
                 if n not in opened:
                     opened[n] = _opened(spec, stack)
                 outcomes.append((name, _outcome(dispatch, spec, opened[n])))
-            said = validations[id(dispatch.job.words)].said
+            message = validations[id(dispatch.job.words)].said
             result = judged(dispatch, outcomes)
             if any(ran.differences for ran in result.runs):
                 result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
-            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [said])))
+            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message])))
             if out is not None:
                 write(result, Path(out))
             yield result
@@ -242,12 +243,12 @@ def _check_trace(dispatches: Sequence[Dispatch], name: str) -> None:
 
 
 def _untraceable(words: Words, name: str) -> BadInput | None:
-    known = interface(words)
+    declared = interface(words)
     number = name.removeprefix("%")
-    if number in known.names or name in known.entry_points:
+    if number in declared.names or name in declared.entry_points:
         return None
     if not (number.isascii() and number.isdigit() and 0 < int(number) < int(words[3])):
-        remedy = did_you_mean(number, known.names, "the name that OpName gives to a function or a result, or %ID")
+        remedy = did_you_mean(number, declared.names, "the name that OpName gives to a function or a result, or %ID")
         return BadInput("trace", f"the module has nothing named {name!r}", f"--trace {name}", remedy)
     return None
 

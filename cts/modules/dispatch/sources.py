@@ -122,12 +122,12 @@ def from_python(source: Source, call: str, folder: Path, buffers: Mapping[str, A
     if not file:
         raise BadSource(f"{call!r} names no function", "python", remedy)
     _readable(folder / file)
-    given = {key: array.copy() for key, array in buffers.items()}
+    copies = {key: array.copy() for key, array in buffers.items()}
     try:
         function = getattr(_module(folder / file), name, None)
         if not callable(function):
             raise BadSource(f"{file} has no function {name!r}", "python", remedy)
-        array = np.asarray(function(given))
+        array = np.asarray(function(copies))
     except BadSource:
         raise
     except Exception as e:
@@ -176,17 +176,17 @@ def _tensor(path: Path, name: str | None) -> Array:
     _readable(path)
     package, read = _TENSORS[path.suffix]
     try:
-        found = read(import_module(package), path, name)
+        tensor = read(import_module(package), path, name)
     except ImportError as e:
         remedy = "pip install 'coopmat-cts[tensors]'"
         raise BadSource(f"{path.suffix} files need the package {package}: {e}", "file", remedy) from e
     except Exception as e:
         raise BadSource(f"{path.name}: {type(e).__name__}: {e}", "file", f"a {path.suffix} file") from e
-    if isinstance(found, list):
+    if isinstance(tensor, list):
         what = f"the file has no tensor {name!r}" if name else f"which tensor of {path.name} is not said"
-        listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
+        listed = ", ".join(tensor[:20]) + (f" and {len(tensor) - 20} more" if len(tensor) > 20 else "")
         raise BadSource(what, "file", f"{path.name}:NAME, and one of: {listed}")
-    return found
+    return tensor
 
 
 def _of_safetensors(package: Any, path: Path, name: str | None) -> Array | list[str]:

@@ -14,27 +14,18 @@ from msgspec.structs import replace
 
 from cts.base.errors import BadInput
 from cts.base.plain_yaml import flow
+from cts.modules.dispatch import types
+from cts.modules.dispatch.declarations import Resource, Size
 from cts.modules.dispatch.fitting import ELEMENTS, Choices, chosen, fitted
-from cts.modules.dispatch.interface import Reader, Resource, Size, read
+from cts.modules.dispatch.interface import Reader, read
 from cts.modules.dispatch.model import MAX_BUFFER_BYTES
 from cts.modules.dispatch.optimal import Matrix, matrices
-from cts.modules.dispatch.types import (
-    Array,
-    Pointer,
-    Scalar,
-    Struct,
-    Type,
-    extents,
-    one_element,
-    runtime_array,
-    unknown_parts,
-)
 from cts.modules.dispatch.words import load_words
 from cts.spirv.decode import Decoded, DecodeError, decode
 from cts.spirv.encode import Id
 
 if TYPE_CHECKING:
-    from cts.modules.dispatch.loading import Dispatch
+    from cts.modules.dispatch.loaded import Dispatch
 
 #: Buffers by their places, with a name for each descriptor.
 _Bound: TypeAlias = list[tuple[tuple[int, int], Resource, list[tuple[int | None, str]]]]
@@ -68,11 +59,11 @@ def by_itself(module: Path) -> Dispatch:
     job = dispatch.job
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
-    said = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
-    said += [f"assumed {what}" for what in choices.said]
-    said += [choices.ended] if choices.ended else []
-    said.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
-    return replace(dispatch, path=module, remarks=(*dispatch.remarks, *said))
+    remarks = [f"assumed one workgroup of {workgroup} invocations; buffers of zeros: {sizes or 'none'}"]
+    remarks += [f"assumed {assumption}" for assumption in choices.said]
+    remarks += [choices.ended] if choices.ended else []
+    remarks.append(f"`cts dispatch --template {module} -o FILE.yaml` writes that down, to be filled in")
+    return replace(dispatch, path=module, remarks=(*dispatch.remarks, *remarks))
 
 
 class _Source(NamedTuple):
@@ -101,8 +92,8 @@ def _text(source: _Source, path: str, choices: Choices) -> str:
 
 class _Template:
     def __init__(self, source: _Source, path: str, choices: Choices) -> None:
-        known = source.reader.spec_constants
-        constants = {s: known[s].encoded(value) for s, value in choices.constants.items()}
+        declared = source.reader.spec_constants
+        constants = {s: declared[s].encoded(value) for s, value in choices.constants.items()}
         module = source.reader.interface(constants)
         self.module, self.path, self.choices = module, path, choices
         self.matrices = matrices(source.instructions, source.reader.numbers(constants)) if source.instructions else []
@@ -117,8 +108,8 @@ class _Template:
         """All lines. Names of buffers are given in the order of bindings, then to what pointers lead to."""
         yield '# For `cts dispatch`. "fill in": the module leaves open what is right; until then contents are zeros,'
         yield "# and lengths such that one workgroup stays within them."
-        for said in self.choices.said:
-            yield f"# Assumed {said}."
+        for assumption in self.choices.said:
+            yield f"# Assumed {assumption}."
         if self.choices.ended:
             yield f"# {self.choices.ended}."
         yield f"module: {flow(self.path)}"
@@ -196,8 +187,8 @@ class _Template:
 
     def workgroups(self) -> Iterator[str]:
         sizes = self.module.local_sizes[self.entry]
-        said = " x ".join(_extent(size) for size in sizes)
-        yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {said} invocations"
+        extents = " x ".join(_extent(size) for size in sizes)
+        yield f"dispatch: [1, 1, 1]  # fill in: workgroups, each of {extents} invocations"
         size = self.choices.subgroup_size
         yield (
             f"{'# ' * (size is None)}subgroup_size: {size or 32}  "
@@ -214,7 +205,7 @@ class _Template:
 
     def push_constants(self) -> Iterator[str]:
         pushed = self.module.pushed(self.entry)
-        if not isinstance(pushed, Struct):
+        if not isinstance(pushed, types.Struct):
             return
         yield "push_constants:"
         yield "  members:"
@@ -227,7 +218,7 @@ class _Template:
 
     def named(self) -> _Bound:
         """The buffers that the entry point uses, by place, with a name for each descriptor."""
-        found = []
+        bound = []
         for place, resource in sorted(self.module.bound(self.entry).items()):
             name = resource.name or f"buffer_{place[0]}_{place[1]}"
             if resource.length is None:
@@ -235,17 +226,17 @@ class _Template:
             else:
                 count = min(resource.length or 1, _DESCRIPTORS)
                 names = [(k, self.unique(f"{name}_{k}")) for k in range(count)]
-            found.append((place, resource, names))
-        return found
+            bound.append((place, resource, names))
+        return bound
 
-    def buffer(self, name: str, comment: str, type_: Type | None, *, pointed: bool = False) -> Iterator[str]:
+    def buffer(self, name: str, comment: str, type_: types.Type | None, *, pointed: bool = False) -> Iterator[str]:
         yield f"  {flow(name)}:  # {comment}"
-        element = one_element(type_) if type_ is not None else None
-        shape = extents(type_) if type_ is not None and element is not None else None
-        if pointed and isinstance(type_, Scalar):
+        element = types.one_element(type_) if type_ is not None else None
+        shape = types.extents(type_) if type_ is not None and element is not None else None
+        if pointed and isinstance(type_, types.Scalar):
             shape = (None,)  # a pointer to a number is as often one to the first of several
         size = self.choices.sizes.get(name, 0)
-        if type_ is None or unknown_parts(type_):
+        if type_ is None or types.unknown_parts(type_):
             count = max(size, 4 * ELEMENTS, type_.size if type_ is not None else 0)
             yield f"    {{type: uint8, shape: [{count}], fill: 0}}  # fill in: type, shape and contents"
         elif element is not None and shape is not None:
@@ -256,15 +247,15 @@ class _Template:
         else:
             yield from self.members(name, type_, size)
 
-    def members(self, name: str, type_: Type, size: int) -> Iterator[str]:
+    def members(self, name: str, type_: types.Type, size: int) -> Iterator[str]:
         """A buffer of structures, or with gaps: by members; of at least so many bytes where it may have any."""
         self.left = _OF_BUFFER
-        last = runtime_array(type_)
+        last = types.runtime_array(type_)
         if last is not None and last.stride * ELEMENTS <= MAX_BUFFER_BYTES:
             count = max(ELEMENTS, -(-size // last.stride)) if last.stride else ELEMENTS
             yield f"    shape: [{count}]  # fill in: the length of the runtime array"
         yield "    # fill in; members and elements that are left out are zeros"
-        if isinstance(type_, Struct) and len(type_.members) > 1:
+        if isinstance(type_, types.Struct) and len(type_.members) > 1:
             yield "    members:"
             for member in type_.members:
                 if member.type is not None:
@@ -274,21 +265,21 @@ class _Template:
         else:
             yield f"    members: {flow(self.zero(type_, name))}"
 
-    def zero(self, type_: Type | None, where: str) -> Any:
+    def zero(self, type_: types.Type | None, where: str) -> Any:
         """Zeros of a type; of a runtime array the first element, of pointers the name of a buffer."""
         self.left -= 1
         match type_:
-            case Scalar():
+            case types.Scalar():
                 return 0
-            case Pointer():
+            case types.Pointer():
                 return self.pointed(type_.pointee, where)
-            case Array():
-                whole = type_.count if isinstance(type_.of, Scalar | Array) else 1
+            case types.Array():
+                whole = type_.count if isinstance(type_.of, types.Scalar | types.Array) else 1
                 count = 1 if whole is None or whole > _WRITTEN else whole
                 return [self.zero(type_.of, where) for _ in range(count)] if self.left > 0 else []
-            case Struct(members=(only,)):
+            case types.Struct(members=(only,)):
                 return self.zero(only.type, where)
-            case Struct():
+            case types.Struct():
                 members = type_.members if self.left > 0 else ()
                 return {m.name: self.zero(m.type, f"{where}.{m.name}") for m in members if m.type is not None}
         return 0
@@ -330,21 +321,21 @@ def _extent(size: Size) -> str:
     return value if size.spec_id is None else f"{value} (SpecId {size.spec_id})"
 
 
-def _declared(type_: Type | None, depth: int = 0) -> str:
+def _declared(type_: types.Type | None, depth: int = 0) -> str:
     """A type in words: `float16[]`, `Item {uint8 kind, float16[3] place}[]`."""
     match type_:
         case None:
             return "of a type unknown here"
-        case Array():
+        case types.Array():
             inner, suffixes = type_, ""
-            while isinstance(inner, Array):
+            while isinstance(inner, types.Array):
                 suffixes += f"[{'' if inner.count is None else inner.count}]"
-                of: Type = inner.of
-                if not isinstance(of, Array):
+                of: types.Type = inner.of
+                if not isinstance(of, types.Array):
                     return _declared(of, depth) + suffixes
                 inner = of
             return suffixes
-        case Struct():
+        case types.Struct():
             name = type_.name or "structure"
             if depth > 1:
                 return name

@@ -157,11 +157,7 @@ class Types:
 
     def _struct(self, id_: Id, members: list[Id], depth: int) -> Struct:
         d = self._declared
-        offsets, strides, rows = (
-            d.offsets.get(id_, {}),
-            d.matrix_strides.get(id_, {}),
-            d.row_major.get(id_, set()),
-        )
+        offsets, strides, rows = (d.offsets.get(id_, {}), d.matrix_strides.get(id_, {}), d.row_major.get(id_, set()))
         names = d.member_names.get(id_, {})
         made = tuple(
             Member(
@@ -201,26 +197,26 @@ def runtime_array(type_: Type) -> Array | None:
 
 def one_element(type_: Type) -> ElementType | None:
     """The element type of all scalars of a type; None where they differ, or something is unknown."""
-    found: set[ElementType | None] = set()
-    seen: set[int] = set()
+    elements: set[ElementType | None] = set()
+    visited: set[int] = set()
 
     def visit(t: Type | None) -> None:
-        if id(t) in seen:
+        if id(t) in visited:
             return
-        seen.add(id(t))
+        visited.add(id(t))
         match t:
             case Scalar():
-                found.add(t.element)
+                elements.add(t.element)
             case Array():
                 visit(t.of)
             case Struct():
                 for member in t.members:
                     visit(member.type)
             case _:
-                found.add(None)
+                elements.add(None)
 
     visit(type_)
-    return found.pop() if len(found) == 1 else None
+    return elements.pop() if len(elements) == 1 else None
 
 
 def unknown_parts(type_: Type | None, depth: int = 0) -> bool:

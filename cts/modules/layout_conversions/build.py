@@ -10,18 +10,7 @@ import numpy.typing as npt
 
 from cts.base.memory import splitmix64
 from cts.case.model import ComponentType
-from cts.device.trials import (
-    COLUMN_MAJOR,
-    GUARD,
-    PATTERN,
-    ROW_MAJOR,
-    Block,
-    By,
-    Convert,
-    Form,
-    Pair,
-    Trial,
-)
+from cts.device.trials import COLUMN_MAJOR, GUARD, PATTERN, ROW_MAJOR, Block, By, Convert, Form, Pair, Trial
 from cts.modules.layout_conversions.abilities import COMPONENTS
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -38,10 +27,10 @@ _LEAST, _EXPONENTS = -5, 12
 
 def form(component: int, layout: int, shape: tuple[int, int], gap: int = 1, stride: int | None = None) -> Form:
     """A matrix whose lines lie `gap` elements apart, or that has a stride; optimal ones have 0 otherwise (VK-055)."""
-    found = Form(component, layout, *shape, stride or 0)
-    if found.optimal or stride is not None:
-        return found
-    return Form(component, layout, *shape, (found.line + gap) * COMPONENTS[component].size)
+    dense = Form(component, layout, *shape, stride or 0)
+    if dense.optimal or stride is not None:
+        return dense
+    return Form(component, layout, *shape, (dense.line + gap) * COMPONENTS[component].size)
 
 
 def filled(form: Form, seed: int, narrow: int | None = None, shift: int = 0, between: int = PATTERN) -> Block:

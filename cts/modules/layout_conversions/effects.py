@@ -7,18 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cts.device.queries.statement import Broken
-from cts.device.trials import (
-    GUARD,
-    INCOMPLETE,
-    SUCCESS,
-    Block,
-    Convert,
-    Form,
-    Pair,
-    Trial,
-    memory,
-    window,
-)
+from cts.device.trials import GUARD, INCOMPLETE, SUCCESS, Block, Convert, Form, Pair, Trial, memory, window
 from cts.modules.layout_conversions import words
 from cts.modules.layout_conversions.abilities import Abilities, readable, writable
 from cts.modules.layout_conversions.build import FEW_SHAPES, WAYS, columns, filled, form, rows
@@ -70,10 +59,10 @@ def _succeed(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made, pair, result, _ in _called(seen):
         if pair.extra >= 0 and result != SUCCESS:
             yield Broken(_where(made, pair), words.of_result(result), "VK_SUCCESS")
-    for one in seen:
-        for number, (result, _) in one.tried.required.items():
+    for trial in seen:
+        for number, (result, _) in trial.tried.required.items():
             if result != SUCCESS:
-                what = f"{words.FUNCTION}, dstData NULL: {words.of_form(one.trial.blocks[number].form)}"
+                what = f"{words.FUNCTION}, dstData NULL: {words.of_form(trial.trial.blocks[number].form)}"
                 yield Broken(what, words.of_result(result), "VK_SUCCESS")
 
 
@@ -84,8 +73,10 @@ def _say_what_was_written(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
         least = elements_size(made.trial.blocks[pair.destination].form)
         most = len(made.before[pair.destination]) - 2 * GUARD
         if not least <= size <= most:
-            given = f" ({most + pair.extra} before)" if pair.extra else ""
-            yield Broken(_where(made, pair), f"{size} in *pDstSize{given}", f"{least} to {most}: what was written")
+            bytes_before = f" ({most + pair.extra} before)" if pair.extra else ""
+            yield Broken(
+                _where(made, pair), f"{size} in *pDstSize{bytes_before}", f"{least} to {most}: what was written"
+            )
             continue
         form = made.trial.blocks[pair.destination].form
         end = GUARD + max(size, 0 if form.optimal else extent(form))

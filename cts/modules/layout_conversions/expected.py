@@ -96,11 +96,11 @@ def _broken(trial: Trial, form: Form, group: Differing) -> Broken:
     line, at = divmod(int(group.offsets[0]), form.stride)
     element = at // COMPONENTS[form.component].size
     row, col = (element, line) if form.layout == COLUMN_MAJOR else (line, element)
-    found = _number(group.component, group.actual[:1])
+    actual = _number(group.component, group.actual[:1])
     low, high = (_number(group.component, bits[:1]) for bits in (group.lo, group.hi))
     many = f"{len(group)} elements differ, the first" if len(group) > 1 else "one element differs,"
     where = f"{words.of_trial(trial)}; {many} at row {row}, column {col}"
-    return Broken(where, found, low if low == high else f"{low} to {high}")
+    return Broken(where, actual, low if low == high else f"{low} to {high}")
 
 
 def _number(component: model.ComponentType, bits: np.ndarray[tuple[int, ...], np.dtype[np.unsignedinteger]]) -> str:

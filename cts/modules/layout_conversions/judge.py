@@ -30,23 +30,23 @@ def judge(wanted: Iterable[Trial], tried: Iterable[Tried], oracle: Oracle) -> li
 
     After the third lost trial no more results of `tried` are read; statements that are not broken by then are untried.
     """
-    seen: list[JudgedTrial] = []
+    judged_trials: list[JudgedTrial] = []
     lost = 0
-    for trial, found in zip(wanted, tried, strict=False):
-        seen.append(JudgedTrial(trial, found, tuple(differing(oracle, trial, found))))
-        lost += bool(found.lost)
+    for trial, result in zip(wanted, tried, strict=False):
+        judged_trials.append(JudgedTrial(trial, result, tuple(differing(oracle, trial, result))))
+        lost += bool(result.lost)
         if lost == MOST_LOST:
             break
-    return [_judged(fact, seen, whole=lost < MOST_LOST) for fact in sorted(STATEMENTS)]
+    return [_judged(fact, judged_trials, whole=lost < MOST_LOST) for fact in sorted(STATEMENTS)]
 
 
 def _judged(fact: str, seen: list[JudgedTrial], *, whole: bool) -> Judged:
     statement = STATEMENTS[fact]
-    if whole and statement.lacks and not any(one.trial.fact == fact for one in seen):
+    if whole and statement.lacks and not any(trial.trial.fact == fact for trial in seen):
         return Judged(fact, State.ABSENT, lacks=statement.lacks)
-    own = [one for one in seen if one.trial.fact == fact]
-    lost = [Broken(one.tried.call, one.tried.lost, "an answer") for one in own if one.tried.lost]
-    broken = (*lost, *statement.check(seen), *(wrong for one in own for wrong in one.wrong))
+    own = [trial for trial in seen if trial.trial.fact == fact]
+    lost = [Broken(trial.tried.call, trial.tried.lost, "an answer") for trial in own if trial.tried.lost]
+    broken = (*lost, *statement.check(seen), *(wrong for trial in own for wrong in trial.wrong))
     if broken:
         return Judged(fact, State.BROKEN, broken)
     return Judged(fact, State.HOLDS if whole else State.UNTRIED)

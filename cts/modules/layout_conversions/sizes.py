@@ -8,18 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cts.device.queries.statement import Broken
-from cts.device.trials import (
-    OPTIMAL,
-    SUCCESS,
-    TRAINING_OPTIMAL,
-    Ask,
-    Block,
-    Convert,
-    Copy,
-    Form,
-    Pair,
-    Trial,
-)
+from cts.device.trials import OPTIMAL, SUCCESS, TRAINING_OPTIMAL, Ask, Block, Convert, Copy, Form, Pair, Trial
 from cts.modules.layout_conversions import words
 from cts.modules.layout_conversions.abilities import COMPONENTS, Abilities, readable, writable
 from cts.modules.layout_conversions.build import SHAPES, WAYS, filled, form, rows
@@ -83,8 +72,8 @@ def _with_strides(abilities: Abilities) -> Iterator[Trial]:
 
 
 def _asked(seen: Sequence[JudgedTrial]) -> Iterator[_Asked]:
-    for one in seen:
-        for step, answer in zip(one.trial.steps, one.tried.answers, strict=False):
+    for trial in seen:
+        for step, answer in zip(trial.trial.steps, trial.tried.answers, strict=False):
             if isinstance(step, Ask):
                 yield _Asked(step, answer.results[0], answer.sizes[0])
 
@@ -135,10 +124,10 @@ def _without_stride(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
 def _alike(asked: Iterable[_Asked], key: Callable[[_Asked], Any], what: str) -> Iterator[Broken]:
     """Where questions with one key are answered differently from the first of them."""
     first: dict[Any, _Asked] = {}
-    for one in asked:
-        before = first.setdefault(key(one), one)
-        if one.size != before.size:
-            yield Broken(words.of_ask(one.ask), f"{one.size} bytes", f"{before.size}, as for {what} before")
+    for question in asked:
+        before = first.setdefault(key(question), question)
+        if question.size != before.size:
+            yield Broken(words.of_ask(question.ask), f"{question.size} bytes", f"{before.size}, as for {what} before")
 
 
 def elements_size(form: Form) -> int:

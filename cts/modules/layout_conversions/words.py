@@ -28,9 +28,9 @@ def of_result(result: int) -> str:
 
 def of_ask(ask: Ask) -> str:
     """A question for a size in words."""
-    given = ", srcData given" if ask.source_given else ""
+    with_source = ", srcData given" if ask.source_given else ""
     before = f", {ask.before} in *pDstSize" if ask.before else ""
-    return f"{FUNCTION}, dstData NULL: {of_form(ask.source)} to {of_form(ask.destination)}{given}{before}"
+    return f"{FUNCTION}, dstData NULL: {of_form(ask.source)} to {of_form(ask.destination)}{with_source}{before}"
 
 
 def of_pair(trial: Trial, source: int, destination: int) -> str:

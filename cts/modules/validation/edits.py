@@ -39,39 +39,39 @@ def edited(lines: Sequence[str], edits: Sequence[Edit], where: str) -> list[str]
 
 
 def _apply(lines: list[str], edit: Edit, where: str) -> None:
-    given = {field for field in edit.__struct_fields__ if getattr(edit, field) is not None}
-    if given == {"replace", "by"}:
+    fields = {field for field in edit.__struct_fields__ if getattr(edit, field) is not None}
+    if fields == {"replace", "by"}:
         assert edit.replace is not None and edit.by is not None
         at, start = _find(lines, edit.replace, where)
         tokens = tokens_of(lines[at])
         tokens[start : start + len(tokens_of(edit.replace))] = tokens_of(edit.by)
         lines[at] = " ".join(tokens)
-    elif given == {"remove"}:
+    elif fields == {"remove"}:
         assert edit.remove is not None
         del lines[_find(lines, edit.remove, where)[0]]
-    elif given in ({"insert", "before"}, {"insert", "after"}):
+    elif fields in ({"insert", "before"}, {"insert", "after"}):
         assert edit.insert is not None
         at = _find(lines, edit.before or edit.after or "", where)[0] + (edit.after is not None)
         lines[at:at] = [line.strip() for line in edit.insert.splitlines() if line.strip()]
     else:
-        what = f"{', '.join(sorted(given)) or 'nothing'}: no edit has just these fields"
+        what = f"{', '.join(sorted(fields)) or 'nothing'}: no edit has just these fields"
         raise BadInput("rule-edit", what, where, "replace with by; remove; insert with before or after")
 
 
 def _find(lines: Sequence[str], text: str, where: str) -> tuple[int, int]:
     """The line that has these words, and at which of its own they begin."""
     wanted = tokens_of(text)
-    found = []
+    places = []
     for at, line in enumerate(lines):
         tokens = tokens_of(line)
         starts = [n for n in range(len(tokens)) if wanted and tokens[n : n + len(wanted)] == wanted]
-        found += [(at, start) for start in starts[:1]]
-    if len(found) != 1:
-        what = f"{len(found)} lines of the module have {text!r}" if found else f"no line of the module has {text!r}"
+        places += [(at, start) for start in starts[:1]]
+    if len(places) != 1:
+        what = f"{len(places)} lines of the module have {text!r}" if places else f"no line of the module has {text!r}"
         raise BadInput(
             "rule-edit", what, where, "words of exactly one line; `cts validation RULE --out DIR` writes all lines"
         )
-    return found[0]
+    return places[0]
 
 
 def _with_constants(lines: list[str]) -> list[str]:
@@ -88,7 +88,7 @@ def _with_constants(lines: list[str]) -> list[str]:
             if constant and token not in defined and f"%{constant[1]}" in defined:
                 defined.add(token)
                 value = f"{'-' if constant[2] else ''}{constant[3]}"
-                first = next((n for n, known in enumerate(out) if " = OpFunction " in known), len(out))
+                first = next((n for n, text in enumerate(out) if " = OpFunction " in text), len(out))
                 out.insert(first, f"{token} = OpConstant %{constant[1]} {value}")
         out.append(line)
     return out

@@ -38,10 +38,10 @@ def load_known(path: Path) -> Known:
     """The findings of a file, whatever tool had them. Raises BadInput."""
     where = f"--known {path}"
     document = decoded(read_bytes(path, _FILE, where), _decoder.decode, _FILE, where)
-    found = {
+    by_rule = {
         row.rule: frozenset(r.verdict for r in row.results.values() if r.verdict.is_finding) for row in document.rules
     }
-    return {rule: verdicts for rule, verdicts in found.items() if verdicts}
+    return {rule: verdicts for rule, verdicts in by_rule.items() if verdicts}
 
 
 def is_known(judgement: Judgement, known: Known) -> bool:

@@ -106,7 +106,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     text = utf8_text(path, FILE)
     origin = Origin(text, str(path), "rule-invalid", "`cts schema rules`")
     parsed: RuleFile = convert(parse(text, str(path), PAGE), RuleFile, origin)
-    found = []
+    rules = []
     for name, entry in parsed.rules.items():
         where = locate(str(path), text, f"rules.{name}")
         if entry.base not in bases():
@@ -117,7 +117,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
             re.compile(entry.message)
         except re.error as e:
             raise BadInput("rule-message", f"no regular expression: {e}", f"{where}.message", "see Python's re") from e
-        found.append(
+        rules.append(
             Rule(
                 f"{path.stem}.{name}",
                 entry.source or parsed.source,
@@ -131,7 +131,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
                 where,
             )
         )
-    return tuple(found)
+    return tuple(rules)
 
 
 @cache

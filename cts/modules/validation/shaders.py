@@ -67,7 +67,7 @@ def load_shaders(path: Path) -> tuple[ShaderRule, ...]:
     text = utf8_text(path, FILE)
     origin = Origin(text, str(path), "rule-invalid", f"as in {PAGE}")
     parsed: ShaderFile = convert(parse(text, str(path), PAGE), ShaderFile, origin)
-    found = []
+    rules = []
     for name, entry in parsed.rules.items():
         own = _shader(entry)
         if own.count(entry.replace) != 1:
@@ -75,20 +75,20 @@ def load_shaders(path: Path) -> tuple[ShaderRule, ...]:
             where = locate(str(path), text, f"rules.{name}.replace")
             raise BadInput("rule-edit", what, where, "a part that the rule's shader has once")
         broken = own.replace(entry.replace, entry.by)
-        said = " ".join(entry.text.split())
-        found.append(
+        sentence = " ".join(entry.text.split())
+        rules.append(
             ShaderRule(
                 f"glsl.{path.stem}.{name}",
                 parsed.source,
                 entry.of,
-                said,
+                sentence,
                 path.stem,
                 parsed.base + own,
                 parsed.base + broken,
                 entry.message,
             )
         )
-    return tuple(found)
+    return tuple(rules)
 
 
 def _shader(entry: Entry) -> str:

@@ -104,11 +104,11 @@ class SpirvVal:
     def _version(self) -> str:
         done = self._run(["--target-env", self._target, "--version"], b"")
         if isinstance(done, Answer) or done.returncode:
-            said = done.text if isinstance(done, Answer) else _output_text(done)
-            what = f"`{shlex.join(self._command)} --target-env {self._target} --version` fails: {said}"
+            output = done.text if isinstance(done, Answer) else _output_text(done)
+            what = f"`{shlex.join(self._command)} --target-env {self._target} --version` fails: {output}"
             raise HarnessTrouble("validator", what, remedy="spirv-val:command=PATH that runs here, a target it knows")
-        found = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
-        return found[1] if found else "of unknown version"
+        match = re.search(r"v(\d+\.\d+\S*)", done.stdout.decode(errors="replace"))
+        return match[1] if match else "of unknown version"
 
     def unknown(self, capability: str) -> str:
         """The tool's message on a module that declares the capability and does nothing; "" if the tool knows the

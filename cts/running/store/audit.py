@@ -110,17 +110,19 @@ def audited(run: Run) -> Audit:
     rules = Baseline((*run.manifest.baseline, *never))
     for opened in run.manifest.drivers:
         names = (opened.driver, opened.identity) if opened.identity else (opened.driver,)
-        known = Baseline(run.manifest.baseline).for_driver(*names, stage=opened.stage).rules
+        entries_of_driver = Baseline(run.manifest.baseline).for_driver(*names, stage=opened.stage).rules
         for rule in rules.for_driver(*names, stage=opened.stage).rules:
             if rule.match.condition is not None:
                 text = describe(rule)
                 audit.entries[opened.driver, text] = Entry(opened.driver, text, computed=bool(rule.leaves))
-        for one in () if run.examples else run.judged:
-            for rule in (known[place] for place in one.entries if one.driver == opened.driver):
+        for case_judged in () if run.examples else run.judged:
+            for rule in (
+                entries_of_driver[place] for place in case_judged.entries if case_judged.driver == opened.driver
+            ):
                 if rule.match.condition is not None:
                     entry = audit.entries[opened.driver, describe(rule)]
                     entry.ran += 1
-                    entry.failed += one.verdict.value in rule.verdicts and not rule.leaves
+                    entry.failed += case_judged.verdict.value in rule.verdicts and not rule.leaves
     for judged in run.examples:
         area = audit.areas.setdefault((judged.driver, judged.area), Area(judged.driver, judged.area))
         area.ran += sum(judged.verdicts.values())

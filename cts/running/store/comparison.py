@@ -145,10 +145,10 @@ class Comparison:
 def columns_of(run: Run) -> list[Column]:
     """A column for each driver of which a run has results."""
     devices = {d.driver: d.identity for d in run.manifest.drivers}
-    found = []
+    columns = []
     for driver in dict.fromkeys(r.driver for r in run.results):
         results = [r for r in run.results if r.driver == driver]
-        found.append(
+        columns.append(
             Column(
                 driver,
                 devices.get(driver, ""),
@@ -159,7 +159,7 @@ def columns_of(run: Run) -> list[Column]:
                 str(run.path),
             )
         )
-    return found
+    return columns
 
 
 def compare(columns: Iterable[Column]) -> Comparison:
@@ -218,5 +218,5 @@ def read(path: Path) -> tuple[Column, ...]:
     text = read_bytes(path, FILE)
     require_format(text, FORMAT, FILE, str(path))
     plain = decoded(text, json.decode, FILE, str(path))
-    found: _File = convert(plain, _File, Origin(text.decode(), str(path), "results-malformed", "", remedy=FILE.remedy))
-    return found.columns
+    file: _File = convert(plain, _File, Origin(text.decode(), str(path), "results-malformed", "", remedy=FILE.remedy))
+    return file.columns

@@ -82,14 +82,14 @@ def shifts(before: Run, after: Run) -> list[Shift]:
         old, new = first[key], second[key]
         for name in old.statistics.keys() & new.statistics.keys():
             pairs.setdefault((new.driver, name), []).append((old.statistics[name], new.statistics[name], new.name))
-    found = []
+    changes = []
     for (driver, name), numbers in sorted(pairs.items()):
         if any(a != b for a, b, _ in numbers):
             a, b, whose = max(numbers, key=lambda n: (abs(n[1] - n[0]), n[2]))
-            found.append(
+            changes.append(
                 Shift(driver, name, len(numbers), sum(n[0] for n in numbers), sum(n[1] for n in numbers), whose, a, b)
             )
-    return found
+    return changes
 
 
 def fails(result: Result | None) -> bool:

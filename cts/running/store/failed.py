@@ -32,13 +32,13 @@ class Failed:
     def failed_entries(self, entries: Iterable[Entry], specs: Sequence[str]) -> list[Entry]:
         """The entries that failed, for drivers of these on which they did; for others, all that failed anywhere."""
         others = tuple(spec for spec in specs if spec not in self.specs)
-        found = []
+        failed_here = []
         for entry in entries:
             failing = self.drivers.get(_key(entry), ())
             some = tuple(spec for spec in specs if spec in failing or spec in others)
             if failing and some:
-                found.append(replace(entry, drivers=some))
-        return found
+                failed_here.append(replace(entry, drivers=some))
+        return failed_here
 
 
 def _key(entry: Entry) -> str:

@@ -118,8 +118,8 @@ def folders(path: Path) -> list[Path]:
     """The folder of a run: `path` itself, or all of a folder of runs, in order. Raises BadInput without a run."""
     if is_run(path):
         return [path]
-    found = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]
-    return found or [locate(path)]
+    runs = [p for _, p in sorted(_numbers(path).items()) if is_run(p)]
+    return runs or [locate(path)]
 
 
 def latest(runs: Path, before: Path | None = None) -> Path | None:

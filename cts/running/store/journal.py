@@ -6,19 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cts.base.input_files import Kind, decoded_lines
-from cts.judging.events import (
-    Event,
-    ExamplesJudged,
-    NotValidated,
-    Passing,
-    Rejected,
-    Result,
-    RunStarted,
-    SetsJudged,
-    Trouble,
-    decode,
-    encode,
-)
+from cts.judging import events as event_types
 from cts.judging.sentences import check_words
 from cts.running.deadline import lacks_time
 from cts.running.store import lines
@@ -45,49 +33,49 @@ class Journal:
             self._lines.close()
             raise
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: event_types.Event) -> None:
         key = _key(event)
-        if isinstance(event, Passing) or (key is not None and key in self._seen):
+        if isinstance(event, event_types.Passing) or (key is not None and key in self._seen):
             return
         if key is not None:
             self._seen.add(key)
-        found = (isinstance(event, Result) and event.finding is not None) or (
-            isinstance(event, ExamplesJudged) and bool(event.kept)
+        is_finding = (isinstance(event, event_types.Result) and event.finding is not None) or (
+            isinstance(event, event_types.ExamplesJudged) and bool(event.kept)
         )
-        self._lines.append(encode(event), durable=found)
+        self._lines.append(event_types.encode(event), durable=is_finding)
 
     def close(self) -> None:
         """Close the file and let others at it."""
         self._lines.close()
 
 
-def read(path: Path) -> list[Event]:
+def read(path: Path) -> list[event_types.Event]:
     """The events of a run, ended or not. Raises BadInput for a file that no run wrote."""
     return list(_events(lines.read(path), str(path)))
 
 
-def _events(texts: Iterable[bytes], where: str) -> Iterator[Event]:
-    def decode_whole(line: bytes) -> Event:
-        event = decode(line)
-        if isinstance(event, Result) and event.finding is not None:
+def _events(texts: Iterable[bytes], where: str) -> Iterator[event_types.Event]:
+    def decode_whole(line: bytes) -> event_types.Event:
+        event = event_types.decode(line)
+        if isinstance(event, event_types.Result) and event.finding is not None:
             check_words(event)
         return event
 
     return decoded_lines(texts, decode_whole, _LINES, where)
 
 
-def _key(event: Event) -> object:
+def _key(event: event_types.Event) -> object:
     """The key of an event that a resumed run emits again; None for those that it does not."""
     match event:
-        case Result():
+        case event_types.Result():
             return event.driver, event.name, lacks_time(event), event.examples, event.alike
-        case ExamplesJudged():
+        case event_types.ExamplesJudged():
             return event.driver, event.area, event.start, event.last, event.part
-        case SetsJudged():
+        case event_types.SetsJudged():
             return event.driver, event.universe, event.start, event.count, event.states
-        case Rejected() | Trouble() | NotValidated():
+        case event_types.Rejected() | event_types.Trouble() | event_types.NotValidated():
             return event
-        case RunStarted():
-            return RunStarted
+        case event_types.RunStarted():
+            return event_types.RunStarted
         case _:
             return None

@@ -22,9 +22,9 @@ from cts.judging.known.baseline import Baseline
 from cts.judging.known.quarantine import Quarantine, Rule
 from cts.judging.reruns import RERUNS
 from cts.running.corpus import Entry
+from cts.running.plan import Plan
 from cts.running.policy import Policy
 from cts.running.profiles import Profile, profile
-from cts.running.runner import Plan
 from cts.running.shard import WHOLE
 from cts.running.shard import parse as parse_shard
 from cts.running.suite import files, versions
@@ -176,9 +176,9 @@ def decode(text: bytes, where: str) -> Manifest:
     """A manifest from its text. Raises BadInput for anything else, a newer format and those before 1.0 included."""
     require_format(text, FORMAT, FILE, where)
     plain = decoded(text, msgspec.json.decode, FILE, where)
-    found = plain.get("format") if isinstance(plain, dict) else None
-    if isinstance(found, int) and found < OLDEST:
-        raise before_1_0(f"a run of format {found}", where)
+    format_number = plain.get("format") if isinstance(plain, dict) else None
+    if isinstance(format_number, int) and format_number < OLDEST:
+        raise before_1_0(f"a run of format {format_number}", where)
     manifest: Manifest = convert(plain, Manifest, Origin(text.decode(), where, "run-malformed", "", remedy=FILE.remedy))
     return manifest
 

@@ -11,17 +11,7 @@ import numpy as np
 
 from cts.base.errors import BadInput
 from cts.case.model.sweep import AREA
-from cts.judging.events import (
-    CaseJudged,
-    Emit,
-    Event,
-    ExamplesJudged,
-    GeneratorFault,
-    Result,
-    RunStarted,
-    SetsJudged,
-    UniverseSwept,
-)
+from cts.judging import events
 from cts.judging.known.baseline import Baseline
 from cts.judging.verdict import Verdict
 from cts.running.results import of_area
@@ -87,11 +77,11 @@ def _require_alike(run: Run, first: Run) -> None:
             raise BadInput("other-driver", what, str(run.path), "runs on the same device and driver version")
 
 
-def merge(runs: Sequence[Run], manifest: Manifest, emit: Emit) -> int:
+def merge(runs: Sequence[Run], manifest: Manifest, emit: events.Emit) -> int:
     """Tell what runs came to as if they had been one, from header to footer; returns the exit status."""
     tally = Tally(Baseline(manifest.baseline))
 
-    def count_and_emit(event: Event) -> None:
+    def count_and_emit(event: events.Event) -> None:
         tally(event)
         emit(event)
 
@@ -105,8 +95,8 @@ def merge(runs: Sequence[Run], manifest: Manifest, emit: Emit) -> int:
     return footer.exit_status
 
 
-def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[Event]:
-    yield RunStarted(
+def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[events.Event]:
+    yield events.RunStarted(
         manifest.suite, manifest.profile, manifest.max_examples, manifest.seed, manifest.specs, manifest.areas,
         len(manifest.entries), sweeps={s.universe: s.chosen for s in _swept(runs)}, budget=manifest.budget,
         keep=manifest.keep,
@@ -114,13 +104,13 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[Event]:
     yield from manifest.drivers
     if missing := next((run.not_validated for run in runs if run.not_validated), None):
         yield missing
-    faults: dict[tuple[str, str], GeneratorFault] = {}
-    others: dict[Event, None] = {}
-    judged: dict[tuple[str, str], CaseJudged] = {}
+    faults: dict[tuple[str, str], events.GeneratorFault] = {}
+    others: dict[events.Event, None] = {}
+    judged: dict[tuple[str, str], events.CaseJudged] = {}
     for run in runs:
-        judged |= {(one.driver, one.hash): one for one in run.judged}
+        judged |= {(event.driver, event.hash): event for event in run.judged}
         for problem in run.problems:
-            if isinstance(problem, GeneratorFault):
+            if isinstance(problem, events.GeneratorFault):
                 before = faults.get((problem.area, problem.kind))
                 count = problem.count + (before.count if before else 0)
                 earliest = problem if before is None or problem.example < before.example else before
@@ -129,7 +119,7 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[Event]:
                 others[problem] = None
     yield from judged.values()
     yield from others
-    examples = [msgspec.structs.replace(one, part=part) for part, run in enumerate(runs) for one in run.examples]
+    examples = [msgspec.structs.replace(event, part=part) for part, run in enumerate(runs) for event in run.examples]
     yield from _sets(runs)
     yield from _swept(runs)
     yield from _of_files(runs)
@@ -142,13 +132,15 @@ def _events(runs: Sequence[Run], manifest: Manifest) -> Iterator[Event]:
     yield from faults.values()
 
 
-def _of_files(runs: Sequence[Run]) -> Iterator[Result]:
+def _of_files(runs: Sequence[Run]) -> Iterator[events.Result]:
     """The results of case files: each is in one part, or in each of them alike."""
-    found = {(r.driver, r.name): r for run in reversed(runs) for r in run.results if not r.generated}
-    yield from sorted(found.values(), key=lambda r: (r.name, r.driver))
+    results = {(r.driver, r.name): r for run in reversed(runs) for r in run.results if not r.generated}
+    yield from sorted(results.values(), key=lambda r: (r.name, r.driver))
 
 
-def _by_cause(runs: Sequence[Run], examples: Iterable[ExamplesJudged], manifest: Manifest) -> Iterator[Event]:
+def _by_cause(
+    runs: Sequence[Run], examples: Iterable[events.ExamplesJudged], manifest: Manifest
+) -> Iterator[events.Event]:
     """The results of a run that goes on after findings: they follow from all examples."""
     explored: dict[tuple[str, str], AreaResult] = {}
     for judged in examples:
@@ -162,33 +154,33 @@ def _by_cause(runs: Sequence[Run], examples: Iterable[ExamplesJudged], manifest:
         if r.cause and r.finding is not None and r.finding.reduction is not None
     }
     shortest: dict[tuple[str, str], tuple[int, str, str]] = {}
-    for (spec, area), one in explored.items():
-        for cause in one.causes:
-            kept = one.shortest(cause)
+    for (spec, area), explored_area in explored.items():
+        for cause in explored_area.causes:
+            kept = explored_area.shortest(cause)
             key = kept.size, kept.finding.case.content_hash, area
             shortest[spec, cause] = min(shortest.get((spec, cause), key), key)
     for (spec, cause), (_, identity, area) in shortest.items():
         if (found := reduced.get((spec, cause, identity))) is not None:
             explored[spec, area].reduced[cause] = found
     nothing = {(r.driver, r.area): r for run in runs for r in run.results if _is_of_area(r) and not r.cause}
-    for (spec, area), one in explored.items():
-        if not one.failing and not one.examples:
-            one.verdict, one.detail = _nothing(one, nothing.get((spec, area)))
-        yield from of_area(area, spec, one, by_cause=True)
+    for (spec, area), explored_area in explored.items():
+        if not explored_area.failing and not explored_area.examples:
+            explored_area.verdict, explored_area.detail = _nothing(explored_area, nothing.get((spec, area)))
+        yield from of_area(area, spec, explored_area, by_cause=True)
     yield from (r for key, r in nothing.items() if key not in explored)
 
 
-def _nothing(explored: AreaResult, result: Result | None) -> tuple[Verdict, str]:
+def _nothing(explored: AreaResult, result: events.Result | None) -> tuple[Verdict, str]:
     if explored.unsupported:
         return Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases"
     return (result.verdict, result.detail) if result is not None else (Verdict.NOT_RUN, "nothing was judged")
 
 
-def _is_of_area(result: Result) -> bool:
+def _is_of_area(result: events.Result) -> bool:
     return result.generated and result.area != AREA
 
 
-def _of_areas(runs: Sequence[Run]) -> Iterator[Result]:
+def _of_areas(runs: Sequence[Run]) -> Iterator[events.Result]:
     """The results of areas that end with their first finding: the earliest of all parts, and the sums of their counts.
 
     After a finding the other parts went on, so that more examples are counted than one run would have judged.
@@ -196,19 +188,19 @@ def _of_areas(runs: Sequence[Run]) -> Iterator[Result]:
     yield from _summed([r for run in runs for r in run.results if _is_of_area(r)])
 
 
-def _of_sweeps(runs: Sequence[Run]) -> Iterator[Result]:
+def _of_sweeps(runs: Sequence[Run]) -> Iterator[events.Result]:
     yield from _summed([r for run in runs for r in run.results if r.area == AREA])
 
 
-def _summed(results: Sequence[Result]) -> Iterator[Result]:
+def _summed(results: Sequence[events.Result]) -> Iterator[events.Result]:
     """One result for those of each name on a driver."""
-    alike: dict[tuple[str, str], list[Result]] = {}
+    alike: dict[tuple[str, str], list[events.Result]] = {}
     for result in results:
         alike.setdefault((result.driver, result.name), []).append(result)
     yield from (reduce(_with, some) for some in alike.values())
 
 
-def _with(one: Result, other: Result) -> Result:
+def _with(one: events.Result, other: events.Result) -> events.Result:
     """Two results of one name as one: that of the earlier finding, or of what was judged at all."""
     first, _ = sorted((one, other), key=_telling)
     unsupported = one.unsupported + other.unsupported
@@ -229,7 +221,7 @@ def _with(one: Result, other: Result) -> Result:
     )
 
 
-def _telling(result: Result) -> tuple[bool, bool, bool, int]:
+def _telling(result: events.Result) -> tuple[bool, bool, bool, int]:
     """Less for the result of the two that says more."""
     fails = result.verdict.is_finding or result.verdict is Verdict.ERROR
     return not fails, result.verdict is not Verdict.PASS, result.verdict is not Verdict.UNSUPPORTED, result.number
@@ -239,45 +231,45 @@ def _added(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
     return dict(Counter(one) + Counter(other))
 
 
-def _swept(runs: Sequence[Run]) -> list[UniverseSwept]:
+def _swept(runs: Sequence[Run]) -> list[events.UniverseSwept]:
     """What sweeps came to in all parts; causes are those of the parts."""
-    found: dict[tuple[str, str], UniverseSwept] = {}
-    for one in (swept for run in runs for swept in run.swept):
-        before = found.get((one.driver, one.universe))
-        found[one.driver, one.universe] = (
-            one
+    merged: dict[tuple[str, str], events.UniverseSwept] = {}
+    for swept_here in (swept for run in runs for swept in run.swept):
+        before = merged.get((swept_here.driver, swept_here.universe))
+        merged[swept_here.driver, swept_here.universe] = (
+            swept_here
             if before is None
             else msgspec.structs.replace(
-                one,
-                chosen=before.chosen + one.chosen,
-                passed=before.passed + one.passed,
-                excluded=_added(before.excluded, one.excluded),
-                unsupported=before.unsupported + one.unsupported,
-                not_run=_added(before.not_run, one.not_run),
-                causes=(*before.causes, *one.causes),
-                seconds=round(before.seconds + one.seconds, 6),
+                swept_here,
+                chosen=before.chosen + swept_here.chosen,
+                passed=before.passed + swept_here.passed,
+                excluded=_added(before.excluded, swept_here.excluded),
+                unsupported=before.unsupported + swept_here.unsupported,
+                not_run=_added(before.not_run, swept_here.not_run),
+                causes=(*before.causes, *swept_here.causes),
+                seconds=round(before.seconds + swept_here.seconds, 6),
             )
         )
-    return list(found.values())
+    return list(merged.values())
 
 
-def _sets(runs: Sequence[Run]) -> Iterator[SetsJudged]:
+def _sets(runs: Sequence[Run]) -> Iterator[events.SetsJudged]:
     """The states of all sets of a universe on a driver, in their order: shards have every so many of them."""
-    alike: dict[tuple[str, str], list[tuple[int, SetsJudged]]] = {}
+    alike: dict[tuple[str, str], list[tuple[int, events.SetsJudged]]] = {}
     for run in runs:
         shard = parse(run.manifest.shard, "shard")
-        for one in run.sets:
-            alike.setdefault((one.driver, one.universe), []).append((shard.index - 1, one))
+        for judged in run.sets:
+            alike.setdefault((judged.driver, judged.universe), []).append((shard.index - 1, judged))
     count = parse(runs[0].manifest.shard, "shard").count
     for (driver, universe), some in alike.items():
-        total = sum(one.count for _, one in some)
+        total = sum(judged.count for _, judged in some)
         states = np.zeros(total, np.uint8)
-        for index, one in some:
-            places = (np.arange(one.start, one.start + one.count) * count + index)[: one.count]
-            states[places[places < total]] = unpacked(one.states)[places < total]
+        for index, judged in some:
+            places = (np.arange(judged.start, judged.start + judged.count) * count + index)[: judged.count]
+            states[places[places < total]] = unpacked(judged.states)[places < total]
         nothing: dict[str, int] = {}
-        excluded = reduce(_added, (one.excluded for _, one in some), nothing)
-        details = {name: text for _, one in some for name, text in one.details.items()}
-        yield SetsJudged(
+        excluded = reduce(_added, (judged.excluded for _, judged in some), nothing)
+        details = {name: text for _, judged in some for name, text in judged.details.items()}
+        yield events.SetsJudged(
             driver, universe, 0, total, packed(states), excluded, details, round(sum(o.seconds for _, o in some), 6)
         )

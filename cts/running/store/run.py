@@ -14,29 +14,14 @@ import cts
 from cts.base.errors import BadInput
 from cts.base.input_files import is_file, read_bytes
 from cts.case.model.identity import HASHES
-from cts.judging.events import (
-    CaseJudged,
-    CasesStarted,
-    DriverOpened,
-    Event,
-    ExamplesJudged,
-    Finding,
-    GeneratorFault,
-    NotValidated,
-    Rejected,
-    Result,
-    RunFinished,
-    SetsJudged,
-    Trouble,
-    UniverseSwept,
-)
+from cts.judging import events as event_types
 from cts.judging.judge import ResumeState
 from cts.judging.verdict import Verdict
 from cts.running.boot import boot
 from cts.running.counts import digests
 from cts.running.deadline import lacks_time
+from cts.running.plan import Plan, ResumedRun
 from cts.running.results import STOPPED
-from cts.running.runner import Plan, ResumedRun
 from cts.running.store import journal
 from cts.running.store.folder import MANIFEST, RunFolder, locate
 from cts.running.store.manifest import FILE, OLD_CAMPAIGN, Manifest, before_1_0, decode
@@ -56,27 +41,27 @@ class Run:
 
     path: Path
     manifest: Manifest
-    results: tuple[Result, ...] = ()
-    judged: tuple[CaseJudged, ...] = ()
-    problems: tuple[Rejected | Trouble, ...] = ()
-    footer: RunFinished | None = None
-    not_validated: NotValidated | None = None
+    results: tuple[event_types.Result, ...] = ()
+    judged: tuple[event_types.CaseJudged, ...] = ()
+    problems: tuple[event_types.Rejected | event_types.Trouble, ...] = ()
+    footer: event_types.RunFinished | None = None
+    not_validated: event_types.NotValidated | None = None
     died: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    sets: tuple[SetsJudged, ...] = ()
-    swept: tuple[UniverseSwept, ...] = ()
-    examples: tuple[ExamplesJudged, ...] = ()
+    sets: tuple[event_types.SetsJudged, ...] = ()
+    swept: tuple[event_types.UniverseSwept, ...] = ()
+    examples: tuple[event_types.ExamplesJudged, ...] = ()
 
-    def findings(self) -> list[Result]:
+    def findings(self) -> list[event_types.Result]:
         """The results that are neither pass nor left out."""
         return [r for r in self.results if r.verdict.is_finding or r.verdict is Verdict.ERROR]
 
     def failing(self) -> dict[tuple[str, str], list[str]]:
         """By driver and suspected cause, the content hashes of generated cases that did not pass and are not known."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
-        for one in self.examples:
-            for cause, hashes in one.failing.items():
-                found.setdefault((one.driver, cause), {}).update(dict.fromkeys(d.hex() for d in digests(hashes)))
-        return {key: sorted(hashes) for key, hashes in sorted(found.items())}
+        hashes_of: dict[tuple[str, str], dict[str, None]] = {}
+        for chunk in self.examples:
+            for cause, hashes in chunk.failing.items():
+                hashes_of.setdefault((chunk.driver, cause), {}).update(dict.fromkeys(d.hex() for d in digests(hashes)))
+        return {key: sorted(hashes) for key, hashes in sorted(hashes_of.items())}
 
     @property
     def incomplete(self) -> tuple[str, ...]:
@@ -98,9 +83,9 @@ class Run:
         results = sorted(self.results, key=lambda r: (r.driver, r.name))
         plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
         counted: dict[str, Counter[str]] = {}
-        for one in self.examples:
+        for chunk in self.examples:
             for name in ("facts", "features", "verdicts", "known"):
-                counted.setdefault(f"{one.driver} {one.area} {name}", Counter()).update(getattr(one, name))
+                counted.setdefault(f"{chunk.driver} {chunk.area} {name}", Counter()).update(getattr(chunk, name))
         swept = sorted((s.driver, s.universe, s.passed, sorted(s.excluded.items())) for s in self.swept)
         text = msgspec.json.encode([plain, list(self.failing().items()), counted, swept], order="sorted")
         return hashlib.sha256(text).hexdigest()[:16]
@@ -111,12 +96,12 @@ class Run:
         return older(self.path, self.manifest)
 
 
-def _identity(finding: Finding | None) -> object:
+def _identity(finding: event_types.Finding | None) -> object:
     """The identity of a finding: without its wording, and without the number of runs of its reduction."""
     if finding is None:
         return None
-    found = finding.found.content_hash if finding.found is not None else ""
-    return finding.case.content_hash, found, finding.counts, finding.listed, finding.driver
+    as_found = finding.found.content_hash if finding.found is not None else ""
+    return finding.case.content_hash, as_found, finding.counts, finding.listed, finding.driver
 
 
 def load(path: Path) -> Run:
@@ -142,42 +127,42 @@ def _manifest(folder: Path) -> Manifest:
     return decode(read_bytes(folder / MANIFEST, FILE), str(folder / MANIFEST))
 
 
-def of_events(path: Path, manifest: Manifest, events: Iterable[Event]) -> Run:
+def of_events(path: Path, manifest: Manifest, events: Iterable[event_types.Event]) -> Run:
     """The run that wrote these events."""
     events = list(events)
-    results: dict[tuple[str, str], Result] = {}
-    judged: list[CaseJudged] = []
-    sets: list[SetsJudged] = []
-    swept: dict[tuple[str, str], UniverseSwept] = {}
-    examples: dict[tuple[str, str, int, bool, int], ExamplesJudged] = {}
-    problems: dict[Rejected | Trouble, None] = {}
+    results: dict[tuple[str, str], event_types.Result] = {}
+    judged: list[event_types.CaseJudged] = []
+    sets: list[event_types.SetsJudged] = []
+    swept: dict[tuple[str, str], event_types.UniverseSwept] = {}
+    examples: dict[tuple[str, str, int, bool, int], event_types.ExamplesJudged] = {}
+    problems: dict[event_types.Rejected | event_types.Trouble, None] = {}
     footer, missing = None, None
     for event in events:
         match event:
-            case Result():
+            case event_types.Result():
                 results[event.driver, event.name] = event  # the last one: that of a resumed run knows more
-            case DriverOpened():
+            case event_types.DriverOpened():
                 footer = None  # the run goes on
-            case ExamplesJudged():
+            case event_types.ExamplesJudged():
                 examples[event.driver, event.area, event.start, event.last, event.part] = event
-            case CaseJudged():
+            case event_types.CaseJudged():
                 judged.append(event)
-            case SetsJudged():
+            case event_types.SetsJudged():
                 sets.append(event)
-            case UniverseSwept():
+            case event_types.UniverseSwept():
                 swept[event.driver, event.universe] = event
-            case Rejected() | Trouble():
+            case event_types.Rejected() | event_types.Trouble():
                 problems[event] = None
-            case RunFinished():
+            case event_types.RunFinished():
                 footer = event
-            case NotValidated():
+            case event_types.NotValidated():
                 missing = event
             case _:
                 pass
-    known = tuple(results.values()), tuple(judged), tuple(problems)
+    lists = tuple(results.values()), tuple(judged), tuple(problems)
     died = deaths(events, boot())
     return Run(
-        path, manifest, *known, footer, missing, died, tuple(sets), tuple(swept.values()), tuple(examples.values())
+        path, manifest, *lists, footer, missing, died, tuple(sets), tuple(swept.values()), tuple(examples.values())
     )
 
 
@@ -192,11 +177,11 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     writer = journal.Journal(path / journal.NAME)
     try:
         run = load(path)
-        faults = tuple(p for p in run.problems if isinstance(p, GeneratorFault))
+        faults = tuple(p for p in run.problems if isinstance(p, event_types.GeneratorFault))
         states = resume_states(run.judged, run.died)
         going_on = run.manifest.keep > 0
         ended = tuple(r for r in run.results if not lacks_time(r) or (going_on and r.cause))
-        seconds = max((one.at for one in run.examples), default=0.0)
+        seconds = max((chunk.at for chunk in run.examples), default=0.0)
         resumed = ResumedRun(ended, faults, run.judged, states, run.sets, run.examples, seconds)
         plan = replace(run.manifest.plan(), resumed=resumed)
     except BaseException:
@@ -205,7 +190,7 @@ def resume(path: Path) -> tuple[RunFolder, Plan]:
     return RunFolder(path, run.manifest, writer), plan
 
 
-def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
+def deaths(events: Iterable[event_types.Event], now: str = "") -> dict[str, dict[str, int]]:
     """How often the run ended while a driver had a case, by driver and content hash, where that may be the driver's
     doing.
 
@@ -214,7 +199,7 @@ def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
     time since the last such start.
     """
     died: dict[str, Counter[str]] = {}
-    opened: dict[str, DriverOpened] = {}
+    opened: dict[str, event_types.DriverOpened] = {}
     spec, flying = "", set[str]()
 
     def landed(boot: str) -> None:
@@ -226,14 +211,14 @@ def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
 
     for event in events:
         match event:
-            case DriverOpened():
+            case event_types.DriverOpened():
                 landed(event.boot)
                 opened[event.driver] = event
-            case CasesStarted():
+            case event_types.CasesStarted():
                 spec, flying = event.driver, set(event.hashes)
-            case CaseJudged():
+            case event_types.CaseJudged():
                 flying.discard(event.hash)
-            case Result() | SetsJudged() | ExamplesJudged():
+            case event_types.Result() | event_types.SetsJudged() | event_types.ExamplesJudged():
                 flying.clear()
             case _:
                 pass
@@ -241,7 +226,9 @@ def deaths(events: Iterable[Event], now: str = "") -> dict[str, dict[str, int]]:
     return {spec: dict(counts) for spec, counts in died.items()}
 
 
-def resume_states(judged: Iterable[CaseJudged], died: Mapping[str, Mapping[str, int]]) -> Mapping[str, ResumeState]:
+def resume_states(
+    judged: Iterable[event_types.CaseJudged], died: Mapping[str, Mapping[str, int]]
+) -> Mapping[str, ResumeState]:
     """What the cases that ran, and those that the run died with, say of each driver."""
     passed: dict[str, dict[str, str]] = {}
     failed: dict[str, dict[str, Verdict]] = {}

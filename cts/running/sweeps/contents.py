@@ -110,9 +110,9 @@ def problem_of(case: Case, every: Iterable[Contents]) -> tuple[str, str] | None:
             if name in named:
                 return f"buffer {name!r} twice", "each buffer once"
             named.add(name)
-        found = contents.problem(case)
-        if found is not None:
-            return found
+        problem = contents.problem(case)
+        if problem is not None:
+            return problem
     return None
 
 

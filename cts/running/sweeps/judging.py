@@ -5,7 +5,6 @@ What becomes of each set is a byte (`State`), so that a universe is an array of 
 
 from __future__ import annotations
 
-import enum
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +25,8 @@ from cts.features.sets import Answers
 from cts.judging.compare import compare, differing_sets
 from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
-from cts.judging.verdict import Verdict
 from cts.running.sweeps.contents import Numbers
+from cts.running.sweeps.states import State, States
 from cts.spirv.lowering import OfSweep
 
 #: Wrong sets whose memory is kept, for causes to look at: each may hold megabytes.
@@ -43,23 +42,6 @@ DISPATCH_BYTES = 1 << 22
 FEW_SETS = 64
 
 
-class State(enum.IntEnum):
-    """What became of a set. A driver decides from CRASH on that it did not run to its end."""
-
-    PENDING = 0
-    PASS = 1
-    FAIL = 2
-    EXCLUDED = 3
-    NOT_RUN = 4
-    UNSUPPORTED = 5
-    CRASH = 6
-    TIMEOUT = 7
-    DEVICE_LOST = 8
-    ERROR = 9
-
-
-States = npt.NDArray[np.uint8]
-
 _ENDINGS = {
     Status.CRASH: State.CRASH,
     Status.TIMEOUT: State.TIMEOUT,
@@ -70,30 +52,6 @@ _ENDINGS = {
 
 #: Bad endings of many sets whose smaller dispatches end well. A timeout does not count, as many sets take longer.
 _NOT_BY_SIZE = (Status.CRASH, Status.DEVICE_LOST)
-
-#: Of states that are a verdict.
-VERDICTS = {
-    State.PASS: Verdict.PASS,
-    State.FAIL: Verdict.FAIL,
-    State.CRASH: Verdict.CRASH,
-    State.TIMEOUT: Verdict.TIMEOUT,
-    State.DEVICE_LOST: Verdict.DEVICE_LOST,
-    State.ERROR: Verdict.ERROR,
-}
-
-
-_JUDGED = [int(state) for state in VERDICTS]
-_WRONG = [int(state) for state in VERDICTS if state is not State.PASS]
-
-
-def have_verdict(states: States) -> npt.NDArray[np.bool_]:
-    """Which sets have a verdict."""
-    return np.isin(states, _JUDGED)
-
-
-def wrong(states: States) -> npt.NDArray[np.bool_]:
-    """Which sets have a verdict other than pass."""
-    return np.isin(states, _WRONG)
 
 
 @dataclass(eq=False)
@@ -394,12 +352,20 @@ def _rows(allowed: Allowed, size: int, which: Numbers) -> Allowed:
         return kept, (window * size + offsets % size)[kept]
 
     intervals = []
-    for one in allowed.intervals:
-        kept, offsets = moved(one.offsets)
+    for interval in allowed.intervals:
+        kept, offsets = moved(interval.offsets)
         if kept.any():
-            step = None if one.step is None else one.step[kept]
+            step = None if interval.step is None else interval.step[kept]
             intervals.append(
-                Intervals(one.component, offsets, one.lo[kept], one.hi[kept], one.flags[kept], one.reasons, step)
+                Intervals(
+                    interval.component,
+                    offsets,
+                    interval.lo[kept],
+                    interval.hi[kept],
+                    interval.flags[kept],
+                    interval.reasons,
+                    step,
+                )
             )
     identical = []
     for group in allowed.identical:

@@ -72,10 +72,10 @@ def regions(
     They are compared with values alone, and asked for only where the axes do not make one region.
     """
     conditions = list(_conditions(columns, labels))
-    found = _Search(columns, conditions, fails).regions()
-    if further is not None and (len(found) > 1 or any(region.unexplained for region in found)):
-        found = min(found, _Search(columns, conditions, fails, further).regions(), key=_untidiness)
-    return sorted(found, key=lambda r: -len(r.sets))
+    simplest = _Search(columns, conditions, fails).regions()
+    if further is not None and (len(simplest) > 1 or any(region.unexplained for region in simplest)):
+        simplest = min(simplest, _Search(columns, conditions, fails, further).regions(), key=_untidiness)
+    return sorted(simplest, key=lambda r: -len(r.sets))
 
 
 def _untidiness(found: list[Region]) -> tuple[int, int]:
@@ -102,19 +102,19 @@ class _Search:
             self.conditions += _compared_with_values(sample)
 
     def regions(self) -> list[Region]:
-        found: list[Region] = []
-        while self.left.size and len(found) < REGIONS:
+        regions: list[Region] = []
+        while self.left.size and len(regions) < REGIONS:
             conditions = self._next()
             if conditions is None:
                 break
             inside = self._inside(conditions, self.left)
             text = " and ".join(c.text for c in conditions) or "everywhere"
-            found.append(Region(text, self.left[inside]))
+            regions.append(Region(text, self.left[inside]))
             self.left = self.left[~inside]
         if self.left.size:
             common = " and ".join(c.text for c in self._in_common())
-            found.append(Region(f"{UNEXPLAINED}; all have {common}" if common else UNEXPLAINED, self.left))
-        return found
+            regions.append(Region(f"{UNEXPLAINED}; all have {common}" if common else UNEXPLAINED, self.left))
+        return regions
 
     def _in_common(self) -> list[Condition]:
         """Conditions that all failing sets meet, and fewer and fewer of the passing ones."""

@@ -41,14 +41,14 @@ def select(targets: Sequence[str], max_sets: int | None = None) -> tuple[list[Sw
 
     And an error for each name or path that is no universe.
     """
-    known = packaged()
+    shipped = packaged()
     entries: dict[str, SweepEntry] = {}
     errors: list[BadInput] = []
-    for target in targets or known:
-        path = known.get(target, Path(target))
+    for target in targets or shipped:
+        path = shipped.get(target, Path(target))
         try:
-            if target not in known and not is_file(path):
-                remedy = did_you_mean(target, known, "`cts sweep --list` prints the names; or a file")
+            if target not in shipped and not is_file(path):
+                remedy = did_you_mean(target, shipped, "`cts sweep --list` prints the names; or a file")
                 raise BadInput("no-such-universe", f"no universe and no file {target!r}", target, remedy)
             name = opened(path).name
             if name in entries and entries[name].path != path:

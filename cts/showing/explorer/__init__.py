@@ -177,8 +177,8 @@ def _setters(case: model.Case, name: str, before: int) -> Iterator[list[Any]]:
 
 def _operands(step: Any) -> list[Sequence[model.Operand]]:
     """The operands of a setter, as `programs.js` has them."""
-    given = step.given.values() if isinstance(step, model.Setter) else ()
-    return [operands if isinstance(operands, tuple) else (operands,) for operands in given]
+    fields = step.given.values() if isinstance(step, model.Setter) else ()
+    return [operands if isinstance(operands, tuple) else (operands,) for operands in fields]
 
 
 def _first(operand: model.Operand) -> int:

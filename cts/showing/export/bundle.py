@@ -100,9 +100,9 @@ def _file_name(name: str) -> str:
 
 def _picture(subject: Subject) -> str | None:
     """A picture of where elements come from: for the finding, or without a finding for the case."""
-    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    explanation = subject.explanation if isinstance(subject.explanation, Explanation) else None
     if subject.seen is not None and subject.seen.finding is not None:
-        return pictures.of_finding(subject.seen.finding, known, limits=LIMITS)
+        return pictures.of_finding(subject.seen.finding, explanation, limits=LIMITS)
     try:
         return pictures.of_case(subject.case, limits=LIMITS)
     except BadInput:
@@ -124,21 +124,21 @@ def _where_possible(subject: Subject, files: dict[str, bytes]) -> dict[str, str]
 
 def about(subject: Subject) -> str:
     """What repro.c says about the failure."""
-    seen = subject.seen
-    if seen is None:
+    run = subject.seen
+    if run is None:
         return ""
-    lines = ["", f"{seen.verdict.value} on {seen.identity or seen.driver}"]
-    lines += [seen.elsewhere] if seen.elsewhere else []
-    if seen.finding and seen.finding.counts:
-        lines += difference(seen.finding, 1)
+    lines = ["", f"{run.verdict.value} on {run.identity or run.driver}"]
+    lines += [run.elsewhere] if run.elsewhere else []
+    if run.finding and run.finding.counts:
+        lines += difference(run.finding, 1)
     return "\n".join(lines)
 
 
 def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> str:
-    case, seen = subject.case, subject.seen
-    shown = seen.finding if seen and seen.finding and seen.finding.counts else None
-    known = subject.explanation if isinstance(subject.explanation, Explanation) else None
-    said = subject.explanation if known is None else "\n".join(line for line, _ in lines(known))
+    case, run = subject.case, subject.seen
+    shown = run.finding if run and run.finding and run.finding.counts else None
+    explanation = subject.explanation if isinstance(subject.explanation, Explanation) else None
+    explained = subject.explanation if explanation is None else "\n".join(line for line, _ in lines(explanation))
     folders = sorted({name.partition("/")[0] for name in files if "/" in name})
     contents = [(name, _WHAT[name]) for name in sorted({*files, "README.md", MANIFEST}) if name in _WHAT]
     contents += [(f"{f}/", _FOLDERS.get(f, "the dispatch file with its module and data")) for f in folders]
@@ -148,19 +148,19 @@ def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str,
         description=case.description or "A case of a differential conformance suite.",
         covers=", ".join(case.covers),
         case=dumps_case(case).rstrip(),
-        seen=seen,
-        detail=seen.detail if seen else "",
+        seen=run,
+        detail=run.detail if run else "",
         failure="\n".join(difference(shown, SHOWN)) if shown else "",
         policy=shown.policy if shown else "",
-        summary=summary(known) if known else None,
+        summary=summary(explanation) if explanation else None,
         original=subject.original,
-        explanation=said,
+        explanation=explained,
         subgroup_size=subject.subgroup_size,
         any_size=case.dispatch.invocations is not None,
         version=cts.__version__,
-        driver=shlex.quote(seen.driver if seen else "vulkan"),
-        only_made=bool(seen and seen.only_made),
-        transforms=[f"`{text}`" for text in seen.driver.split("|")[1:]] if seen else [],
+        driver=shlex.quote(run.driver if run else "vulkan"),
+        only_made=bool(run and run.only_made),
+        transforms=[f"`{text}`" for text in run.driver.split("|")[1:]] if run else [],
         environment=_environment(subject),
         files=files,
         contents=contents,
@@ -169,13 +169,13 @@ def _readme(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str,
 
 
 def _environment(subject: Subject) -> dict[str, Any]:
-    seen = subject.seen
+    run = subject.seen
     rows = [("suite", f"coopmat-cts {cts.__version__}"), ("case", f"content hash {subject.case.content_hash}")]
-    if seen:
-        rows += [("driver", f"`{seen.driver}`")]
-        rows += [("device", seen.identity)] if seen.identity else []
+    if run:
+        rows += [("driver", f"`{run.driver}`")]
+        rows += [("device", run.identity)] if run.identity else []
     rows += [("subgroup size", str(subject.subgroup_size))]
-    return {"rows": rows, "device": (seen.identity or f"`{seen.driver}`") if seen else ""}
+    return {"rows": rows, "device": (run.identity or f"`{run.driver}`") if run else ""}
 
 
 def _result(seen: ObservedOutcome) -> Result:
@@ -186,14 +186,14 @@ def _result(seen: ObservedOutcome) -> Result:
 
 
 def _manifest(subject: Subject, files: Mapping[str, bytes], left_out: Mapping[str, str]) -> bytes:
-    seen = subject.seen
+    run = subject.seen
     document = {
         "format": FORMAT,
         "suite": cts.__version__,
         "case": {"name": subject.case.name, "hash": subject.case.content_hash},
         "subgroup_size": subject.subgroup_size,
-        "driver": {"spec": seen.driver, "identity": seen.identity} if seen else None,
-        "verdict": seen.verdict.value if seen else None,
+        "driver": {"spec": run.driver, "identity": run.identity} if run else None,
+        "verdict": run.verdict.value if run else None,
         "left_out": dict(sorted(left_out.items())),
         "files": {
             name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}

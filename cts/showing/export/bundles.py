@@ -81,14 +81,14 @@ class Bundles:
         if smaller is not None:
             original, detail = reported.case, smaller.attempt.detail
             reported = _finding(smaller, oracle)
-        seen = seen_on(driver, spec, result.verdict, detail, reported)
-        said: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
+        seen_here = seen_on(driver, spec, result.verdict, detail, reported)
+        explained: Explanation | str = "no time was left for an explanation: `cts explain` finds one"
         if not self._time_is_up():
             before = original or reported.found
-            said = explanation(reported.case, driver, oracle, result.verdict, before, reduced=reported.reduced)
+            explained = explanation(reported.case, driver, oracle, result.verdict, before, reduced=reported.reduced)
         size = described.capabilities["subgroup_size"]
         texts = compiled(driver, reported.case, size)
-        return Subject(reported.case, oracle.expect(reported.case), size, seen, said, original, texts)
+        return Subject(reported.case, oracle.expect(reported.case), size, seen_here, explained, original, texts)
 
     def _smaller(self, result: Result, driver: OpenDriver, oracle: Oracle) -> Minimized | None:
         """A smaller case that ends as the finding does. Raises KeyboardInterrupt."""

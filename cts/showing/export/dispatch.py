@@ -141,33 +141,33 @@ def _expected(case: model.Case, expectation: Expectation, names: dict[str, str],
 
 def _matrix(matrix: model.OpaqueMatrix, names: dict[str, str]) -> dict[str, Any]:
     """A matrix in an optimal layout as a buffer of the file."""
-    said = {
+    fields = {
         "layout": matrix.layout.value,
         "component": matrix.component.value,
         "rows": matrix.rows,
         "cols": matrix.cols,
     }
-    said |= {"offset": matrix.offset} if matrix.offset else {}
-    said |= {"zero": True} if matrix.zero else {}
-    return said if matrix.within is None else said | {"within": names[matrix.within]}
+    fields |= {"offset": matrix.offset} if matrix.offset else {}
+    fields |= {"zero": True} if matrix.zero else {}
+    return fields if matrix.within is None else fields | {"within": names[matrix.within]}
 
 
 def _conversion(conversion: model.MatrixConversion, names: dict[str, str]) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "source": _side(conversion.source, names),
         "destination": _side(conversion.destination, names),
         "rows": conversion.rows,
         "cols": conversion.cols,
     }
-    return said | {name: True for name in ("after", "host") if getattr(conversion, name)}
+    return fields | {name: True for name in ("after", "host") if getattr(conversion, name)}
 
 
 def _side(side: model.ConversionSide, names: dict[str, str]) -> str | dict[str, Any]:
     """A side of a conversion; a matrix in an optimal layout by its name alone."""
     if side.component is None or side.layout is None:
         return names[side.of]
-    said = {"of": names[side.of], "component": side.component.value, "layout": side.layout.value}
-    return said | {name: value for name in ("offset", "stride") if (value := getattr(side, name))}
+    fields = {"of": names[side.of], "component": side.component.value, "layout": side.layout.value}
+    return fields | {name: value for name in ("offset", "stride") if (value := getattr(side, name))}
 
 
 def _freedom(buffer: model.Buffer, allowed: Allowed) -> str:

@@ -75,12 +75,12 @@ def run(entry: Entry, case: Case, spec: str, oracle: Oracle, asked: int | None =
     try:
         (result,) = run_entry(entry, case, [driver], oracle)
         size = asked or driver.capabilities.subgroup_size
-        seen = seen_on(driver, spec, result.verdict, result.detail, result.finding)
-        said = explanation(case, driver, oracle, result.verdict)
+        seen_here = seen_on(driver, spec, result.verdict, result.detail, result.finding)
+        explained = explanation(case, driver, oracle, result.verdict)
         texts = compiled(driver, case, size)
     finally:
         driver.driver.close()
-    return Subject(case, oracle.expect(case), size, seen, said, compiled=texts)
+    return Subject(case, oracle.expect(case), size, seen_here, explained, compiled=texts)
 
 
 def compiled(driver: OpenDriver, case: Case, subgroup_size: int) -> dict[str, str]:
@@ -91,13 +91,7 @@ def compiled(driver: OpenDriver, case: Case, subgroup_size: int) -> dict[str, st
 
 
 def explanation(
-    case: Case,
-    driver: OpenDriver,
-    oracle: Oracle,
-    verdict: Verdict,
-    found: Case | None = None,
-    *,
-    reduced: bool = True,
+    case: Case, driver: OpenDriver, oracle: Oracle, verdict: Verdict, found: Case | None = None, *, reduced: bool = True
 ) -> Explanation | str:
     """Where the driver goes wrong, or why that is not known; nothing of a case that does not go wrong every time.
 

@@ -79,12 +79,12 @@ def headline(result: Result) -> str:
     if result.unexpected:
         return f"it passes, and should fail: {result.unexpected}"
     lines = [line.strip() for line in result.detail.splitlines() if line.strip()]
-    said = (lines[-1] if lines[0].startswith("Traceback") else lines[0]) if lines else ""
-    verdict = f"{result.verdict.value}: " if said else ""
+    detail = (lines[-1] if lines[0].startswith("Traceback") else lines[0]) if lines else ""
+    verdict = f"{result.verdict.value}: " if detail else ""
     finding = result.finding
     if finding is None or not finding.counts:
-        return f"{verdict}{said}" if said else result.verdict.value
-    parts = [f"{verdict}{said}"] if said else []
+        return f"{verdict}{detail}" if detail else result.verdict.value
+    parts = [f"{verdict}{detail}"] if detail else []
     parts.append(f"{_written_by(finding)}{', '.join(_differing(finding))}")
     first = finding.listed[0]
     where = place(first) if first.coordinates is None else _element(first)

@@ -149,10 +149,10 @@ def command(name: str, text: str, properties: Mapping[str, str]) -> str:
     >>> command("error", "50% wrong\nreproduce: x", {"title": "FAIL a:b, c"})
     '::error title=FAIL a%3Ab%2C c::50%25 wrong%0Areproduce: x'
     """
-    given = ",".join(
+    property_list = ",".join(
         f"{key}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for key, value in properties.items()
     )
-    return f"::{name} {given}::{_escaped(text)}"
+    return f"::{name} {property_list}::{_escaped(text)}"
 
 
 def _escaped(text: str) -> str:

@@ -51,11 +51,11 @@ class _Grouping:
 
     def groups(self) -> list[Alike]:
         _, groups = self._divided(np.arange(len(self.failing)), GROUPS)
-        found = [
+        alike = [
             Alike(tuple(rows.tolist()), tuple(self.traits[n] for n in chosen), self._passing(chosen))
             for chosen, rows in groups
         ]
-        return sorted(found, key=lambda group: -len(group.places))
+        return sorted(alike, key=lambda group: -len(group.places))
 
     def _passing(self, chosen: Sequence[int]) -> int:
         return int(self.passing[:, list(chosen)].all(axis=1).sum())

@@ -42,11 +42,7 @@ class Terminal:
     """
 
     def __init__(
-        self,
-        console: Console,
-        errors: Console,
-        save_dir: Path | None,
-        clock: Callable[[], float] = time.monotonic,
+        self, console: Console, errors: Console, save_dir: Path | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.console = console
         # Beside a progress bar, errors must go through its console.

@@ -126,9 +126,9 @@ class _Speaking(NamedTuple):
 def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
     """Failures that cannot have one cause: of other drivers or verdicts, or with another reason in a baseline."""
     groups: dict[tuple[str, str, Verdict, str], list[_Speaking]] = {}
-    for one in failures:
-        result = one.failure.result
-        groups.setdefault((result.driver, result.shown_on, result.verdict, result.known), []).append(one)
+    for failure in failures:
+        result = failure.failure.result
+        groups.setdefault((result.driver, result.shown_on, result.verdict, result.known), []).append(failure)
     return list(groups.values())
 
 
@@ -142,16 +142,16 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
     others: dict[tuple[str, str], list[_Speaking]] = {}
     with_case: list[_Speaking] = []
     passed = _passed(run, failures[0].failure.result.driver) if len(failures) > 1 else []
-    for one in failures:
-        said = one.spoken
-        if said.fact and said.like:
-            explained.setdefault((said.instruction, said.fact, said.like), []).append(one)
-        elif passed and one.failure.result.finding is not None:
-            with_case.append(one)
+    for failure in failures:
+        spoken = failure.spoken
+        if spoken.fact and spoken.like:
+            explained.setdefault((spoken.instruction, spoken.fact, spoken.like), []).append(failure)
+        elif passed and failure.failure.result.finding is not None:
+            with_case.append(failure)
         else:
-            others.setdefault((said.instruction, said.fact), []).append(one)
+            others.setdefault((spoken.instruction, spoken.fact), []).append(failure)
     groups = [_group(some) for some in (*explained.values(), *others.values())]
-    cases = [one.failure.result.finding.case for one in with_case if one.failure.result.finding is not None]
+    cases = [failure.failure.result.finding.case for failure in with_case if failure.failure.result.finding is not None]
     some_alike = alike([phrases(case) for case in cases], passed) if cases else []
     return groups + [
         _group([with_case[place] for place in found.places], found.traits, found.passing, len(passed))
@@ -162,10 +162,10 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
 def _group(failures: list[_Speaking], common: tuple[str, ...] = (), passing: int = 0, passed: int = 0) -> Group:
     """Failures of one cause, named by a vote of theirs."""
     first, why = failures[0].failure.result, failures[0].spoken.why
-    instruction = _most_named(one.spoken.instruction for one in failures)
-    fact = _most_named(one.spoken.fact for one in failures if one.spoken.instruction == instruction)
+    instruction = _most_named(failure.spoken.instruction for failure in failures)
+    fact = _most_named(failure.spoken.fact for failure in failures if failure.spoken.instruction == instruction)
     cause = Cause(first.driver, first.verdict, instruction, fact, common, passing, passed, why)
-    return Group(cause, tuple(one.failure for one in failures))
+    return Group(cause, tuple(failure.failure for failure in failures))
 
 
 def _most_named(names: Iterable[str]) -> str:
@@ -176,14 +176,14 @@ def _most_named(names: Iterable[str]) -> str:
 def _passed(run: Run, driver: str) -> list[frozenset[str]]:
     """What the cases of the corpus have that pass on a driver; those that are no longer there are left out."""
     names = {r.name for r in run.results if r.driver == driver and r.verdict is Verdict.PASS and not r.generated}
-    found = []
+    of_cases = []
     for entry in corpus.entries():
         if entry.name in names:
             try:
-                found.append(phrases(corpus.load(entry.path).case))
+                of_cases.append(phrases(corpus.load(entry.path).case))
             except BadInput:
                 continue
-    return found
+    return of_cases
 
 
 def _speaks_for(result: Result, explanation: Explanation | None) -> _Spoken:

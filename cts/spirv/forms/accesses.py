@@ -101,25 +101,25 @@ class _Accesses:
         access = ACCESSES.get(op.name)
         if access is None or len(op.values) < access.least:
             return op
-        given, rest = self.given(op.values[access.least :])
+        numbers, rest = self.given(op.values[access.least :])
         storage = self.storage(op.values[access.pointer])
-        if given is None or storage not in (*_SHARED, *_OWN):
+        if numbers is None or storage not in (*_SHARED, *_OWN):
             return op
-        said = dict(given)
+        named = dict(numbers)
         for name in ("Volatile", "Nontemporal"):
             if self.random.random() < SHARE:
-                said[name] = None
+                named[name] = None
         if storage in _PLACED and self.random.random() < SHARE:
-            said |= {"Aligned": alignment} if (alignment := self.alignment(op, access, said.get("Aligned"))) else {}
+            named |= {"Aligned": alignment} if (alignment := self.alignment(op, access, named.get("Aligned"))) else {}
         if storage in _SHARED and self.scopes and self.random.random() < SHARE:
-            said |= {"NonPrivatePointer": None}
+            named |= {"NonPrivatePointer": None}
             if self.random.random() < 0.75:
                 made = "MakePointerAvailable" if access.stores else "MakePointerVisible"
-                said[made] = self.scope(said.get(made))
-        if said == given:
+                named[made] = self.scope(named.get(made))
+        if named == numbers:
             return op
-        names = [name for name in _BITS if name in said]
-        extras = [value for name in names if (value := said[name]) is not None]
+        names = [name for name in _BITS if name in named]
+        extras = [value for name in names if (value := named[name]) is not None]
         return Op(op.name, op.result, (*op.values[: access.least], "|".join(names), *extras, *rest))
 
     def given(self, values: Sequence[Value]) -> tuple[dict[str, Value | None] | None, Sequence[Value]]:
@@ -156,14 +156,14 @@ class _Accesses:
         it is only the pointer's.
         """
         pointer = op.values[access.pointer]
-        known = math.gcd(self.known(pointer), LARGEST)
+        alignment = math.gcd(self.known(pointer), LARGEST)
         if access.stride is not None:
             stride, size = self.number(op.values[access.stride]), self.size(self.pointee(pointer))
-            known = math.gcd(known, stride * size) if stride is not None and size is not None else 1
+            alignment = math.gcd(alignment, stride * size) if stride is not None and size is not None else 1
         if access.offset is not None:
-            known = math.gcd(known, self.factor(op.values[access.offset]))
+            alignment = math.gcd(alignment, self.factor(op.values[access.offset]))
         least = given if isinstance(given, int) else self.size(self.pointee(pointer), scalar=True) or LARGEST
-        return known if known >= least and known != given else None
+        return alignment if alignment >= least and alignment != given else None
 
     def known(self, pointer: Value) -> int:
         """A number of bytes of which an address is a multiple: 1 where nothing is known."""

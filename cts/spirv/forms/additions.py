@@ -32,10 +32,10 @@ def debug(layout: Layout, random: np.random.Generator) -> None:
         layout.names = [Op(op.name, None, (*op.values[:-1], "x")) for op in layout.names]
     layout.extensions.append(Op("OpExtension", None, ("SPV_KHR_non_semantic_info",)))
     layout.extensions = list(dict.fromkeys(layout.extensions))
-    known = layout.add("OpExtInstImport", _NON_SEMANTIC)
+    set_ = layout.add("OpExtInstImport", _NON_SEMANTIC)
     void = layout.type("OpTypeVoid")
-    layout.globals.append(Op("OpExtInst", layout.id(), (void, known, 1, source)))
-    layout.functions = [list(_described(f, layout, random, source, (void, known))) for f in layout.functions]
+    layout.globals.append(Op("OpExtInst", layout.id(), (void, set_, 1, source)))
+    layout.functions = [list(_described(f, layout, random, source, (void, set_))) for f in layout.functions]
 
 
 def _described(

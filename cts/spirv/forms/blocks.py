@@ -87,13 +87,13 @@ def joined(head: list[Op], blocks: dict[Id, Block], tail: list[Op]) -> list[Op]:
 def dominators(blocks: dict[Id, Block]) -> dict[Id, set[Id]]:
     """For each block those that every way to it goes through, itself among them."""
     first, *others = blocks
-    found = {first: {first}} | {label: set(blocks) for label in others}
+    dominating = {first: {first}} | {label: set(blocks) for label in others}
     changed = True
     while changed:
         changed = False
         for label in others:
-            ways = [found[before] for before in blocks[label].before]
+            ways = [dominating[before] for before in blocks[label].before]
             new = (set.intersection(*ways) if ways else set()) | {label}
-            if new != found[label]:
-                found[label], changed = new, True
-    return found
+            if new != dominating[label]:
+                dominating[label], changed = new, True
+    return dominating

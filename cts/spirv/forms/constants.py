@@ -15,20 +15,20 @@ def constants(layout: Layout, random: np.random.Generator) -> None:
 
     What is computed from them stays OpSpecConstantOp. Modules with groups of decorations stay as they are.
     """
-    given = layout.host.constants
-    if not given or any(op.name == "OpDecorationGroup" for op in layout.annotations):
+    host_values = layout.host.constants
+    if not host_values or any(op.name == "OpDecorationGroup" for op in layout.annotations):
         return
     numbers = {
         op.values[0]: op.values[2]
         for op in layout.annotations
-        if op.name == "OpDecorate" and op.values[1] == "SpecId" and op.values[2] in given
+        if op.name == "OpDecorate" and op.values[1] == "SpecId" and op.values[2] in host_values
     }
     types = {op.result: op for op in layout.globals if op.name in ("OpTypeInt", "OpTypeFloat")}
     fixed: set[Value] = set()
     for i, op in enumerate(layout.globals):
         number = numbers.get(op.result) if op.result is not None else None
         if op.name in _CONSTANTS and isinstance(number, int):
-            layout.globals[i] = _fixed(op, types, given[number])
+            layout.globals[i] = _fixed(op, types, host_values[number])
             fixed.add(op.result)  # type: ignore[arg-type]
             layout.moves.fixed.add(number)
     layout.annotations = [

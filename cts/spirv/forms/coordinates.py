@@ -30,9 +30,9 @@ class _BuiltIns:
 
     def variable(self, name: str, type_: Id) -> Id:
         """The input variable of a built-in, which is declared where it is not yet."""
-        known = self.named.get(name)
-        if isinstance(known, Id):
-            return known
+        declared = self.named.get(name)
+        if isinstance(declared, Id):
+            return declared
         layout = self.layout
         made = layout.add("OpVariable", layout.type("OpTypePointer", "Input", type_), "Input")
         layout.annotations.append(Op("OpDecorate", None, (made, "BuiltIn", name)))

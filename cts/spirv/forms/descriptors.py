@@ -10,7 +10,7 @@ import numpy as np
 from cts.spirv.encode import Id, Value
 from cts.spirv.forms.hosts import Place
 from cts.spirv.forms.layout import LINES, Layout, Op
-from cts.spirv.forms.values import Scope
+from cts.spirv.forms.scope import Scope
 
 #: The share of buffers that are in arrays, that of dynamic indices, and of modules with some that are not uniform.
 SHARE, DYNAMIC, WITH_NON_UNIFORM = 0.8, 0.7, 0.3
@@ -116,8 +116,8 @@ class _Arrays:
             if op.name == "OpDecorate":
                 decorations.setdefault(op.values[0], []).append(op.values[1:])
         placed: dict[tuple[int, int], list[Id]] = {}
-        for variable, said in decorations.items():
-            numbers = {v[0]: v[1] for v in said if len(v) == 2}
+        for variable, decorated in decorations.items():
+            numbers = {v[0]: v[1] for v in decorated if len(v) == 2}
             if isinstance(set_ := numbers.get("DescriptorSet"), int) and isinstance(at := numbers.get("Binding"), int):
                 placed.setdefault((set_, at), []).append(_id(variable))
         for place, variables in placed.items():
@@ -201,8 +201,8 @@ class _Arrays:
     def variable(self, pointer: Id, place: tuple[int, int], decorations: Sequence[tuple[Value, ...]]) -> Id:
         layout = self.layout
         variable = layout.add("OpVariable", pointer, "StorageBuffer")
-        given = [*decorations, ("DescriptorSet", place[0]), ("Binding", place[1])]
-        layout.annotations += [Op("OpDecorate", None, (variable, *d)) for d in given]
+        all_decorations = [*decorations, ("DescriptorSet", place[0]), ("Binding", place[1])]
+        layout.annotations += [Op("OpDecorate", None, (variable, *d)) for d in all_decorations]
         if layout.version >= (1, 4):  # before, interfaces are inputs and outputs
             layout.entry_points = [Op(e.name, None, (*e.values, variable)) for e in layout.entry_points]
         return variable
@@ -302,9 +302,9 @@ class _Arrays:
         layout = self.layout
         pointer = layout.type("OpTypePointer", "Input", self.uint)
         decorated = ("BuiltIn", "SubgroupId")
-        found = [op for op in layout.annotations if op.name == "OpDecorate" and op.values[1:] == decorated]
-        if found:
-            variable = _id(found[0].values[0])
+        decorated_ops = [op for op in layout.annotations if op.name == "OpDecorate" and op.values[1:] == decorated]
+        if decorated_ops:
+            variable = _id(decorated_ops[0].values[0])
         else:
             variable = layout.add("OpVariable", pointer, "Input")
             layout.annotations.append(Op("OpDecorate", None, (variable, *decorated)))

@@ -9,7 +9,8 @@ import numpy as np
 from cts.spirv.encode import Id
 from cts.spirv.forms.blocks import blocks_of, joined
 from cts.spirv.forms.layout import Layout, Op
-from cts.spirv.forms.values import Scope, copied, led
+from cts.spirv.forms.scope import Scope
+from cts.spirv.forms.values import copied, led
 
 #: The share of OpPhi that become variables.
 _STORED = 0.8
@@ -96,7 +97,7 @@ def _by_paths(scope: Scope, value: Id, type_: Id) -> list[Op]:
     nothing = scope.nothing(type_)
     label = scope.layout.id
     first, second, joined, third, fourth, neither, end = (label() for _ in range(7))
-    one, other = scope.new(type_), scope.new(type_)
+    first_value, second_value = scope.new(type_), scope.new(type_)
     literals = [(0, third), (1, fourth)]
     if scope.random.random() < 0.5:
         literals.reverse()
@@ -110,15 +111,15 @@ def _by_paths(scope: Scope, value: Id, type_: Id) -> list[Op]:
         *_passing(first, joined),
         *_passing(second, joined),
         Op("OpLabel", joined, ()),
-        Op("OpPhi", one, (type_, value, first, nothing, second)),
-        Op("OpPhi", other, (type_, nothing, first, value, second)),
+        Op("OpPhi", first_value, (type_, value, first, nothing, second)),
+        Op("OpPhi", second_value, (type_, nothing, first, value, second)),
         Op("OpSelectionMerge", None, (end, "None")),
         Op("OpSwitch", None, (parity, neither, *chain.from_iterable(literals))),
         *_passing(third, end),
         *_passing(fourth, end),
         *_passing(neither, end),
         Op("OpLabel", end, ()),
-        Op("OpPhi", scope.new(type_), (type_, one, third, other, fourth, nothing, neither)),
+        Op("OpPhi", scope.new(type_), (type_, first_value, third, second_value, fourth, nothing, neither)),
     ]
 
 
@@ -137,15 +138,15 @@ def _selected(scope: Scope, value: Id, type_: Id) -> list[Op]:
     nothing = scope.nothing(type_)
     array = scope.declared("OpTypeArray", type_, scope.number(2))
     variable, pointer = scope.variable(array), scope.declared("OpTypePointer", "Function", type_)
-    one, other = scope.new(type_), scope.new(type_)
+    first_value, second_value = scope.new(type_), scope.new(type_)
     both, place = scope.layout.id(), scope.layout.id()
     assert even.result is not None
     return [
         *ops,
         even,
-        Op("OpSelect", one, (type_, even.result, value, nothing)),
-        Op("OpSelect", other, (type_, even.result, nothing, value)),
-        Op("OpCompositeConstruct", both, (array, one, other)),
+        Op("OpSelect", first_value, (type_, even.result, value, nothing)),
+        Op("OpSelect", second_value, (type_, even.result, nothing, value)),
+        Op("OpCompositeConstruct", both, (array, first_value, second_value)),
         Op("OpStore", None, (variable, both)),
         Op("OpAccessChain", place, (pointer, variable, parity)),
         Op("OpLoad", scope.new(type_), (type_, place)),

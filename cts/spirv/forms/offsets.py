@@ -102,11 +102,11 @@ class _Blocks:
             block = self.declared.get(_id(pointer.values[1]))
             members = [n for n, member in enumerate(pushed.values) if member == type_]
             places = [self.layout.host.pushed.get(self.offset(pushed.result, n) or 0) for n in members]
-            known = [p for p in places if p is not None and p.alignment % ALIGNMENT == 0]
+            aligned = [p for p in places if p is not None and p.alignment % ALIGNMENT == 0]
             uses = self.loaded(variable, pushed, pointer)
-            if len(known) < len(places) or uses is None or block is None or not self.is_block(block):
+            if len(aligned) < len(places) or uses is None or block is None or not self.is_block(block):
                 continue
-            place = Place(min(p.before for p in known), known[0].size if len(known) == 1 else 0)
+            place = Place(min(p.before for p in aligned), aligned[0].size if len(aligned) == 1 else 0)
             before = self.drawn(place, ALIGNMENT, "PhysicalStorageBuffer")
             for n in members:
                 self.layout.moves.pushed[self.offset(pushed.result, n) or 0] = before
@@ -134,7 +134,7 @@ class _Blocks:
                 return None
             if use.op.values[0] in to_it and use.op.result is not None:
                 chains.add(use.op.result)
-        found: list[_Use] = []
+        all_uses: list[_Use] = []
         for use in self.uses.get(pointer.result, []):
             op = use.op
             if op.name != "OpLoad" or op.values[1] not in chains or op.result is None:
@@ -142,8 +142,8 @@ class _Blocks:
             uses = self.uses.get(op.result, [])
             if not self.can_change(op.result, uses):
                 return None
-            found += uses
-        return found
+            all_uses += uses
+        return all_uses
 
     def is_block(self, type_: Op) -> bool:
         """Whether a type is a block that can be copied: all its decorations are known."""
@@ -298,8 +298,8 @@ class _Blocks:
 
     def first(self, name: str, fits: Callable[[tuple[Value, ...]], bool]) -> int | None:
         """The number that a decoration gives."""
-        found = (op.values[-1] for op in self.layout.annotations if op.name == name and fits(op.values))
-        return next((number for number in found if isinstance(number, int)), None)
+        literals = (op.values[-1] for op in self.layout.annotations if op.name == name and fits(op.values))
+        return next((number for number in literals if isinstance(number, int)), None)
 
 
 @dataclass(frozen=True)

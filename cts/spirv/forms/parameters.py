@@ -79,21 +79,21 @@ def _numbers(layout: Layout, variable: Op) -> _Numbers | None:
     number = declaration(array.values[0], "OpTypeInt") if array else None
     if number is None or number.values[0] != 32 or number.result is None or variable.result is None:
         return None
-    found = _Numbers(variable, number.result, (int(place[0]), int(place[1])))
+    chain = _Numbers(variable, number.result, (int(place[0]), int(place[1])))
     loads: set[Id] = set()
     for op in (op for function in layout.functions for op in function):
         if variable.result in op.ids:
             index = declaration(op.values[3], "OpConstant") if op.name in _CHAINS and len(op.values) == 4 else None
             if index is None or op.result is None or not isinstance(index.values[1], int):
                 return None
-            found.indices[op.result] = index.values[1]
-        elif op.name == "OpLoad" and op.values[1] in found.indices:
+            chain.indices[op.result] = index.values[1]
+        elif op.name == "OpLoad" and op.values[1] in chain.indices:
             loads.update(op.ids)
-        elif any(id_ in found.indices for id_ in op.ids):
+        elif any(id_ in chain.indices for id_ in op.ids):
             return None
-    if found.indices and 4 * found.words > host.descriptors[found.place].size:
+    if chain.indices and 4 * chain.words > host.descriptors[chain.place].size:
         return None
-    return found
+    return chain
 
 
 def _moved(layout: Layout, numbers: _Numbers, kind: str) -> None:

@@ -64,8 +64,8 @@ class _Pointers:
             return op.values[0] == pointer and self.is_plain(self.type_of(op.values[1]))
         if op.name in _STRIDED:
             _, stride = _STRIDED[op.name]
-            known = len(op.values) > stride and type(op.values[stride]) is Id
-            return known and self.size(self.pointee(pointer)) is not None and self.is_word(op.values[stride])
+            has_stride = len(op.values) > stride and type(op.values[stride]) is Id
+            return has_stride and self.size(self.pointee(pointer)) is not None and self.is_word(op.values[stride])
         if op.name == "OpArrayLength":
             return True
         return op.name.startswith("OpAtomic") and op.name not in ("OpAtomicFlagTestAndSet", "OpAtomicFlagClear")
@@ -112,10 +112,10 @@ class _Pointers:
         stride, size = op.values[at], self.size(self.pointee(op.values[place]))
         type_ = self.type_of(stride)
         assert size is not None and type_ is not None
-        given = self.defined.get(stride)
+        definition = self.defined.get(stride)
         added = []
-        if given is not None and given.name == "OpConstant" and isinstance(given.values[1], int):
-            other = self.constant(type_, given.values[1] * size)
+        if definition is not None and definition.name == "OpConstant" and isinstance(definition.values[1], int):
+            other = self.constant(type_, definition.values[1] * size)
         else:
             other = self.layout.id()
             added = [Op("OpIMul", other, (type_, stride, self.constant(type_, size)))]

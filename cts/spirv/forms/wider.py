@@ -8,7 +8,8 @@ import numpy as np
 
 from cts.spirv.encode import Id
 from cts.spirv.forms.layout import Layout, Op
-from cts.spirv.forms.values import Scope, copied, led
+from cts.spirv.forms.scope import Scope
+from cts.spirv.forms.values import copied, led
 from cts.spirv.grammar import grammar
 
 #: Longer vectors are not put together again component by component.

@@ -26,7 +26,7 @@ def by_form(instruction: Instruction, lowering: Lowering) -> None:
         lowering.declare(capability)
     type_ = None if name is None else _result_type(instruction, lowering)
     opcode, *extended = instruction.spirv.split()
-    operands: list[Value] = [number for known in extended for number in glsl(lowering, known)]
+    operands: list[Value] = [number for extended_name in extended for number in glsl(lowering, extended_name)]
     for word in instruction.form.split():
         fields = word.rstrip("?").split("/")
         if word.endswith("?") and getattr(instruction, fields[0]) == 0:

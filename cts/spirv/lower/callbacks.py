@@ -12,13 +12,7 @@ from cts.spirv.lower import sets
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, StoreEntry
 from cts.spirv.lower.instruction import lower_instruction
-from cts.spirv.lower.pointers import (
-    buffer_of,
-    element,
-    load_operands,
-    pointer_type,
-    store_operands,
-)
+from cts.spirv.lower.pointers import buffer_of, element, load_operands, pointer_type, store_operands
 from cts.spirv.lower.structure import BufferStructure
 from cts.spirv.lower.types import scalar, stored
 from cts.spirv.lower.values import component_value

@@ -268,11 +268,13 @@ def end_switch(instruction: model.EndSwitch, lowering: Lowering) -> None:
         opened.end_branch(lowering)
     lowering.label(opened.merge)
     for merge in instruction.merge:
-        given = [lowering.results[name] for name in model.references(merge)]
+        incoming_values = [lowering.results[name] for name in model.references(merge)]
         # The last value is the Default's; without a Default it comes from the block before the switch.
-        blocks = (*opened.ends, opened.before)[: len(given)]
-        incoming = (operand for value, block in zip(given, blocks, strict=True) for operand in (value.id, block))
-        lowering.define(merge.id, "OpPhi", given[0].type, *incoming)
+        blocks = (*opened.ends, opened.before)[: len(incoming_values)]
+        incoming = (
+            operand for value, block in zip(incoming_values, blocks, strict=True) for operand in (value.id, block)
+        )
+        lowering.define(merge.id, "OpPhi", incoming_values[0].type, *incoming)
 
 
 def _closing(lowering: Lowering, *kinds: type[model.AnyInstruction]) -> int:

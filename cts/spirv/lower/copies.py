@@ -82,8 +82,8 @@ def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
             lowering.define(instruction.id, "OpFunctionCall", source.type, _identity(lowering, source), source.id)
         case CopyPath.Component:
             component = scalar(lowering.module, lowering.matrix(instruction.matrix).declared.component)
-            one = op("OpCompositeExtract", component, source.id, instruction.component)
-            lowering.define(instruction.id, "OpCompositeInsert", source.type, one, source.id, instruction.component)
+            part = op("OpCompositeExtract", component, source.id, instruction.component)
+            lowering.define(instruction.id, "OpCompositeInsert", source.type, part, source.id, instruction.component)
         case CopyPath.Variable:
             _through_memory(instruction, lowering, _variable(lowering, source.type))
         case CopyPath.Array:
@@ -97,9 +97,9 @@ def matrix_copy(instruction: MatrixCopy, lowering: Lowering) -> None:
             lowering.define(instruction.id, "OpLoad", source.type, second)
         case CopyPath.CopyLogical:
             held = op("OpTypeStruct", lowering.uint, source.type)
-            one = op("OpCompositeConstruct", held, lowering.constant(0), source.id)
-            other = op("OpCopyLogical", _alike(lowering, held, source.type), one)
-            lowering.define(instruction.id, "OpCompositeExtract", source.type, other, 1)
+            part = op("OpCompositeConstruct", held, lowering.constant(0), source.id)
+            copy = op("OpCopyLogical", _alike(lowering, held, source.type), part)
+            lowering.define(instruction.id, "OpCompositeExtract", source.type, copy, 1)
 
 
 def _alike(lowering: Lowering, struct: Id, matrix: Id) -> Id:

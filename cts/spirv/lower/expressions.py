@@ -5,29 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
-from cts.case.model import ComponentType
-from cts.case.model.expression import (
-    Assignment,
-    Binary,
-    Bitcast,
-    Body,
-    Branch,
-    Call,
-    Convert,
-    Coordinate,
-    Expression,
-    Indexed,
-    Lookup,
-    Loop,
-    Member,
-    Name,
-    Number,
-    Select,
-    Statement,
-    Store,
-    Unary,
-    ValueType,
-)
+from cts.case.model import ComponentType, expression
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
 from cts.spirv.lower.types import scalar
@@ -104,26 +82,26 @@ class Evaluation:
         self.function = function
         self.store = store
 
-    def run(self, body: Body) -> Id:
+    def run(self, body: expression.Body) -> Id:
         """The result of a body."""
         self.execute(body.statements)
         return self.value(body.result)
 
-    def execute(self, statements: tuple[Statement, ...]) -> None:
+    def execute(self, statements: tuple[expression.Statement, ...]) -> None:
         """Statements, whose values are known by `names` from then on."""
         for statement in statements:
             match statement:
-                case Assignment(name=name, value=value):
+                case expression.Assignment(name=name, value=value):
                     self.names[name] = self.lowering.module.name(self.value(value), name)
-                case Store(output=output, index=index, value=value):
+                case expression.Store(output=output, index=index, value=value):
                     assert self.store is not None
                     self.store(output, self.value(index), self.value(value))
-                case Branch():
+                case expression.Branch():
                     self._branch(statement)
-                case Loop():
+                case expression.Loop():
                     self._loop(statement)
 
-    def _branch(self, branch: Branch) -> None:
+    def _branch(self, branch: expression.Branch) -> None:
         """A selection, with OpPhi of what either way has assigned (CM-034)."""
         op, fresh, label = self.lowering.module.op, self.lowering.module.id, self.lowering.label
         condition = self.value(branch.condition)
@@ -148,7 +126,7 @@ class Evaluation:
             edges = (then[name], end_of_then, otherwise[name], end_of_otherwise)
             self.names[name] = self.lowering.module.name(op("OpPhi", self.type(type_), *edges), name)
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: expression.Loop) -> None:
         """A loop, with OpPhi of the index and of what its iterations assign (CM-034)."""
         module, label = self.lowering.module, self.lowering.label
         op, uint = module.op, self.lowering.uint
@@ -176,77 +154,77 @@ class Evaluation:
         label(merge)
         self.names = outside
 
-    def type(self, type_: ValueType) -> Id:
+    def type(self, type_: expression.ValueType) -> Id:
         if isinstance(type_, ComponentType):
             return scalar(self.lowering.module, type_)
         return self.lowering.module.op("OpTypeBool")
 
     @singledispatchmethod
-    def value(self, node: Expression) -> Id:
+    def value(self, node: expression.Expression) -> Id:
         raise TypeError(f"{node!r} is not an expression")
 
     @value.register
-    def _(self, node: Number) -> Id:
+    def _(self, node: expression.Number) -> Id:
         assert isinstance(node.type, ComponentType), "plain numbers have component types"
         return constant_of_bits(self.lowering, node.type, node.bits)
 
     @value.register
-    def _(self, node: Name) -> Id:
+    def _(self, node: expression.Name) -> Id:
         return self.names[node.name]
 
     @value.register
-    def _(self, node: Coordinate) -> Id:
+    def _(self, node: expression.Coordinate) -> Id:
         array = self.coordinates[node.array]
         return self.lowering.module.op("OpCompositeExtract", self.type(node.type), array, node.dimension)
 
     @value.register
-    def _(self, node: Member) -> Id:
+    def _(self, node: expression.Member) -> Id:
         assert self.member is not None and isinstance(node.type, ComponentType)
         pointer = self.member(node.name, None if node.index is None else self.value(node.index))
         return self.lowering.module.op("OpLoad", self.type(node.type), pointer, "Aligned", node.type.size)
 
     @value.register
-    def _(self, node: Indexed) -> Id:
+    def _(self, node: expression.Indexed) -> Id:
         assert self.entry is not None
         return self.entry(node.table, self.value(node.index))
 
     @value.register
-    def _(self, node: Call) -> Id:
+    def _(self, node: expression.Call) -> Id:
         assert self.function is not None
         arguments = [self.value(a) for a in node.arguments]
         return self.lowering.module.op("OpFunctionCall", self.type(node.type), self.function(node.helper), *arguments)
 
     @value.register
-    def _(self, node: Unary) -> Id:
+    def _(self, node: expression.Unary) -> Id:
         a = self.value(node.a)
         if node.operation in _LOGICAL:
             return self.lowering.module.op(_LOGICAL[node.operation], self.type(node.type), a)
         return self.operation(_UNARY, node.operation, node.a.type, node.type, a)
 
     @value.register
-    def _(self, node: Binary) -> Id:
+    def _(self, node: expression.Binary) -> Id:
         a, b = self.value(node.a), self.value(node.b)
         if node.operation in _LOGICAL:
             return self.lowering.module.op(_LOGICAL[node.operation], self.type(node.type), a, b)
         return self.operation(_BINARY, node.operation, node.a.type, node.type, a, b)
 
     @value.register
-    def _(self, node: Select) -> Id:
+    def _(self, node: expression.Select) -> Id:
         condition, a, b = self.value(node.condition), self.value(node.a), self.value(node.b)
         return self.lowering.module.op("OpSelect", self.type(node.type), condition, a, b)
 
     @value.register
-    def _(self, node: Convert) -> Id:
+    def _(self, node: expression.Convert) -> Id:
         assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
         return converted(self.lowering, self.value(node.a), node.a.type, node.type)
 
     @value.register
-    def _(self, node: Bitcast) -> Id:
+    def _(self, node: expression.Bitcast) -> Id:
         a = self.value(node.a)
         return a if node.a.type is node.type else self.lowering.module.op("OpBitcast", self.type(node.type), a)
 
     @value.register
-    def _(self, node: Lookup) -> Id:
+    def _(self, node: expression.Lookup) -> Id:
         """An element of a constant array, which takes a variable to be indexed by a value."""
         assert isinstance(node.type, ComponentType)
         op, type_ = self.lowering.module.op, self.type(node.type)
@@ -261,8 +239,8 @@ class Evaluation:
         self,
         table: Mapping[str, tuple[str | None, ...]],
         operation: str,
-        operands: ValueType,
-        result: ValueType,
+        operands: expression.ValueType,
+        result: expression.ValueType,
         *values: Id,
     ) -> Id:
         """The instruction of a table for operands of a type."""

@@ -122,7 +122,7 @@ def structure_of(
 def _memory(case: model.Case) -> Iterator[BufferStructure]:
     """Opaque matrices are arrays of their components; those of one byte of uint8: no fp8 capability is needed."""
     named = {getattr(i, field, None) for i in case.program for field in _MEMORY}
-    named |= {known.buffer for function in case.functions.values() for known in model.buffers_of(function)}
+    named |= {part.buffer for function in case.functions.values() for part in model.buffers_of(function)}
     converted = {place.of for c in case.conversions for place in (c.source, c.destination)}
     for name, buffer in case.buffers.items():
         if name in named or name not in converted:

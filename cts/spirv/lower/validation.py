@@ -34,11 +34,11 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
     lowering = Lowering(structure, subgroup_size)
     newer = newer_validator() if vectors or lowering.maintenance1 else None
     unknown = (vectors or lowering.maintenance1) and newer is None
-    known = _without_long_vectors(_without_maintenance1(structure, subgroup_size)) if unknown else structure
+    reduced = _without_long_vectors(_without_maintenance1(structure, subgroup_size)) if unknown else structure
     if any(isinstance(i, (model.MatrixMulAdd, model.MatrixReduce)) for i in structure.program):
-        known = _with_literal_scopes_and_uses(known)
-    if unknown or known != structure:
-        words = write(Lowering(known, subgroup_size, decode_vector=not unknown))
+        reduced = _with_literal_scopes_and_uses(reduced)
+    if unknown or reduced != structure:
+        words = write(Lowering(reduced, subgroup_size, decode_vector=not unknown))
     message = tools.validate(words) if newer is None else newer.validate(words)
     if message:
         raise HarnessTrouble("invalid-module", message, remedy="this is a bug in cts/spirv/lower; please report it")

@@ -40,7 +40,7 @@ def literal(component: ComponentType, bits: int) -> int:
 
 def glsl(lowering: Lowering, name: str) -> tuple[Id, int]:
     """The set and the number of an instruction of GLSL.std.450, as OpExtInst takes them."""
-    number = next(n for n, known in extended_instructions("GLSL.std.450").items() if known == name)
+    number = next(n for n, candidate in extended_instructions("GLSL.std.450").items() if candidate == name)
     return lowering.module.op("OpExtInstImport", "GLSL.std.450"), number
 
 

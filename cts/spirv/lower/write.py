@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.case.model import FastMath, FloatControls, FloatWidth
+from cts.case.model.float_modes import COMPUTED_WIDTHS
 from cts.case.stages import Stage
 from cts.spirv.encode import Id
 from cts.spirv.lower import buffers, sets, stages, workgroup
@@ -65,7 +66,7 @@ def _fast_math_defaults(lowering: Lowering, main: Id) -> None:
     """
     module = lowering.module
     module.capability("FloatControls2")
-    declared = {width: module.declared("OpTypeFloat", width.bits) for width in (FloatWidth.float16, FloatWidth.float32)}
+    declared = {width: module.declared("OpTypeFloat", width.bits) for width in COMPUTED_WIDTHS}
     types = {width: type_ for width, type_ in declared.items() if type_ is not None}
     for width, type_ in (types or {FloatWidth.float32: module.op("OpTypeFloat", 32)}).items():
         bits = dict(lowering.structure.fast_math).get(width, ())

@@ -14,6 +14,7 @@ CHAPTERS = (
     "scalar_floats",
     "scalar_memory",
     "vector_alu",
+    "vector_lanes",
     "vector_memory",
     "wmma",
 )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.drivers.amd.isa import flow, packed, scalar_alu, vector_alu
+from cts.drivers.amd.isa import flow, packed, scalar_alu, vector_alu, vector_lanes
 from cts.drivers.amd.listing import Instruction
 from cts.drivers.amd.operands import scalar, to_scalar, to_vector, vector
 from cts.drivers.amd.problems import Unsupported
@@ -35,7 +35,7 @@ RENAMED = {
 }
 
 #: Chapters whose instructions are named here, so that they are there first.
-_FIRST = flow, packed, scalar_alu, vector_alu
+_FIRST = flow, packed, scalar_alu, vector_alu, vector_lanes
 
 
 def _rename(name: str) -> Builder:

@@ -225,10 +225,7 @@ def _unary(i: Instruction, _: Context) -> Run:
 
 
 @instruction(
-    *(f"s_cmp_{how}_{kind}" for how in _COMPARED for kind in ("i32", "u32")),
-    "s_cmp_eq_u64",
-    "s_cmp_lg_u64",
-    outs=0,
+    *(f"s_cmp_{how}_{kind}" for how in _COMPARED for kind in ("i32", "u32")), "s_cmp_eq_u64", "s_cmp_lg_u64", outs=0
 )
 def _compare(i: Instruction, _: Context) -> Run:
     how, kind = i.mnemonic.split("_")[2:]

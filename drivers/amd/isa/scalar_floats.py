@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cts.drivers.amd.formats import flushed
-from cts.drivers.amd.isa.vector_alu import COMPARED, CONVERSIONS, ROUNDED, arithmetic, half, single
+from cts.drivers.amd.isa.vector_alu import CONVERSIONS, ROUNDED, arithmetic, half, single
+from cts.drivers.amd.isa.vector_lanes import COMPARED
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import DTYPES, Type, constant, scalar, to_scalar

@@ -1,4 +1,4 @@
-"""Vector arithmetic: VOP1, VOP2 and VOP3 (RDNA 4 ISA, "Vector ALU Operations").
+"""Arithmetic of each lane: VOP1, VOP2 and VOP3 (RDNA 4 ISA, "Vector ALU Operations").
 
 A table has the types of result and operands of each instruction and what it computes of NumPy arrays, an element for
 each lane. Rounding and denormals are those of the mode; what is less exact in hardware, such as reciprocals, is
@@ -15,12 +15,11 @@ import numpy as np
 
 from cts.drivers.amd import formats
 from cts.drivers.amd.formats import E4M3, E5M2, Array
-from cts.drivers.amd.listing import EXEC, Instruction, Operand
+from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
-from cts.drivers.amd.operands import Type, lane_mask, scalar, to_lane_mask, to_scalar, to_vector, vector
+from cts.drivers.amd.operands import Type, to_vector, vector
 from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import Context, Run, instruction
-from cts.drivers.amd.wave import Wave
 
 Function = Callable[..., Any]
 
@@ -37,7 +36,8 @@ def _u64(x: Any) -> Any:
     return np.asarray(x).astype(np.uint64)
 
 
-def _i64(x: Any) -> Any:
+def as_i64(x: Any) -> Any:
+    """Integers in 64 bits with sign."""
     return np.asarray(x).astype(np.int64)
 
 
@@ -76,7 +76,7 @@ def _low24(x: Any) -> Any:
 
 
 def _signed24(x: Any) -> Any:
-    return _i64(np.asarray(x << np.uint32(8)).view(np.int32)) >> 8
+    return as_i64(np.asarray(x << np.uint32(8)).view(np.int32)) >> 8
 
 
 def _permuted(a: Any, b: Any, selector: Any) -> Any:
@@ -132,7 +132,7 @@ _INTEGERS: dict[str, Op] = {
     "v_max_u32": Op("b32", ("b32", "b32"), np.maximum),
     "v_mul_lo_u32": Op("b32", ("b32", "b32"), lambda a, b: a * b),
     "v_mul_hi_u32": Op("b32", ("b32", "b32"), lambda a, b: (_u64(a) * _u64(b) >> np.uint64(32)).astype(np.uint32)),
-    "v_mul_hi_i32": Op("i32", ("i32", "i32"), lambda a, b: (_i64(a) * _i64(b) >> 32).astype(np.int32)),
+    "v_mul_hi_i32": Op("i32", ("i32", "i32"), lambda a, b: (as_i64(a) * as_i64(b) >> 32).astype(np.int32)),
     "v_mul_u32_u24": Op("b32", ("b32", "b32"), lambda a, b: _low24(a) * _low24(b)),
     "v_mad_u32_u24": Op("b32", ("b32", "b32", "b32"), lambda a, b, c: _low24(a) * _low24(b) + c),
     "v_mad_i32_i24": Op(
@@ -272,7 +272,8 @@ def half_chosen(i: Instruction, operand: Operand, half: int) -> Operand:
     return replace(operand, number=(i.words[-1] if literal else operand.number) >> 16)
 
 
-def _made(i: Instruction, context: Context, op: Op) -> Run:
+def built(i: Instruction, context: Context, op: Op) -> Run:
+    """What runs an instruction that computes each lane of its result from that lane of its operands."""
     write = to_vector(i.operands[0], op.result, i, context.modes)
     sources = _operands(i, op.operands)
     reads = [vector(o, kind, context.modes) for o, kind in zip(sources, op.operands, strict=True)]
@@ -289,12 +290,12 @@ def _made(i: Instruction, context: Context, op: Op) -> Run:
 
 @instruction(*_INTEGERS)
 def _integers(i: Instruction, context: Context) -> Run:
-    return _made(i, context, _INTEGERS[i.mnemonic])
+    return built(i, context, _INTEGERS[i.mnemonic])
 
 
 @instruction(*CONVERSIONS)
 def _conversions(i: Instruction, context: Context) -> Run:
-    return _made(i, context, CONVERSIONS[i.mnemonic])
+    return built(i, context, CONVERSIONS[i.mnemonic])
 
 
 #: Operations that flush denormals of singles in every mode (RDNA 4 ISA, "Denormal and Rounding Modes"), and that need
@@ -311,7 +312,7 @@ def _floats(i: Instruction, context: Context) -> Run:
         context = replace(context, modes=replace(context.modes, keep32=False))
     modes = replace(context.modes, round32="zero") if low and name in _INEXACT else context.modes
     count, compute = arithmetic(kind, modes)[name]
-    return _made(i, context, Op(kind, (kind,) * count, compute))
+    return built(i, context, Op(kind, (kind,) * count, compute))
 
 
 @instruction("v_fmac_f32", "v_fmac_f16", updates=True)
@@ -319,7 +320,7 @@ def _fmac(i: Instruction, context: Context) -> Run:
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
     _, compute = arithmetic(kind, context.modes)["fma"]
     target, left, right = i.operands
-    return _made(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
+    return built(replace(i, operands=(target, left, right, target)), context, Op(kind, (kind,) * 3, compute))
 
 
 @instruction("v_fmaak_f32", "v_fmamk_f32", "v_fmaak_f16", "v_fmamk_f16")
@@ -327,7 +328,7 @@ def _with_literal(i: Instruction, context: Context) -> Run:
     """The sum a * b + c with a literal as b or c. The listing has the operands in the order a, b, c."""
     kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
     count, compute = arithmetic(kind, context.modes)["fma"]
-    return _made(i, context, Op(kind, (kind,) * count, compute))
+    return built(i, context, Op(kind, (kind,) * count, compute))
 
 
 ROUNDED: dict[str, tuple[Type, Type]] = {
@@ -344,7 +345,7 @@ def _rounded_conversion(i: Instruction, context: Context) -> Run:
     """A conversion that rounds as the mode of its result says."""
     result, source = ROUNDED[i.mnemonic]
     rounding = single if result == "f32" else half
-    return _made(i, context, Op(result, (source,), lambda a: rounding(context.modes, _f64(a))))
+    return built(i, context, Op(result, (source,), lambda a: rounding(context.modes, _f64(a))))
 
 
 # Two results in one register.
@@ -362,7 +363,7 @@ def _pack_halves(i: Instruction, context: Context) -> Run:
         low, high = towards_zero(a), towards_zero(b)
         return low | high.astype(np.uint32) << np.uint32(16)
 
-    return _made(i, context, Op("b32", ("f32", "f32"), pack))
+    return built(i, context, Op("b32", ("f32", "f32"), pack))
 
 
 @instruction("v_cvt_pk_fp8_f32", "v_cvt_pk_bf8_f32")
@@ -372,7 +373,7 @@ def _pack_float8(i: Instruction, context: Context) -> Run:
     def pack(a: Any, b: Any) -> Any:
         return encoding.encode(a) | encoding.encode(b).astype(np.uint16) << np.uint16(8)
 
-    return _made(i, context, Op("b16", ("f32", "f32"), pack))
+    return built(i, context, Op("b16", ("f32", "f32"), pack))
 
 
 @instruction("v_cvt_pk_f32_fp8", "v_cvt_pk_f32_bf8")
@@ -382,185 +383,4 @@ def _unpack_float8(i: Instruction, context: Context) -> Run:
     def unpack(x: Any) -> Any:
         return values[x & np.uint16(0xFF)] | _u64(values[x >> np.uint16(8)]) << np.uint64(32)
 
-    return _made(i, context, Op("b64", ("b16",), unpack))
-
-
-# Carries, selections, comparisons: masks of lanes.
-
-
-@instruction(*(f"v_{name}_co{given}_u32" for name in ("add", "sub", "subrev") for given in ("", "_ci")), outs=2)
-def _with_carry(i: Instruction, context: Context) -> Run:
-    """A sum or difference that leaves a carry of each lane, and takes one where a mask is given."""
-    target, carry, left, right, *given = i.operands
-    write, write_carry = to_vector(target, "b32", i, context.modes), to_lane_mask(carry, context.lanes)
-    a, b = vector(left, "b32", context.modes), vector(right, "b32", context.modes)
-    read_carry = lane_mask(given[0], context.lanes) if given else lambda w: np.False_
-    name = i.mnemonic
-
-    def run(w: Wave) -> None:
-        x, y, c = _i64(a(w)), _i64(b(w)), _i64(read_carry(w))
-        total = x + y + c if name.startswith("v_add") else y - x - c if "rev" in name else x - y - c
-        write(w, (total & 0xFFFFFFFF).astype(np.uint32))
-        write_carry(w, (total >> 32) != 0)
-
-    return run
-
-
-@instruction("v_cndmask_b32", "v_cndmask_b16")
-def _select(i: Instruction, context: Context) -> Run:
-    target, no, yes, mask = i.operands
-    floating = no.negated or no.absolute or yes.negated or yes.absolute
-    kind: Type = ("f32" if floating else "b32") if i.mnemonic.endswith("32") else ("f16" if floating else "b16")
-    kept = replace(context.modes, keep32=True, keep16=True)  # no arithmetic
-    write, condition = to_vector(target, kind, i, kept), lane_mask(mask, context.lanes)
-    chosen = i.bits("op_sel", (0, 0))
-    no, yes = (
-        half_chosen(i, o, half) if kind.endswith("16") else o for o, half in zip((no, yes), chosen, strict=False)
-    )
-    a, b = vector(no, kind, kept), vector(yes, kind, kept)
-    return lambda w: write(w, np.where(condition(w), b(w), a(w)))
-
-
-COMPARED: dict[str, Function] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lg": lambda a, b: (a < b) | (a > b),
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "neq": lambda a, b: ~(a == b),
-    "nlg": lambda a, b: ~((a < b) | (a > b)),
-    "ngt": lambda a, b: ~(a > b),
-    "nge": lambda a, b: ~(a >= b),
-    "nlt": lambda a, b: ~(a < b),
-    "nle": lambda a, b: ~(a <= b),
-    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
-    "u": lambda a, b: np.isnan(a) | np.isnan(b),
-}
-_OF_INTEGERS = ("eq", "ne", "gt", "ge", "lt", "le")
-_TYPES: dict[str, Type] = {
-    "f32": "f32", "f16": "f16", "i32": "i32", "u32": "b32", "i16": "i16", "u16": "b16", "u64": "b64", "i64": "i64",
-}  # fmt: skip
-_COMPARISONS = [
-    f"{how}_{kind}" for how in COMPARED for kind in _TYPES if kind.startswith("f") == (how not in _OF_INTEGERS)
-] + [f"{how}_{kind}" for how in ("eq", "gt", "ge", "lt", "le") for kind in ("f32", "f16")]
-
-
-@instruction(*(f"v_cmp_{name}" for name in _COMPARISONS))
-def _compare(i: Instruction, context: Context) -> Run:
-    target, *sources = i.operands
-    write, test = to_lane_mask(target, context.lanes), _comparison(i, tuple(sources), context)
-    return lambda w: write(w, test(w))
-
-
-@instruction(*(f"v_cmpx_{name}" for name in _COMPARISONS), outs=0)
-def _compare_to_exec(i: Instruction, context: Context) -> Run:
-    test, write = _comparison(i, i.operands, context), to_lane_mask(Operand("sgpr", "exec", EXEC, 2), context.lanes)
-    return lambda w: write(w, test(w))
-
-
-def _comparison(i: Instruction, sources: tuple[Operand, ...], context: Context) -> Function:
-    how, kind = i.mnemonic.split("_")[2:]
-    chosen = i.bits("op_sel", (0, 0))
-    halves = [half_chosen(i, o, half) if kind.endswith("16") else o for o, half in zip(sources, chosen, strict=False)]
-    test, (left, right) = COMPARED[how], (vector(o, _TYPES[kind], context.modes) for o in halves)
-    return lambda w: test(left(w), right(w))
-
-
-@instruction("v_cmp_class_f32", "v_cmp_class_f16")
-def _classes(i: Instruction, context: Context) -> Run:
-    """Whether a number is of one of the kinds whose bits are set (RDNA 4 ISA, "V_CMP_CLASS_F32")."""
-    kind: Type = "f32" if i.mnemonic.endswith("32") else "f16"
-    bits: Type = "b32" if kind == "f32" else "b16"
-    kept = replace(context.modes, keep32=True, keep16=True)
-    target, number, kinds = i.operands
-    if kind == "f16":
-        chosen = i.bits("op_sel", (0, 0))
-        number, kinds = half_chosen(i, number, chosen[0]), half_chosen(i, kinds, chosen[1])
-    write, x, mask = to_lane_mask(target, context.lanes), vector(number, kind, kept), vector(kinds, bits, kept)
-
-    def run(w: Wave) -> None:
-        value, wanted = np.asarray(x(w)), np.asarray(mask(w)).astype(np.uint32)
-        size = value.dtype.itemsize
-        pattern: Any = value.view(np.uint32 if size == 4 else np.uint16)
-        quiet = pattern >> (22 if size == 4 else 9) & 1 == 1
-        nan, negative, tiny = np.isnan(value), np.signbit(value), np.finfo(value.dtype).smallest_normal
-        zero, infinite = value == 0, np.isinf(value)
-        denormal = ~zero & (np.abs(value) < tiny)
-        normal = ~(nan | zero | infinite | denormal)
-        of_kind = [
-            nan & ~quiet,
-            nan & quiet,
-            *(k & negative for k in (infinite, normal, denormal, zero)),
-            *(k & ~negative for k in (zero, denormal, normal, infinite)),
-        ]
-        found = np.zeros(w.lanes, np.bool_)
-        for bit, one in enumerate(of_kind):
-            found = found | (one & ((wanted >> np.uint32(bit) & np.uint32(1)) == 1))
-        write(w, found)
-
-    return run
-
-
-# Lanes.
-
-
-@instruction("v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32")
-def _masked_count(i: Instruction, context: Context) -> Run:
-    """How many bits of a mask stand for lanes before each one, added to the second operand."""
-    high = "_hi_" in i.mnemonic
-    lane = np.arange(context.lanes)
-    below = np.clip(lane - 32, 0, 32) if high else np.minimum(lane, 32)
-    before = ((np.uint64(1) << below.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
-
-    def count(mask: Any, base: Any) -> Any:
-        bits = np.broadcast_to(mask & before, context.lanes)
-        return np.unpackbits(np.ascontiguousarray(bits).view(np.uint8).reshape(-1, 4), axis=1).sum(1, np.uint32) + base
-
-    return _made(i, context, Op("b32", ("b32", "b32"), count))
-
-
-@instruction("v_readfirstlane_b32", also=frozenset({EXEC}))
-def _read_first(i: Instruction, context: Context) -> Run:
-    write, read = to_scalar(i.operands[0]), vector(i.operands[1], "b32", context.modes)
-
-    def run(w: Wave) -> None:
-        first = (w.exec & -w.exec).bit_length() - 1 if w.exec else 0
-        write(w, int(np.broadcast_to(read(w), w.lanes)[first]))
-
-    return run
-
-
-@instruction("v_readlane_b32")
-def _read_lane(i: Instruction, context: Context) -> Run:
-    target, source, lane = i.operands
-    write, read, number = to_scalar(target), vector(source, "b32", context.modes), scalar(lane)
-    return lambda w: write(w, int(np.broadcast_to(read(w), w.lanes)[number(w) & (w.lanes - 1)]))
-
-
-@instruction("v_writelane_b32", updates=True)
-def _write_lane(i: Instruction, context: Context) -> Run:
-    """One lane gets a scalar, whether it is active or not; the others keep what they have."""
-    target, source, lane = i.operands
-    n, value, number = target.number, scalar(source), scalar(lane)
-
-    def run(w: Wave) -> None:
-        w.v[n, number(w) & (w.lanes - 1)] = value(w)
-
-    return run
-
-
-@instruction("v_swap_b32", "v_swap_b16", outs=2, updates=True)
-def _swap(i: Instruction, context: Context) -> Run:
-    kind: Type = "b32" if i.mnemonic.endswith("32") else "b16"
-    a, b = i.operands
-    write_a, write_b = (to_vector(o, kind, i, context.modes) for o in (a, b))
-    read_a, read_b = (vector(o, kind, context.modes) for o in (a, b))
-
-    def run(w: Wave) -> None:
-        x, y = read_a(w).copy(), read_b(w).copy()
-        write_a(w, y)
-        write_b(w, x)
-
-    return run
+    return built(i, context, Op("b64", ("b16",), unpack))

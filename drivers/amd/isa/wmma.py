@@ -96,9 +96,9 @@ class Layout:
 
     def matrix(self, elements: Array) -> Array:
         """The elements of lanes as a matrix: by the inner index or row, then by the outer one."""
-        found = np.empty((SIZE, SIZE), elements.dtype)
-        found[self.inner, self.outer] = elements
-        return found
+        matrix = np.empty((SIZE, SIZE), elements.dtype)
+        matrix[self.inner, self.outer] = elements
+        return matrix
 
     def store(self, w: Wave, target: Operand, result: Array, i: Instruction) -> None:
         """Write a matrix to the registers of all lanes, which must be active."""
@@ -121,8 +121,8 @@ def layout(generation: int, lanes: int, bits: int, accumulates: bool) -> Layout:
 def _layouts(i: Instruction, context: Context, bits: tuple[int, int, int]) -> tuple[Layout, Layout, Layout]:
     """Those of A, B and the accumulator. Raises Unsupported for operands of other sizes."""
     a, b, c = (layout(context.generation, context.lanes, size, n == 2) for n, size in enumerate(bits))
-    for operand, one in zip(i.operands, (c, a, b, c), strict=True):
-        one.check(operand)
+    for operand, operand_layout in zip(i.operands, (c, a, b, c), strict=True):
+        operand_layout.check(operand)
     if i.flag("clamp") and not i.mnemonic.endswith("_iu8"):
         raise Unsupported("clamp of a product of floating-point matrices")
     return a, b, c

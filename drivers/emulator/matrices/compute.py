@@ -2,87 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
 
 from cts.case import model
-from cts.case.model.operand import ComponentValue
 from cts.drivers.emulator.callbacks import Program, compiled
-from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices import elements, maintenance1, reductions
-from cts.drivers.emulator.matrices.access import Access
+from cts.drivers.emulator.matrices.context import TILE, Context, elements_of, unless
 from cts.drivers.emulator.matrices.origins import factors
-from cts.drivers.emulator.matrices.ownership import distribute
+from cts.drivers.emulator.matrices.per_element import per_element
 from cts.drivers.emulator.matrices.products import ORDERS, PRECISIONS, mul_add, read_as
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
-from cts.drivers.emulator.matrices.scalar import NO_TABLES, Elements, ScalarMachine, Tables
-from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import maintenance1 as ext
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TYPE_NUMBERS, UINT8
-from cts.drivers.emulator.operands import InstanceOperands
-from cts.drivers.emulator.options import Options
-
-#: The tile within which some bugs are right.
-TILE = 8
-
-
-@dataclass(frozen=True)
-class Context:
-    """What instructions compute in. `matrices` are the results so far, `access` leads to the buffers."""
-
-    case: model.Case
-    options: Options
-    instances: Instances
-    operands: InstanceOperands
-    scalars: ScalarMachine
-    matrices: dict[str, Matrix]
-    access: Access
-
-    @property
-    def bug(self) -> int:
-        return self.options.bug
-
-    def zeros(self, component: model.ComponentType, rows: int, cols: int, use: model.Use, scope: model.Scope) -> Matrix:
-        """A matrix of zeros in every scope instance."""
-        per_instance = self.case.dispatch.subgroups if scope is model.Scope.Workgroup else 1
-        options = self.options
-        owned = distribute(
-            rows, cols, per_instance * options.subgroup_size, options.tile_shape, options.order, options.stores
-        )
-        registers = np.zeros((self.instances.count // per_instance, owned.invocations, owned.slots), np.uint32)
-        return Matrix(component, rows, cols, use, scope, owned, registers)
-
-    def declared(self, declared: model.MatrixType) -> Matrix:
-        """A matrix of zeros of a type as written."""
-        rows, cols = model.constant_of(declared.rows), model.constant_of(declared.cols)
-        use, scope = model.constant_of(declared.use), model.constant_of(declared.scope)
-        assert (
-            isinstance(rows, int)
-            and isinstance(cols, int)
-            and isinstance(use, model.Use)
-            and isinstance(scope, model.Scope)
-        )
-        return self.zeros(declared.component, rows, cols, use, scope)
-
-    def bits(self, value: ComponentValue, component: model.ComponentType, matrix: Matrix) -> Registers:
-        """Bit patterns of a value in each instance of a matrix's scope: (instances, 1)."""
-        return self.operands.bits([value], component)[:: self.instances.count // matrix.instances]
-
-    def mapped(self, program: Program, result: Matrix, *parameters: Elements, tables: Tables = NO_TABLES) -> Matrix:
-        """A program's results for every element, in the type of `result`."""
-        return result.holding(*self.scalars.run(program, parameters, tables))
-
-
-def elements_of(matrix: Matrix) -> Elements:
-    """A matrix's elements, in the order of work."""
-    return matrix.in_order(), matrix.wide_in_order()
 
 
 def overwritten(i: model.Instruction, context: Context) -> Matrix | None:
@@ -273,15 +210,15 @@ def _reduce(i: model.MatrixReduce, context: Context) -> Matrix:
         arguments = (y, x) if context.options.arguments == "swapped" else (x, y)
         return context.scalars.run(program, [(a, None) for a in arguments])[0]
 
-    given = source.dense()
+    elements_ = source.dense()
     if context.bug == m.REDUCE_FIRST_SUBGROUP_ONLY and source.scope is model.Scope.Workgroup:
         others = source.owned.work[source.owned.work[:, 0] >= context.options.subgroup_size]
-        given[:, others[:, 2], others[:, 3]] = 0
+        elements_[:, others[:, 2], others[:, 3]] = 0
     elif context.bug == s.REDUCE_EXTREME_STARTS_FINITE and source.component.is_float:
-        given = _limited(given, source.component, function.body)
+        elements_ = _limited(elements_, source.component, function.body)
     target = _reduced_type(i, source, context)
     reducer = reductions.Reducer(combined, context.options.reduce, context.options.both, context.bug)
-    return target.holding_dense(reductions.reduce(given, set(i.mode), (target.rows, target.cols), reducer))
+    return target.holding_dense(reductions.reduce(elements_, set(i.mode), (target.rows, target.cols), reducer))
 
 
 def _limited(bits: Registers, component: model.ComponentType, body: str) -> Registers:
@@ -298,97 +235,13 @@ def _reduced_type(i: model.MatrixReduce, source: Matrix, context: Context) -> Ma
     """Zeros of the type of a reduction's result (CM-021)."""
     halves = 2 if model.ReduceMode.Square in i.mode else 1
     extents = []
-    for given, own in ((i.rows, source.rows), (i.cols, source.cols)):
-        extent = model.constant_of(given)
+    for written, own in ((i.rows, source.rows), (i.cols, source.cols)):
+        extent = model.constant_of(written)
         extents.append(extent if isinstance(extent, int) else own // halves)
     return context.zeros(source.component, extents[0], extents[1], source.use, source.scope)
 
 
-@result.register
-def _per_element(i: model.MatrixPerElement, context: Context) -> Matrix:
-    """CM-030, CM-031."""
-    matrix, function = context.matrices[i.matrix], context.case.functions[i.function]
-    assert isinstance(function, model.PerElement)
-    bits = matrix.in_order()
-    coordinates = [np.broadcast_to(x, bits.shape) for x in _coordinates(matrix, context.bug)]
-    parameters = [(x.astype(np.uint32), None) for x in coordinates]
-    extras = list(_extras(i, function, matrix, context))
-    tables = context.access.tables(function, i.pointers, context.instances.count // matrix.instances)
-    arguments = (*parameters, elements_of(matrix), *extras)
-    computed = context.mapped(compiled(function, context.bug, context.case.helpers), matrix, *arguments, tables=tables)
-    if function.outputs:
-        tables.give_back()
-    skipped = np.zeros(matrix.registers.shape, bool)
-    if context.bug == m.PER_ELEMENT_TAIL_SKIPPED:
-        skipped[:, :, -1] = matrix.owned.slots > 1
-    elif context.bug == m.PER_ELEMENT_WORKGROUP_FIRST:
-        skipped[:, context.options.subgroup_size :] = True
-    return _unless(skipped, matrix, computed)
-
-
-def _coordinates(matrix: Matrix, bug: int) -> tuple[Registers, Registers]:
-    """The row and column of each element, in the order of work."""
-    row, col = matrix.owned.work[:, 2], matrix.owned.work[:, 3]
-    if bug == m.PER_ELEMENT_SWAPPED or (bug == m.PER_ELEMENT_USE_B_SWAPPED and matrix.use is model.Use.B):
-        row, col = col, row
-    elif bug == m.PER_ELEMENT_TILE_COORDINATES:
-        row, col = row % TILE, col % TILE
-    elif bug == m.PER_ELEMENT_COLUMN_BY_ROWS:
-        col = col % matrix.rows
-    return row.astype(np.uint32), col.astype(np.uint32)
-
-
-def _extras(
-    i: model.MatrixPerElement, function: model.PerElement, matrix: Matrix, context: Context
-) -> Iterator[Elements]:
-    """The extra operands in the order of the function's parameters, for each element."""
-    matrices = [
-        elements_of(matrix if context.bug == m.EXTRA_MATRIX_IS_MATRIX else context.matrices[n]) for n in i.matrices
-    ]
-    scalars = [context.bits(v, t, matrix) for (_, t), v in zip(model.scalars_of(function), i.scalars, strict=True)]
-    if context.bug in (c.VECTOR_EXTRA_FIRST, c.STRUCTURE_EXTRA_SHIFTED):
-        scalars = _composites_mistaken(function, scalars, context.bug)
-    if context.bug == m.EXTRA_MATRICES_SWAPPED:
-        matrices.reverse()
-    elif context.bug == m.EXTRA_SCALAR_FIRST:
-        scalars = scalars[:1] * len(scalars)
-    integers = context.operands.evaluate(i.integers)[:: context.instances.count // matrix.instances].astype(np.uint32)
-    if context.bug == c.INTEGER_EXTRA_OF_FIRST:
-        integers = np.broadcast_to(integers[:1], integers.shape)
-    shape = matrix.in_order().shape
-    waiting: dict[str, Iterator[Elements]] = {
-        "matrix": iter(matrices),
-        "scalar": ((np.broadcast_to(s, shape), None) for s in scalars),
-        "integer": ((np.broadcast_to(integers[:, n : n + 1], shape), None) for n in range(integers.shape[1])),
-    }
-    kinds: list[str] = []
-    for extra in function.extras:
-        kinds += ["matrix"] * extra.matrix + ["integer"] * extra.integer + ["scalar"] * len(extra.scalars)
-    if context.bug == m.EXTRAS_GROUPED:
-        kinds.sort(key=list(waiting).index)
-    return (next(waiting[kind]) for kind in kinds)
-
-
-def _composites_mistaken(function: model.PerElement, scalars: list[Registers], bug: int) -> list[Registers]:
-    """The scalars as bugs take vectors and structures of them."""
-    mistaken, waiting = [], iter(scalars)
-    for extra in function.extras:
-        parts = list(itertools.islice(waiting, len(extra.scalars)))
-        if bug == c.VECTOR_EXTRA_FIRST and extra.count is not None:
-            parts = parts[:1] * len(parts)
-        elif bug == c.STRUCTURE_EXTRA_SHIFTED and extra.members:
-            types = [member.type for member in extra.members]
-            alike = {t: [n for n, own in enumerate(types) if own is t] for t in types}
-            parts = [parts[alike[t][alike[t].index(n) - 1]] for n, t in enumerate(types)]
-        mistaken += parts
-    return mistaken
-
-
-def _unless(skipped: np.typing.NDArray[np.bool_], old: Matrix, new: Matrix) -> Matrix:
-    """The new matrix, but the old one in skipped registers."""
-    if not skipped.any():
-        return new
-    return new.with_registers(np.where(skipped, old.registers, new.registers))
+result.register(per_element)
 
 
 @result.register
@@ -407,7 +260,7 @@ def _components(i: model.MatrixComponents, context: Context) -> Matrix:
     skipped = np.zeros(matrix.registers.shape, bool)
     if context.bug == m.LENGTH_ONE_SHORT:
         skipped[:, :, -1] = True
-    return _unless(skipped, matrix, computed)
+    return unless(skipped, matrix, computed)
 
 
 def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Context) -> Matrix:
@@ -423,8 +276,8 @@ def _in_halves(matrix: Matrix, computed: Matrix, function: Program, context: Con
     elif context.bug == m.DIVERGENT_COMPONENTS_LOST:
         second = np.zeros((lanes, slots), bool)
     never, twice = (np.broadcast_to(which, matrix.registers.shape) for which in (~(first | second), first & second))
-    result = _unless(never, matrix, computed)
-    return _unless(~twice, result, context.mapped(function, computed, elements_of(computed)))
+    result = unless(never, matrix, computed)
+    return unless(~twice, result, context.mapped(function, computed, elements_of(computed)))
 
 
 def _first_copy(i: model.MatrixCopy, context: Context) -> Matrix | None:

@@ -13,8 +13,10 @@ from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.instances import Instances, has_both_scopes
 from cts.drivers.emulator.matrices import fusions
 from cts.drivers.emulator.matrices import layout as setter
+from cts.drivers.emulator.matrices import state as states
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
-from cts.drivers.emulator.matrices.compute import Context, overwritten, result
+from cts.drivers.emulator.matrices.compute import overwritten, result
+from cts.drivers.emulator.matrices.context import Context
 from cts.drivers.emulator.matrices.decode import Decoder
 from cts.drivers.emulator.matrices.fusions import fused, hoisted
 from cts.drivers.emulator.matrices.memory import Bytes
@@ -28,16 +30,6 @@ from cts.drivers.emulator.matrices.scalar import (
     elides,
     settings_of,
     unrounding,
-)
-from cts.drivers.emulator.matrices.state import (
-    CLAMP_VALUE,
-    DISCARD,
-    INFO,
-    Actions,
-    Ints,
-    create_layout,
-    create_view,
-    no_view,
 )
 from cts.drivers.emulator.mutants import control as flow
 from cts.drivers.emulator.mutants import matrices as m
@@ -63,8 +55,8 @@ class Machine:
         self._instances = instances
         self._operands = operands
         self._access = Access(case, memory, options, instances, operands)
-        self._layouts: dict[str, Ints] = {}
-        self._views: dict[str, Ints] = {}
+        self._layouts: dict[str, states.Ints] = {}
+        self._views: dict[str, states.Ints] = {}
         self.matrices: dict[str, Matrix] = {}
         settings = settings_of(options, case)
         scalars = ScalarMachine(settings, elides(options), options.bug)
@@ -85,7 +77,7 @@ class Machine:
             i = fused(i, self._case, self._bug)
         match i:
             case model.TensorLayout():
-                self._layouts[i.id] = create_layout(
+                self._layouts[i.id] = states.create_layout(
                     model.constant_of(i.dim), model.constant_of(i.clamp), self._instances.count
                 )
             case model.TensorLayoutSetBlockSize():
@@ -100,7 +92,9 @@ class Machine:
                 self._set_layout(setter.SET_CLAMP_VALUE, i.id, i.of, (i.value,))
             case model.TensorView():
                 permutation = [model.constant_of(p) for p in i.permutation]
-                self._views[i.id] = create_view(permutation, model.constant_of(i.has_dimensions), self._instances.count)
+                self._views[i.id] = states.create_view(
+                    permutation, model.constant_of(i.has_dimensions), self._instances.count
+                )
             case model.TensorViewSetDimension():
                 self._set_view(setter.SET_DIMENSION, i.id, i.of, i.dims)
             case model.TensorViewSetStride():
@@ -151,8 +145,8 @@ class Machine:
         self._views[name] = state = self._views[source].copy()
         setter.set_view(which, state, self._operands.evaluate(operands), self._bug)
 
-    def _view(self, name: str | None) -> Ints:
-        return no_view(self._instances.count) if name is None else self._views[name]
+    def _view(self, name: str | None) -> states.Ints:
+        return states.no_view(self._instances.count) if name is None else self._views[name]
 
     def _hoisted(self, name: str) -> bool:
         """Whether a bug leaves a load in a loop to its first iteration."""
@@ -162,9 +156,9 @@ class Machine:
         iterations = self._instances.iterations
         return bool(iterations) and iterations[-1] > 0
 
-    def _only_active(self, action: Actions) -> None:
+    def _only_active(self, action: states.Actions) -> None:
         """Nothing is done in instances that are not active."""
-        action[~self._instances.active[:: self._instances.count // len(action)]] = DISCARD
+        action[~self._instances.active[:: self._instances.count // len(action)]] = states.DISCARD
 
     def _load_tensor(self, i: model.MatrixLoadTensor) -> Matrix:
         source = self.matrices[i.object]
@@ -180,7 +174,9 @@ class Machine:
         work = target.owned.work
         addresses = self._access.tensor(target, work, self._layouts[i.layout], self._view(i.view), pointer, block)
         self._only_active(addresses.action)
-        values = clamp_bits(target.component, self._layouts[i.layout][::per_instance, INFO, CLAMP_VALUE], self._bug)
+        values = clamp_bits(
+            target.component, self._layouts[i.layout][::per_instance, states.INFO, states.CLAMP_VALUE], self._bug
+        )
         if decoder is None:
             self._access.read(pointer.buffer, addresses, source, values, target)
             self._spoil(target)
@@ -218,14 +214,16 @@ class Machine:
 
     def _before_barrier(self, i: model.MatrixLoad) -> Matrix | None:
         """What the same load gave before the last barrier in front of it, if there is one."""
-        found: model.MatrixLoad | None = None
+        load: model.MatrixLoad | None = None
         barrier = False
-        for other in self._case.program[: next(n for n, one in enumerate(self._case.program) if one is i)]:
+        for other in self._case.program[
+            : next(n for n, instruction in enumerate(self._case.program) if instruction is i)
+        ]:
             same = isinstance(other, model.MatrixLoad) and structs.replace(other, id=i.id) == i
             if same and not barrier:
-                found = other if isinstance(other, model.MatrixLoad) else None
-            barrier = barrier or (found is not None and isinstance(other, model.ControlBarrier))
-        return self.matrices.get(found.id) if found is not None and barrier else None
+                load = other if isinstance(other, model.MatrixLoad) else None
+            barrier = barrier or (load is not None and isinstance(other, model.ControlBarrier))
+        return self.matrices.get(load.id) if load is not None and barrier else None
 
     def _spoil(self, loaded: Matrix) -> None:
         """Bugs of loads of Workgroup scope, and of modules of both scopes: which subgroup has what of a matrix."""

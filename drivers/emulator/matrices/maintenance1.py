@@ -84,8 +84,8 @@ def _within_tiles(
     """Elements (instances, *extents) that have changed places within their tiles; beyond the source there is 0."""
     row, col = np.indices(extents)
     bits = np.pad(bits, ((0, 0), (0, max(extents) + _TILE), (0, max(extents) + _TILE)))
-    found: npt.NDArray[np.uint32] = bits[:, row // _TILE * _TILE + col % _TILE, col // _TILE * _TILE + row % _TILE]
+    swapped: npt.NDArray[np.uint32] = bits[:, row // _TILE * _TILE + col % _TILE, col // _TILE * _TILE + row % _TILE]
     if not transposed:
         inside = (row // _TILE * _TILE + col % _TILE < extents[0]) & (col // _TILE * _TILE + row % _TILE < extents[1])
-        return np.where(inside, found, bits[:, row, col])
-    return found
+        return np.where(inside, swapped, bits[:, row, col])
+    return swapped

@@ -84,8 +84,8 @@ def _first_of(
     """The first matrix of this type that was loaded from the buffer."""
     for name, other in makers.items():
         if isinstance(other, model.MatrixLoad) and (other.buffer, other.type) == (load.buffer, load.type):
-            found = matrices.get(name)
-            return right if found is None else found.dense()
+            matrix = matrices.get(name)
+            return right if matrix is None else matrix.dense()
     return right
 
 

@@ -7,27 +7,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from cts.drivers.emulator import numbers as n
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices.registers import Registers
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.number_bugs import term_of
-from cts.drivers.emulator.numbers import (
-    BFLOAT16,
-    E4M3,
-    FLOAT16,
-    FLOAT32,
-    ROUNDING,
-    SUM_ZEROS,
-    UINT8,
-    Settings,
-    flushed,
-    number,
-    pattern,
-    rounded,
-    signed_zero,
-    width_of,
-    wrapped,
-)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -47,19 +31,19 @@ WIDE_TILE = 32
 
 
 @device
-def step(x: float, t: int, precision: int, settings: Settings, bug: int) -> float:
+def step(x: float, t: int, precision: int, settings: n.Settings, bug: int) -> float:
     """A partial sum as the accumulator holds it (NU-010)."""
     if bug == m.ACCUMULATOR_FLOAT16:
-        return rounded(x, int(np.int64(FLOAT16)), settings)
+        return n.rounded(x, int(np.int64(n.FLOAT16)), settings)
     if bug == m.ACCUMULATOR_BFLOAT16:
-        return rounded(x, int(np.int64(BFLOAT16)), settings)
+        return n.rounded(x, int(np.int64(n.BFLOAT16)), settings)
     if precision == EXACT:
         return x
-    return rounded(x, t if precision == OF_RESULT else FLOAT32, settings)
+    return n.rounded(x, t if precision == OF_RESULT else n.FLOAT32, settings)
 
 
 @device
-def tree_sum(terms: Floats, count: int, t: int, precision: int, settings: Settings, bug: int) -> float:
+def tree_sum(terms: Floats, count: int, t: int, precision: int, settings: n.Settings, bug: int) -> float:
     """Neighbours first, then pairs of pairs; changes `terms`."""
     while count > 1:
         for i in range(count // 2):
@@ -72,7 +56,7 @@ def tree_sum(terms: Floats, count: int, t: int, precision: int, settings: Settin
 
 @device
 def accumulated(
-    terms: Floats, count: int, c: float, t: int, order: int, precision: int, settings: Settings, bug: int
+    terms: Floats, count: int, c: float, t: int, order: int, precision: int, settings: n.Settings, bug: int
 ) -> float:
     """C plus the products; changes `terms`."""
     if count == 0:
@@ -119,13 +103,13 @@ def column_of(j: int, bug: int) -> int:
 
 
 @device
-def numbers_of(bits: Registers, t: int, settings: Settings, bug: int) -> Floats:
+def numbers_of(bits: Registers, t: int, settings: n.Settings, bug: int) -> Floats:
     """The values of a matrix of floats."""
     rows, cols = bits.shape
     values = np.empty((rows, cols))
     for i in range(rows):
         for j in range(cols):
-            values[i, j] = flushed(number(int(np.int64(bits[i, j])), t, bug), t, settings)
+            values[i, j] = n.flushed(n.number(int(np.int64(bits[i, j])), t, bug), t, settings)
     return values
 
 
@@ -143,7 +127,7 @@ def by_column(b: Registers, bug: int) -> Registers:
 
 @device
 def float_products(
-    a: Registers, b: Registers, c: Registers, types: Ints, order: int, precision: int, settings: Settings, bug: int,
+    a: Registers, b: Registers, c: Registers, types: Ints, order: int, precision: int, settings: n.Settings, bug: int,
     result: Registers,
 ) -> None:  # fmt: skip
     """One instance; `types` are those of A, B, C and the result."""
@@ -151,28 +135,28 @@ def float_products(
     t = types[3]
     left = numbers_of(a, types[0], settings, bug)
     right = numbers_of(
-        by_column(b, bug), types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= E4M3 else types[1], settings, bug
+        by_column(b, bug), types[0] if bug == m.FLOAT8_TYPES_OF_A and types[1] >= n.E4M3 else types[1], settings, bug
     )
     terms = np.empty(max(k_size, 1))
     count = last_product(k_size, bug)
     for i in range(rows):
         for j in range(c.shape[1]):
-            start = flushed(number(int(np.int64(c[i, j])), types[2], bug), types[2], settings)
+            start = n.flushed(n.number(int(np.int64(c[i, j])), types[2], bug), types[2], settings)
             if bug == m.MUL_ADD_C_DROPPED:
                 start = 0.0
-            elif bug == m.C_NARROWED and t == FLOAT32:
-                start = rounded(start, int(np.int64(FLOAT16)), settings)
+            elif bug == m.C_NARROWED and t == n.FLOAT32:
+                start = n.rounded(start, int(np.int64(n.FLOAT16)), settings)
             row, column = row_of(i, bug), column_of(j, bug)
             for k in range(count):
                 terms[k] = term_of(left[row, k], right[column, k], bug)
                 if bug == m.PRODUCTS_NARROWED:
-                    terms[k] = rounded(terms[k], int(np.int64(FLOAT16)), settings)
+                    terms[k] = n.rounded(terms[k], int(np.int64(n.FLOAT16)), settings)
             used = 0 if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE else count
             value = accumulated(terms, used, start, t, order, precision, settings, bug)
             if bug == m.K_PADDING_NAN and k_size % TILE:
                 value = math.nan
-            value = signed_zero(flushed(value, t, settings), settings[SUM_ZEROS])
-            result[i, j] = pattern(value, t, settings[ROUNDING], bool(t < 0), bug)
+            value = n.signed_zero(n.flushed(value, t, settings), settings[n.SUM_ZEROS])
+            result[i, j] = n.pattern(value, t, settings[n.ROUNDING], bool(t < 0), bug)
 
 
 @device
@@ -180,7 +164,7 @@ def clamped(value: int, t: int, bug: int) -> int:
     """Saturation to an integer type (NU-002)."""
     if bug == m.SATURATION_SIGNED:
         t |= 1
-    width = width_of(t)
+    width = n.width_of(t)
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if t & 1 else (0, (1 << width) - 1)
     return min(value, high) if bug == m.SATURATION_HIGH_ONLY else min(max(value, low), high)
 
@@ -197,7 +181,7 @@ def int_products(
         saturate = False
     elif bug == m.SATURATION_ALWAYS:
         saturate = True
-    both_8 = width_of(types[0]) == 8 and width_of(types[1]) == 8
+    both_8 = n.width_of(types[0]) == 8 and n.width_of(types[1]) == 8
     saturates = bug == m.INT8_PAIRS_SATURATE and both_8
     wraps = bug == m.INT8_PAIRS_WRAP and both_8 and bool(types[0] & types[1] & 1)
     pairs = saturates or wraps
@@ -207,7 +191,7 @@ def int_products(
             row, column = row_of(i, bug), column_of(j, bug)
             for k in range(count):
                 left, right = int(np.int64(a[row, k])), int(np.int64(columns[column, k]))
-                pair += wrapped(left, types[0]) * wrapped(right, types[1])
+                pair += n.wrapped(left, types[0]) * n.wrapped(right, types[1])
                 if saturates:
                     pair = min(max(pair, -32768), 32767)
                 elif wraps:
@@ -218,10 +202,10 @@ def int_products(
             if bug == m.M_TAIL_UNMULTIPLIED and i >= rows // TILE * TILE:
                 total = 0
             if bug != m.MUL_ADD_C_DROPPED:
-                total += wrapped(int(np.int64(c[i, j])), types[2])
+                total += n.wrapped(int(np.int64(c[i, j])), types[2])
             if saturate:
                 total = clamped(total, types[3], bug)
-            result[i, j] = total & ((1 << width_of(types[3])) - 1)
+            result[i, j] = total & ((1 << n.width_of(types[3])) - 1)
 
 
 @kernel(
@@ -236,7 +220,7 @@ def mul_add(
     order: int,
     precision: int,
     saturate: bool,
-    settings: Settings,
+    settings: n.Settings,
     bug: int,
     result: Registers,
 ) -> None:
@@ -245,7 +229,7 @@ def mul_add(
     `types` (4,) are A's, B's, C's and the result's, integers with the sign that the operand mask gives them.
     """
     for instance in range(a.shape[0]):
-        if types[3] < UINT8:
+        if types[3] < n.UINT8:
             float_products(
                 a[instance], b[instance], c[instance], types, order, precision, settings, bug, result[instance]
             )
@@ -256,12 +240,12 @@ def mul_add(
 def read_as(types: tuple[int, ...], declared: tuple[int, ...], bug: int) -> Ints:
     """The types with which the operand mask reads the operands; `declared` are those of the matrix types."""
     a, b, c, result = types
-    if bug == m.A_SIGN_IGNORED and a >= UINT8:
+    if bug == m.A_SIGN_IGNORED and a >= n.UINT8:
         a &= ~1
-    elif bug == m.B_SIGN_IGNORED and b >= UINT8:
+    elif bug == m.B_SIGN_IGNORED and b >= n.UINT8:
         b &= ~1
     elif bug == m.SIGNS_FROM_TYPES:
         a, b = declared[:2]
-    elif bug == m.B_SIGN_OF_A and a >= UINT8:
+    elif bug == m.B_SIGN_OF_A and a >= n.UINT8:
         b = (b & ~1) | (a & 1)
     return np.array([a, b, c, result], np.int64)

@@ -64,7 +64,7 @@ def checked(
 
 def _any_of_line(mask: npt.NDArray[Any], line: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Elements (instances, n) of whose lines, (n,), any is in the mask."""
-    found = np.zeros((len(mask), int(line.max()) + 1), bool)
+    of_line = np.zeros((len(mask), int(line.max()) + 1), bool)
     for instance, of_instance in enumerate(mask):
-        found[instance, line[of_instance]] = True
-    return found[:, line]
+        of_line[instance, line[of_instance]] = True
+    return of_line[:, line]

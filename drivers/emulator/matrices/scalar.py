@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.case.model import Case, FloatControls, FloatMode, FloatWidth
+from cts.case.model import Case, ComponentType, FloatControls, FloatMode, FloatWidth
+from cts.case.model.float_modes import COMPUTED_WIDTHS
 from cts.drivers.emulator import numbers
 from cts.drivers.emulator.callbacks import Program
 from cts.drivers.emulator.fast_math import some_signs_free
@@ -26,7 +27,7 @@ Elements: TypeAlias = tuple[Registers, Floats | None]
 
 #: How many float types there are, and the numbers of those that modes are for.
 _FLOATS = 5
-_TYPES = {FloatWidth.float16: numbers.FLOAT16, FloatWidth.float32: numbers.FLOAT32}
+_TYPES = {width: numbers.TYPE_NUMBERS[ComponentType(width.value)] for width in COMPUTED_WIDTHS}
 
 _NO_WIDE = np.empty((0, 0))
 _NO_BYTES = np.empty(0, np.uint8)

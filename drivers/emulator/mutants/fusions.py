@@ -6,24 +6,16 @@ from cts.drivers.emulator.mutants.matrices import of_area
 
 # Whole kernels (fusions.py)
 kernel = of_area("kernels")
-LOOP_REDUCE_HOISTED = kernel("loop-reduce-hoisted", "reductions in a loop are those of its first iteration")
+LOOP_REDUCE_HOISTED = kernel("reductions in a loop are those of its first iteration")
 LOOP_FUNCTION_HOISTED = kernel(
-    "loop-function-hoisted", "functions of elements with a matrix operand are, in a loop, those of its first iteration"
+    "functions of elements with a matrix operand are, in a loop, those of its first iteration"
 )
-LOOP_CONVERT_HOISTED = kernel("loop-convert-hoisted", "conversions in a loop are those of its first iteration")
-CARRIED_THIRD_STALE = kernel(
-    "carried-third-stale", "the third accumulator that a loop carries is, in products, what it was before the loop"
-)
-PRODUCT_OF_SCALED_C = kernel("product-of-scaled-c", "a C that was multiplied with something is what it was before that")
-FUNCTION_SCALARS_OF_FIRST = kernel(
-    "function-scalars-of-first", "a second call of a function of elements has the scalars of the first one"
-)
-SLICE_OUTER_LOOP_IGNORED = kernel("slice-outer-loop-ignored", "slices do not advance with an outer loop")
-STORE_TENSOR_OF_FIRST = kernel(
-    "store-tensor-of-first", "a second tensor store to a buffer goes where the first one went"
-)
-STORE_OFFSET_OF_FIRST = kernel("store-offset-of-first", "a second store to a buffer begins where the first one did")
-REDUCE_OF_PRODUCT_EARLY = kernel("reduce-of-product-early", "the reduction of a product's result reduces its C")
-FUNCTION_OF_REDUCED = kernel(
-    "function-of-reduced", "a matrix operand of a function of elements that a reduction gave is what it reduced"
-)
+LOOP_CONVERT_HOISTED = kernel("conversions in a loop are those of its first iteration")
+CARRIED_THIRD_STALE = kernel("the third accumulator that a loop carries is, in products, what it was before the loop")
+PRODUCT_OF_SCALED_C = kernel("a C that was multiplied with something is what it was before that")
+FUNCTION_SCALARS_OF_FIRST = kernel("a second call of a function of elements has the scalars of the first one")
+SLICE_OUTER_LOOP_IGNORED = kernel("slices do not advance with an outer loop")
+STORE_TENSOR_OF_FIRST = kernel("a second tensor store to a buffer goes where the first one went")
+STORE_OFFSET_OF_FIRST = kernel("a second store to a buffer begins where the first one did")
+REDUCE_OF_PRODUCT_EARLY = kernel("the reduction of a product's result reduces its C")
+FUNCTION_OF_REDUCED = kernel("a matrix operand of a function of elements that a reduction gave is what it reduced")

@@ -25,9 +25,9 @@ def length_of(declared: VectorType) -> int:
 def constant(i: VectorConstant, operands: InstanceOperands, bug: int) -> Vector:
     """The vector that a constant is in every invocation."""
     length, component = length_of(i.type), i.type.component
-    given = i.values if i.value is None else [i.value] * length
-    assert given is not None, "resolve asks for a value or values"
-    bits = operands.bits(given, component)
+    values = i.values if i.value is None else [i.value] * length
+    assert values is not None, "resolve asks for a value or values"
+    bits = operands.bits(values, component)
     if bug == v.VECTOR_REPLICATED_16 and i.replicated:
         bits[:, SOME:] = 0
     return Vector(component, bits)

@@ -15,14 +15,7 @@ from cts.device.trials import INCOMPLETE, OPTIMAL, SUCCESS, Form
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.options import Options
-from cts.drivers.emulator.vectors.opaque import (
-    converted,
-    converted_elements,
-    fill_gaps,
-    optimal,
-    places,
-    size_of,
-)
+from cts.drivers.emulator.vectors.opaque import converted, converted_elements, fill_gaps, optimal, places, size_of
 from cts.drivers.emulator.vectors.registers import Ints, Registers
 
 _COMPONENTS = {component.descriptor.number: component for component in ComponentType}

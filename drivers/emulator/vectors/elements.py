@@ -7,21 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cts.case.model import ComponentType, VectorConversion, VectorOperation
+from cts.drivers.emulator import numbers
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.mutants import vectors as v
-from cts.drivers.emulator.numbers import (
-    E4M3,
-    IEEE_ZEROS,
-    NEAREST,
-    NEGATIVE_ZEROS,
-    ROUNDING_OF,
-    TOWARDS_ZERO,
-    TYPE_NUMBERS,
-    WIDE_ARITHMETIC,
-    WIDE_CONVERSIONS,
-    ZEROS_OF,
-    Settings,
-)
 from cts.drivers.emulator.vectors import functions, number_bugs
 from cts.drivers.emulator.vectors.registers import (
     Floats,
@@ -47,7 +35,7 @@ _SIGNED = {_O.SNegate, _O.SDiv, _O.SMin, _O.SMax, _O.SClamp, _O.ShiftRightArithm
 class Elements:
     """How this run computes. `settings` are those of `numbers`; `fused` says whether Fma rounds once."""
 
-    settings: Settings
+    settings: numbers.Settings
     elides: bool
     fused: bool
     bug: int
@@ -74,15 +62,15 @@ class Elements:
 
     def _of_floats(self, operation: VectorOperation, operands: list[Vector]) -> Vector:
         component = operands[0].component
-        given = [o.floats() for o in operands]
+        numbers_ = [o.floats() for o in operands]
         if operation in _EXACT:
-            return self._held(functions.exact(operation, given, self.bug), component, operands[0], True)
-        given = [without_denormals(x, component, self.settings) for x in given]
+            return self._held(functions.exact(operation, numbers_, self.bug), component, operands[0], True)
+        numbers_ = [without_denormals(x, component, self.settings) for x in numbers_]
         if operation is _O.Fma and not self.fused:
-            product = self._rounded(given[0] * given[1], component)
-            given = [product, np.ones_like(product), given[2]]
-        computed = self._held(functions.result(operation, given, component, self.bug), component, operands[0])
-        return self._unless_mistaken(operation, given, computed)
+            product = self._rounded(numbers_[0] * numbers_[1], component)
+            numbers_ = [product, np.ones_like(product), numbers_[2]]
+        computed = self._held(functions.result(operation, numbers_, component, self.bug), component, operands[0])
+        return self._unless_mistaken(operation, numbers_, computed)
 
     def _unless_mistaken(self, operation: VectorOperation, given: list[Floats], computed: Vector) -> Vector:
         """The result, or what a bug of numbers makes of it."""
@@ -99,7 +87,7 @@ class Elements:
         return self._unless_skipped(product, vector)
 
     def _rounded(self, values: Floats, component: ComponentType) -> Floats:
-        if self.settings[WIDE_ARITHMETIC]:
+        if self.settings[numbers.WIDE_ARITHMETIC]:
             return values
         return floats_of(bits_of(values, component, self._rounding(component)), component)
 
@@ -112,16 +100,16 @@ class Elements:
         return replace(like, component=component, registers=bits, wide=values if self.elides else None)
 
     def _rounding(self, component: ComponentType) -> int:
-        return int(self.settings[ROUNDING_OF + TYPE_NUMBERS[component]])
+        return int(self.settings[numbers.ROUNDING_OF + numbers.TYPE_NUMBERS[component]])
 
     def _flushed(self, values: Floats, component: ComponentType) -> Floats:
-        return values if self.settings[WIDE_ARITHMETIC] else without_denormals(values, component, self.settings)
+        return values if self.settings[numbers.WIDE_ARITHMETIC] else without_denormals(values, component, self.settings)
 
     def _zeros(self, values: Floats, component: ComponentType) -> Floats:
-        sign = self.settings[ZEROS_OF + TYPE_NUMBERS[component]]
-        if sign == IEEE_ZEROS:
+        sign = self.settings[numbers.ZEROS_OF + numbers.TYPE_NUMBERS[component]]
+        if sign == numbers.IEEE_ZEROS:
             return values
-        return np.where(values == 0, -0.0 if sign == NEGATIVE_ZEROS else 0.0, values)
+        return np.where(values == 0, -0.0 if sign == numbers.NEGATIVE_ZEROS else 0.0, values)
 
     def _of_ints(
         self, operation: VectorOperation, operands: list[Vector]
@@ -165,17 +153,17 @@ class Elements:
 
     def _to_float(self, values: Floats, source: Vector, target: ComponentType) -> Vector:
         """NU-012."""
-        given = values
+        unrounded = values
         if source.component.is_float:
             values = without_denormals(values, source.component, self.settings)
         rounding = self._rounding(target)
-        if self.bug == s.RTZ_CONVERSIONS_NEAREST and rounding == TOWARDS_ZERO:
-            rounding = NEAREST
+        if self.bug == s.RTZ_CONVERSIONS_NEAREST and rounding == numbers.TOWARDS_ZERO:
+            rounding = numbers.NEAREST
         bits = bits_of(values, target, rounding)
-        if not self.settings[WIDE_CONVERSIONS] or TYPE_NUMBERS[target] >= E4M3:
+        if not self.settings[numbers.WIDE_CONVERSIONS] or numbers.TYPE_NUMBERS[target] >= numbers.E4M3:
             values = without_denormals(floats_of(bits, target), target, self.settings)
             values = demanded(values, target, self.settings)
-            values = number_bugs.converted(given, values, source.component, target, self.bug)
+            values = number_bugs.converted(unrounded, values, source.component, target, self.bug)
             bits = bits_of(values, target, rounding)
         return replace(source, component=target, registers=bits, wide=values if self.elides else None)
 

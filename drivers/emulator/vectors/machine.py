@@ -244,10 +244,10 @@ class VectorMachine:
         """The sum where the program's first one is added, where a bug confuses these."""
         if self._bug != v.REDUCE_SUM_OF_FIRST_BUFFER:
             return i
-        first = next(other for other in self._case.program if isinstance(other, model.VectorReduceSumAccumulate))
-        one, other = (self.matrices.get(name) for name in (first.vector, i.vector))
-        alike = one is not None and other is not None and one.component is other.component
-        if not alike or one is None or other is None or other.length > one.length:
+        first = next(here for here in self._case.program if isinstance(here, model.VectorReduceSumAccumulate))
+        before, here = (self.matrices.get(name) for name in (first.vector, i.vector))
+        alike = before is not None and here is not None and before.component is here.component
+        if not alike or before is None or here is None or here.length > before.length:
             return i
         return structs.replace(i, buffer=first.buffer, offset=first.offset)
 

@@ -12,22 +12,11 @@ from cts.drivers.emulator.mutants import vectors as v
 from cts.drivers.emulator.numbers import NEAREST, TYPE_NUMBERS, Settings
 from cts.drivers.emulator.options import Options
 from cts.drivers.emulator.vectors import number_bugs
+from cts.drivers.emulator.vectors import registers as r
 from cts.drivers.emulator.vectors.kernels import PIECE, TILE, multiply
 from cts.drivers.emulator.vectors.lanes import Lanes
 from cts.drivers.emulator.vectors.memory import Memory
 from cts.drivers.emulator.vectors.opaque import optimal, strided
-from cts.drivers.emulator.vectors.registers import (
-    Active,
-    Floats,
-    Ints,
-    Registers,
-    Vector,
-    bits_of,
-    floats_of,
-    ints_of,
-    without_denormals,
-    wrapped_bits,
-)
 
 
 @dataclass(frozen=True)
@@ -48,9 +37,9 @@ class Shape:
 class OperandAddresses:
     """Byte addresses of each invocation's matrix and bias, and the matrix's stride in bytes: (invocations,) each."""
 
-    matrix: Ints
-    stride: Ints
-    bias: Ints
+    matrix: r.Ints
+    stride: r.Ints
+    bias: r.Ints
 
 
 def shape_of(i: model.VectorMatrixMul) -> Shape:
@@ -70,7 +59,7 @@ class Multiplier:
         self._settings = settings
         self._bug = options.bug
 
-    def run(self, i: model.VectorMatrixMul, source: Vector, where: OperandAddresses, active: Active) -> Registers:
+    def run(self, i: model.VectorMatrixMul, source: r.Vector, where: OperandAddresses, active: r.Active) -> r.Registers:
         """Bit patterns (invocations, M); zeros in invocations that are not active."""
         shape = shape_of(i)
         component = i.type.component
@@ -109,7 +98,9 @@ class Multiplier:
                 result[group] = self._integers(i, inputs[group].astype(np.int64), matrix.astype(np.int64), bias)
         return self._delivered(result, active)
 
-    def _integers(self, i: model.VectorMatrixMul, inputs: Ints, matrix: Ints, bias: Ints | Floats) -> Registers:
+    def _integers(
+        self, i: model.VectorMatrixMul, inputs: r.Ints, matrix: r.Ints, bias: r.Ints | r.Floats
+    ) -> r.Registers:
         """Exact, then wrapped at the result (NU-003)."""
         if self._bug == v.VECTOR_K_TAIL_DROPPED:
             inputs = np.where(np.arange(inputs.shape[1]) < inputs.shape[1] // PIECE * PIECE, inputs, 0)
@@ -124,9 +115,9 @@ class Multiplier:
         if self._bug == v.VECTOR_RESULT_SATURATES:
             info = np.iinfo(np.int32 if model.MulAddOperand.MatrixResultSigned in i.operands else np.uint32)
             sums = sums.clip(info.min, info.max)
-        return wrapped_bits(sums, i.type.component)
+        return r.wrapped_bits(sums, i.type.component)
 
-    def _groups(self, where: OperandAddresses, active: Active) -> list[Ints]:
+    def _groups(self, where: OperandAddresses, active: r.Active) -> list[r.Ints]:
         """The active invocations, those with one matrix together."""
         chosen = np.flatnonzero(active)
         keys = np.stack([where.matrix[chosen], where.stride[chosen]])
@@ -134,7 +125,7 @@ class Multiplier:
         group = group.reshape(-1)
         return [chosen[group == g] for g in range(int(group.max()) + 1)] if chosen.size else []
 
-    def _delivered(self, result: Registers, active: Active) -> Registers:
+    def _delivered(self, result: r.Registers, active: r.Active) -> r.Registers:
         """The results as the invocations get them."""
         bug, lanes = self._bug, self._lanes
         if bug == v.VECTOR_M_TAIL_DROPPED and result.shape[1] > PIECE:
@@ -151,13 +142,15 @@ class Multiplier:
             return compacted
         return result
 
-    def _converted(self, source: Vector, reading: model.Interpretation, k: int, signed: bool) -> Floats | Ints:
+    def _converted(self, source: r.Vector, reading: model.Interpretation, k: int, signed: bool) -> r.Floats | r.Ints:
         """The inputs (invocations, K) as numbers of their interpretation (CV-030..CV-034)."""
         target = reading.component
         if reading.packed:
             return self._unpacked(source, target, k)
         if source.component.is_float:
-            values = without_denormals(floats_of(source.registers, source.component), source.component, self._settings)
+            values = r.without_denormals(
+                r.floats_of(source.registers, source.component), source.component, self._settings
+            )
             if target.is_float:
                 return self._to_floats(values, source.component, target)
             if self._bug == v.VECTOR_INPUT_TRUNCATES:
@@ -174,30 +167,32 @@ class Multiplier:
             return number_bugs.read_as_floats(ints, source.component, target, self._bug)
         return self._saturated(ints.astype(np.float64), target)
 
-    def _unpacked(self, source: Vector, target: model.ComponentType, k: int) -> Ints:
+    def _unpacked(self, source: r.Vector, target: model.ComponentType, k: int) -> r.Ints:
         """Component 4i+b is byte b of word i (CV-034)."""
         words = source.registers
         lanes = np.stack([(words >> np.uint32(8 * b)) & np.uint32(0xFF) for b in range(4)], -1)
         if self._bug == v.VECTOR_PACKED_REVERSED:
             lanes = lanes[..., ::-1]
         flat = lanes.reshape(len(words), -1)[:, :k]
-        return ints_of(flat, 1, target.is_signed and self._bug != v.VECTOR_PACKED_UNSIGNED)
+        return r.ints_of(flat, 1, target.is_signed and self._bug != v.VECTOR_PACKED_UNSIGNED)
 
-    def _to_floats(self, values: Floats, component: model.ComponentType, target: model.ComponentType) -> Floats:
+    def _to_floats(self, values: r.Floats, component: model.ComponentType, target: model.ComponentType) -> r.Floats:
         """CV-033: fp8 inputs may keep what they were."""
         if component is target or (target.size == 1 and self._options.fp8_input == "kept"):
             return values
-        return floats_of(bits_of(values, target, NEAREST, target.size == 1), target)
+        return r.floats_of(r.bits_of(values, target, NEAREST, target.size == 1), target)
 
-    def _saturated(self, values: Floats, target: model.ComponentType) -> Ints:
+    def _saturated(self, values: r.Floats, target: model.ComponentType) -> r.Ints:
         """The nearest integer of a type."""
         info = np.iinfo(target.dtype)
         if self._bug == v.VECTOR_INPUT_WRAPS:
             whole = np.where(np.abs(values) < 2.0**62, values, 0).astype(np.int64)
-            return ints_of(wrapped_bits(whole, target), target.size, target.is_signed)
+            return r.ints_of(r.wrapped_bits(whole, target), target.size, target.is_signed)
         return np.where(np.isnan(values), 0, values.clip(info.min, info.max)).astype(np.int64)
 
-    def _matrix(self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int, signed: bool) -> Floats | Ints:
+    def _matrix(
+        self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int, signed: bool
+    ) -> r.Floats | r.Ints:
         """The matrix (M, K) at a byte address."""
         component = model.interpretation_of(i.matrix_interpretation).component
         layout, size, bug = shape.layout, component.size, self._bug
@@ -221,11 +216,11 @@ class Multiplier:
         if component.is_float:
             if bug == v.VECTOR_FLOAT8_CONFUSED and component is model.ComponentType.float8_e5m2:
                 component = model.ComponentType.float8_e4m3fn
-            return without_denormals(floats_of(bits, component), component, self._settings)
+            return r.without_denormals(r.floats_of(bits, component), component, self._settings)
         is_signed = component.is_signed and bug != v.VECTOR_MATRIX_UNSIGNED
-        return ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
+        return r.ints_of(bits, size, signed if bug == v.VECTOR_MATRIX_SIGN_OF_INPUT else is_signed)
 
-    def _behind_rows(self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int) -> Floats:
+    def _behind_rows(self, i: model.VectorMatrixMul, shape: Shape, address: int, stride: int) -> r.Floats:
         """A bug: zeros times what follows the K elements of each row (M,) up to the next multiple of 16."""
         component = model.interpretation_of(i.matrix_interpretation).component
         if shape.layout is not model.MatrixLayout.RowMajor:
@@ -233,10 +228,10 @@ class Multiplier:
         places = address + strided(shape.layout, shape.m, -(-shape.k // 16) * 16, component.size, stride)[:, shape.k :]
         places = np.minimum(places, len(self._memory.spaces[i.matrix]) - component.size)
         with np.errstate(invalid="ignore"):
-            terms: Floats = 0 * floats_of(self._memory.gather(i.matrix, places, component.size), component)
+            terms: r.Floats = 0 * r.floats_of(self._memory.gather(i.matrix, places, component.size), component)
         return np.asarray(terms.sum(axis=1))
 
-    def _bias(self, i: model.VectorMatrixMul, m: int, addresses: Ints) -> Floats | Ints:
+    def _bias(self, i: model.VectorMatrixMul, m: int, addresses: r.Ints) -> r.Floats | r.Ints:
         """Biases (invocations, M) at byte addresses (invocations,); zeros without a bias (CV-018)."""
         if i.bias is None or self._bug == v.VECTOR_BIAS_IGNORED:
             return np.zeros((len(addresses), m), np.int64)
@@ -246,5 +241,5 @@ class Multiplier:
             component = model.interpretation_of(i.matrix_interpretation).component
         bits = self._memory.gather(i.bias, addresses[:, None] + np.arange(m) * component.size, component.size)
         if component.is_float:
-            return without_denormals(floats_of(bits, component), component, self._settings)
-        return ints_of(bits, component.size, component.is_signed)
+            return r.without_denormals(r.floats_of(bits, component), component, self._settings)
+        return r.ints_of(bits, component.size, component.is_signed)

@@ -6,19 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cts.device.trials import (
-    GUARD,
-    SUCCESS,
-    Answer,
-    Ask,
-    Convert,
-    Copy,
-    Pair,
-    Trial,
-    Tried,
-    memory,
-    window,
-)
+from cts.device.trials import GUARD, SUCCESS, Answer, Ask, Convert, Copy, Pair, Trial, Tried, memory, window
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.vectors.converter import Converter, Side, Submission

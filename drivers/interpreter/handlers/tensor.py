@@ -85,10 +85,7 @@ def set_dimension(c: Compiler, i: Instruction) -> Step:
     def change(layout: Layout, dims: Array) -> Layout:
         blocks = (dims.astype(np.uint64) + layout.block_size - np.uint64(1)) // layout.block_size
         return layout._replace(
-            dimension=dims,
-            span=dims,
-            offset=np.zeros_like(dims),
-            stride=row_major(blocks.astype(np.uint32)),
+            dimension=dims, span=dims, offset=np.zeros_like(dims), stride=row_major(blocks.astype(np.uint32))
         )
 
     return _layout(c, i, 1, change)

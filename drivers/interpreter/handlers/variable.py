@@ -157,8 +157,8 @@ def untyped_access_chain(c: Compiler, i: Instruction) -> Step:
         raise Malformed("the result type must be an OpTypeUntypedPointerKHR")
     if c.declared.storage(base) in ty.NAMED:
         raise Unsupported("on a variable without an address")
-    known = c.declared.pointees.get(base) if c.declared.is_untyped(base) else c.declared.pointee(base)
-    if isinstance(t, ty.Descriptors) != isinstance(known, ty.Descriptors):
+    pointee = c.declared.pointees.get(base) if c.declared.is_untyped(base) else c.declared.pointee(base)
+    if isinstance(t, ty.Descriptors) != isinstance(pointee, ty.Descriptors):
         raise Unsupported("on an array of descriptors by another type, or the other way round")
     if isinstance(t, ty.Descriptors):
         return _descriptor_chain(c, i, t, base, i.ids[2:])
@@ -204,12 +204,7 @@ def _chosen(addresses: Array, index: Array, mask: Array | None) -> Array:
 
 
 def _address_chain(
-    c: Compiler,
-    i: Instruction,
-    t: ty.Type,
-    indices: tuple[int, ...],
-    *scaled: tuple[int, int],
-    base: int | None = None,
+    c: Compiler, i: Instruction, t: ty.Type, indices: tuple[int, ...], *scaled: tuple[int, int], base: int | None = None
 ) -> Step:
     """Add up the byte offsets of the indices into a `t`; those known now are one number.
 

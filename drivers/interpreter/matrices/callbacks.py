@@ -108,13 +108,13 @@ def _lanes(value: Value, chosen: Array | slice) -> Value:
 
 def _called(module: Module, function: int) -> Iterator[Function]:
     """The function and all that it calls."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = [function]
     while waiting:
         id_ = waiting.pop()
-        if id_ in seen:
+        if id_ in visited:
             continue
-        seen.add(id_)
+        visited.add(id_)
         yield module.functions[id_]
         waiting += [i.id(0) for i in _body(module.functions[id_]) if i.name == "OpFunctionCall"]
 

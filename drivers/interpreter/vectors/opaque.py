@@ -75,8 +75,10 @@ def expect(memory: AddressSpace, address: int, matrix: OptimalMatrix, dtype: np.
         place_matrix(memory, address, matrix, dtype.itemsize)
         return
     byte, name = memory.named(address)
-    found = f"; there is one of {_words(there)}" if there else ""
-    raise Misuse(f"a matrix of {_words(matrix)} at byte {byte} of {name}, where no conversion has put one{found}")
+    what_is_there = f"; there is one of {_words(there)}" if there else ""
+    raise Misuse(
+        f"a matrix of {_words(matrix)} at byte {byte} of {name}, where no conversion has put one{what_is_there}"
+    )
 
 
 def _words(matrix: OptimalMatrix) -> str:

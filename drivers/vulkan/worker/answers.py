@@ -49,7 +49,7 @@ def answers(instance: Instance, index: int, announce: Announce) -> dict[str, Any
 def _structures(instance: Instance, index: int, extensions: set[str], announce: Announce) -> dict[str, Any]:
     """Each structure of features and properties by name: its members, and whether it was kept as it was besides."""
     device = instance.physical[index]
-    found: dict[str, Any] = {}
+    structures: dict[str, Any] = {}
 
     def there(tables: Sequence[Table], kind: str) -> list[Table]:
         return [t for t in tables if kind in t.name and (not t.extension or t.extension in extensions)]
@@ -60,18 +60,21 @@ def _structures(instance: Instance, index: int, extensions: set[str], announce: 
         head = vk.ffi.new("VkPhysicalDeviceFeatures2 *", {"sType": FEATURES[0].s_type, "pNext": chain.head})
         vk.lib.vkGetPhysicalDeviceFeatures2(device, head)
         core = head.features
-        found[FEATURES[0].name] = {"members": {n: int(getattr(core, n)) for n in FEATURES[0].members}, "kept": True}
-        found |= _members(chain)
+        structures[FEATURES[0].name] = {
+            "members": {n: int(getattr(core, n)) for n in FEATURES[0].members},
+            "kept": True,
+        }
+        structures |= _members(chain)
     for tables in (there((*PROPERTIES, *OLDER), "Properties"), there(PARTS, "Properties")):
         announce("vkGetPhysicalDeviceProperties2")
         chain = Chain(tables, filled=True)
         head = vk.ffi.new("VkPhysicalDeviceProperties2 *", {"sType": 1000059001, "pNext": chain.head or vk.ffi.NULL})
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
-        found |= _members(chain)
+        structures |= _members(chain)
     announce("vkGetPhysicalDeviceProperties2")
     for name, members in instance.core_properties(index).items():
-        found[name] = {"members": members, "kept": True}
-    return found
+        structures[name] = {"members": members, "kept": True}
+    return structures
 
 
 def _members(chain: Chain) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -84,13 +87,13 @@ def _lists(instance: Instance, index: int, extensions: set[str], announce: Annou
     for wanted in LISTS:
         if wanted.extension not in extensions or not description.features.get(wanted.feature, not wanted.feature):
             continue
-        found = entry(instance.handle, instance.physical[index], wanted)
+        query = entry(instance.handle, instance.physical[index], wanted)
         infos = [*instance.selectors(index)] if wanted.info else [None]
         for info in infos:
             yield {
                 "command": wanted.command,
                 "info": info.members() if info is not None else {},
-                "calls": [] if found is None else [*_calls(wanted, found, info, announce)],
+                "calls": [] if query is None else [*_calls(wanted, query, info, announce)],
             }
 
 

@@ -40,6 +40,6 @@ def _print_answers(index: int) -> None:
         sys.exit(f"no device number {index}: there are {len(devices)}")
     if devices[index].unusable:
         sys.exit(f"{devices[index].name} {devices[index].unusable}")
-    found = answers(instance, index, lambda call: print(call, file=sys.stderr, flush=True))
+    answered = answers(instance, index, lambda call: print(call, file=sys.stderr, flush=True))
     with sink:
-        sink.write(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+        sink.write(msgspec.json.format(msgspec.json.encode(answered), indent=1) + b"\n")

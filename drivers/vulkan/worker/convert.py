@@ -95,8 +95,10 @@ class Converter:
 
     def on_host(self, source: Matrix, destination: Matrix, data: bytes, before: bytes) -> bytes:
         """The destination's bytes, `before` the conversion, after it (VK-053). Raises Refused."""
-        given, taken = HostCopy(data), HostCopy(before)
-        result, _ = self.call(Side(source, given.address, len(data)), Side(destination, taken.address, len(before)))
+        source_copy, taken = HostCopy(data), HostCopy(before)
+        result, _ = self.call(
+            Side(source, source_copy.address, len(data)), Side(destination, taken.address, len(before))
+        )
         _accepted(result, f"converting {source} to {destination}")
         return bytes(taken.view)
 

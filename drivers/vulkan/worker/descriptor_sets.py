@@ -35,9 +35,7 @@ class Descriptors:
             for kind, type_ in DESCRIPTOR_TYPES.items()
         ]
         self._pool = vk.vkCreateDescriptorPool(
-            self._device,
-            vk.VkDescriptorPoolCreateInfo(maxSets=count, poolSizeCount=len(sizes), pPoolSizes=sizes),
-            None,
+            self._device, vk.VkDescriptorPoolCreateInfo(maxSets=count, poolSizeCount=len(sizes), pPoolSizes=sizes), None
         )
         layouts = ffi.new("VkDescriptorSetLayout[]", pipeline.set_layouts * len(sets))
         self.handles = ffi.new("VkDescriptorSet[]", count)

@@ -13,24 +13,13 @@ from concurrent.futures import Future
 
 import vulkan as vk
 
+from . import protocol
 from .convert import Refused, TooSmall, Unsupported
 from .device import Devices
 from .execute import execute
+from .frames import ProtocolError
 from .instance import Instance
 from .pipeline import Key, Pipeline, Pipelines, key
-from .protocol import (
-    Done,
-    Failed,
-    FailureStatus,
-    Open,
-    Phase,
-    Progress,
-    ProtocolError,
-    Reply,
-    Request,
-    Run,
-    pipeline_command,
-)
 from .submission import Hung
 from .wire import Wire
 
@@ -38,13 +27,13 @@ from .wire import Wire
 class Engine:
     """Runs what arrives, in order, until the input ends."""
 
-    def __init__(self, wire: Wire, instance: Instance, request: Open) -> None:
+    def __init__(self, wire: Wire, instance: Instance, request: protocol.Open) -> None:
         self._wire = wire
         self._instance = instance
         self._pipelines = Pipelines(Devices(instance, request.device, request.memory), request.threads)
-        self._waiting: queue.SimpleQueue[tuple[Run, Key, Future[Pipeline], bool]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[protocol.Run, Key, Future[Pipeline], bool]] = queue.SimpleQueue()
 
-    def serve(self, requests: Iterator[Request]) -> None:
+    def serve(self, requests: Iterator[protocol.Request]) -> None:
         """Never returns: the reader ends the process with the input, even while a driver hangs."""
         threading.Thread(target=self._read, args=(requests,), name="reader", daemon=True).start()
         while True:
@@ -55,10 +44,10 @@ class Engine:
                     self._wire.send(reply)
             self._pipelines.release(wanted)
 
-    def _read(self, requests: Iterator[Request]) -> None:
+    def _read(self, requests: Iterator[protocol.Request]) -> None:
         try:
             for request in requests:
-                if not isinstance(request, Run):
+                if not isinstance(request, protocol.Run):
                     raise ProtocolError(f"expected run, got {type(request).__name__}")
                 # Runs of a layer's judgement come one at a time.
                 self._instance.stops_rejected = request.only_pipeline
@@ -66,18 +55,20 @@ class Engine:
                 future, cached = self._pipelines.request(wanted, self._announce(request.id, "pipeline"))
                 self._waiting.put((request, wanted, future, cached))
         except ProtocolError as e:
-            self._wire.send(Failed("error", f"protocol: {e}"))
+            self._wire.send(protocol.Failed("error", f"protocol: {e}"))
         except BaseException:  # noqa: BLE001 - without its reader the worker would wait for ever
             traceback.print_exc()
             os._exit(70)
         os._exit(0)
 
-    def _announce(self, run: int, phase: Phase) -> Callable[[], None]:
-        return lambda: self._wire.send(Progress(run, phase))
+    def _announce(self, run: int, phase: protocol.Phase) -> Callable[[], None]:
+        return lambda: self._wire.send(protocol.Progress(run, phase))
 
-    def _run(self, run: Run, future: Future[Pipeline], cached: bool, started: float) -> Generator[Reply]:
-        status: FailureStatus
-        where = pipeline_command(run)
+    def _run(
+        self, run: protocol.Run, future: Future[Pipeline], cached: bool, started: float
+    ) -> Generator[protocol.Reply]:
+        status: protocol.FailureStatus
+        where = protocol.pipeline_command(run)
         self._instance.take_remarks()
         try:
             pipeline = future.result()
@@ -85,20 +76,20 @@ class Engine:
             where = "vkQueueSubmit"
             if any(m.startswith("error") for m in self._instance.messages):
                 # A pipeline that the layer rejects could crash the worker when run, and the messages would be lost.
-                yield Failed(
+                yield protocol.Failed(
                     "error", "the validation layer rejects the pipeline", run.id, self._instance.take_messages()
                 )
                 return
             if run.only_pipeline:
                 seconds = {"pipeline": ready - started}
-                yield Done(
+                yield protocol.Done(
                     run.id, (), self._instance.take_messages(), seconds, cached, pipeline.statistics, pipeline.listing
                 )
                 return
-            yield Progress(run.id, "dispatch")
+            yield protocol.Progress(run.id, "dispatch")
             sets = execute(pipeline, run)
             seconds = {"pipeline": ready - started, "dispatch": time.perf_counter() - ready}
-            yield Done(run.id, sets, self._instance.take_messages(), seconds, cached)
+            yield protocol.Done(run.id, sets, self._instance.take_messages(), seconds, cached)
             return
         except Hung as e:
             status, what = "timeout", str(e)
@@ -119,7 +110,7 @@ class Engine:
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
             traceback.print_exc()
             status, what = "error", f"{type(e).__name__}: {e} (in {where})"
-        yield Failed(status, what, run.id, self._instance.take_messages())
+        yield protocol.Failed(status, what, run.id, self._instance.take_messages())
         if status in ("timeout", "device-lost"):
             os._exit(0)
 

@@ -31,9 +31,9 @@ def statistics(device: Any, pipeline: Any) -> dict[str, float]:
     """
     numbers: Counter[str] = Counter()
     for executable in _executables(device, pipeline):
-        for one in vk.vkGetDeviceProcAddr(device, _STATISTICS)(device, executable):
-            if "hash" not in one.name.lower():  # of Mesa: no quantity
-                numbers[one.name] += getattr(one.value, _MEMBERS[one.format])
+        for statistic in vk.vkGetDeviceProcAddr(device, _STATISTICS)(device, executable):
+            if "hash" not in statistic.name.lower():  # of Mesa: no quantity
+                numbers[statistic.name] += getattr(statistic.value, _MEMBERS[statistic.format])
     return dict(numbers)
 
 
@@ -48,17 +48,17 @@ def listing(device: Any, pipeline: Any) -> dict[str, str]:
     for executable in _executables(device, pipeline):
         count = vk.ffi.new("uint32_t *")
         check(get(device, vk.ffi.addressof(executable), count, vk.ffi.NULL))
-        found = vk.ffi.new("VkPipelineExecutableInternalRepresentationKHR[]", count[0])
-        for one in found:
-            one.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR
-        check(get(device, vk.ffi.addressof(executable), count, found))
-        held = [vk.ffi.new("char[]", max(1, one.dataSize)) for one in found]
-        for one, data in zip(found, held, strict=True):
-            one.pData = data
-        check(get(device, vk.ffi.addressof(executable), count, found))
-        for one, data in zip(found, held, strict=True):
-            if one.isText:
-                name = vk.ffi.string(one.name).decode()
+        representations = vk.ffi.new("VkPipelineExecutableInternalRepresentationKHR[]", count[0])
+        for representation in representations:
+            representation.sType = vk.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR
+        check(get(device, vk.ffi.addressof(executable), count, representations))
+        held = [vk.ffi.new("char[]", max(1, representation.dataSize)) for representation in representations]
+        for representation, data in zip(representations, held, strict=True):
+            representation.pData = data
+        check(get(device, vk.ffi.addressof(executable), count, representations))
+        for representation, data in zip(representations, held, strict=True):
+            if representation.isText:
+                name = vk.ffi.string(representation.name).decode()
                 texts[name] = texts.get(name, "") + vk.ffi.string(data).decode(errors="replace")
     return texts
 

@@ -70,8 +70,8 @@ class Instance:
             self._layer = f"{_VALIDATION} {_version(installed[_VALIDATION])}"
         application = vk.VkApplicationInfo(pApplicationName="cts", apiVersion=API_VERSION)
         # Without the layer this is for messages of the driver itself about a module that it refuses.
-        known = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
-        extensions = [_DEBUG_UTILS] if hello.validation or _DEBUG_UTILS in known else []
+        available = {p.extensionName for p in vk.vkEnumerateInstanceExtensionProperties(None)}
+        extensions = [_DEBUG_UTILS] if hello.validation or _DEBUG_UTILS in available else []
         messenger = self._messenger() if extensions else None
         announce("vkCreateInstance")
         try:

@@ -7,21 +7,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .protocol import (
-    VERSION,
-    Answers,
-    Ask,
-    Asking,
-    Devices,
-    Failed,
-    Hello,
-    Open,
-    Opened,
-    ProtocolError,
-    Request,
-    Tried,
-    Try,
-)
+from . import protocol
+from .frames import ProtocolError
 from .wire import Wire, claim_standard_streams
 
 # For type checkers only: importing these loads the Vulkan loader, which may not be there.
@@ -44,7 +31,7 @@ def main(loaded: Callable[[], None] = lambda: None) -> None:
         instance = _greet(wire, next(requests, None), missing)
         engine = _serve(wire, instance, requests) if instance else None
     except ProtocolError as e:
-        wire.send(Failed("error", f"protocol: {e}"))
+        wire.send(protocol.Failed("error", f"protocol: {e}"))
         return
     if engine is not None:
         engine.serve(requests)
@@ -61,29 +48,33 @@ def _load() -> str:
     return ""
 
 
-def _greet(wire: Wire, hello: Request | None, missing: str) -> Instance | None:
+def _greet(wire: Wire, hello: protocol.Request | None, missing: str) -> Instance | None:
     if hello is None:
         return None
-    if not isinstance(hello, Hello):
+    if not isinstance(hello, protocol.Hello):
         raise ProtocolError(f"expected hello, got {type(hello).__name__}")
-    if hello.version != VERSION:
-        wire.send(Failed("error", f"the worker speaks protocol version {VERSION}, the suite version {hello.version}"))
+    if hello.version != protocol.VERSION:
+        wire.send(
+            protocol.Failed(
+                "error", f"the worker speaks protocol version {protocol.VERSION}, the suite version {hello.version}"
+            )
+        )
         return None
     if missing:
-        wire.send(Failed("no-device", missing))
+        wire.send(protocol.Failed("no-device", missing))
         return None
     from .instance import Instance, NoDevice, versions
 
     try:
-        instance = Instance(hello, announce=lambda call: wire.send(Asking(call)))
+        instance = Instance(hello, announce=lambda call: wire.send(protocol.Asking(call)))
     except NoDevice as e:
-        wire.send(Failed("no-device", str(e)))
+        wire.send(protocol.Failed("no-device", str(e)))
         return None
-    wire.send(Devices(VERSION, versions(), instance.summaries()))
+    wire.send(protocol.Devices(protocol.VERSION, versions(), instance.summaries()))
     return instance
 
 
-def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engine | None:
+def _serve(wire: Wire, instance: Instance, requests: Iterator[protocol.Request]) -> Engine | None:
     """Answer queries and run trials until a device is to be opened."""
     from .answers import answers
     from .convert import Unsupported
@@ -93,20 +84,22 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
     from .trials import run_trial
 
     def announce(call: str) -> None:
-        wire.send(Asking(call))
+        wire.send(protocol.Asking(call))
 
     tried: dict[tuple[int, str], LogicalDevice] = {}
     for request in requests:
-        if not isinstance(request, (Ask, Open, Try)):
+        if not isinstance(request, (protocol.Ask, protocol.Open, protocol.Try)):
             raise ProtocolError(f"expected ask, try or open, got {type(request).__name__}")
         if not 0 <= request.device < len(instance.physical):
-            wire.send(Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}"))
+            wire.send(
+                protocol.Failed("no-device", f"no device number {request.device}: there are {len(instance.physical)}")
+            )
             return None
-        if isinstance(request, Open):
+        if isinstance(request, protocol.Open):
             return _open(wire, instance, request)
         try:
-            if isinstance(request, Ask):
-                wire.send(Answers(answers(instance, request.device, announce)))
+            if isinstance(request, protocol.Ask):
+                wire.send(protocol.Answers(answers(instance, request.device, announce)))
                 continue
             place = request.device, request.memory
             if place not in tried:
@@ -115,23 +108,23 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[Request]) -> Engin
                     raise Unsupported(f"the device does not support {', '.join(lacking)}")
                 announce("vkCreateDevice")
                 tried[place] = LogicalDevice(instance, request.device, Home(CONVERSIONS), request.memory)
-            wire.send(Tried(run_trial(tried[place], request.trial, announce)))
+            wire.send(protocol.Tried(run_trial(tried[place], request.trial, announce)))
         except Unsupported as e:
-            wire.send(Failed("unsupported", str(e)))
+            wire.send(protocol.Failed("unsupported", str(e)))
         except Hung as e:
-            wire.send(Failed("timeout", str(e)))
+            wire.send(protocol.Failed("timeout", str(e)))
             return None
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
             traceback.print_exc()
             lost = type(e).__name__ == "VkErrorDeviceLost"
-            wire.send(Failed("device-lost" if lost else "error", f"{type(e).__name__}: {e}"))
+            wire.send(protocol.Failed("device-lost" if lost else "error", f"{type(e).__name__}: {e}"))
             if lost:
                 return None
     return None
 
 
-def _open(wire: Wire, instance: Instance, request: Open) -> Engine:
+def _open(wire: Wire, instance: Instance, request: protocol.Open) -> Engine:
     from .engine import Engine
 
-    wire.send(Opened(instance.describe(request.device)))
+    wire.send(protocol.Opened(instance.describe(request.device)))
     return Engine(wire, instance, request)

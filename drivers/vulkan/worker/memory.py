@@ -117,9 +117,7 @@ class Arena:
         addressable = usage & USAGE_SHADER_DEVICE_ADDRESS
         flags = vk.VkMemoryAllocateFlagsInfo(flags=ALLOCATE_DEVICE_ADDRESS) if addressable else None
         memory = vk.vkAllocateMemory(
-            self._device,
-            vk.VkMemoryAllocateInfo(pNext=flags, allocationSize=required.size, memoryTypeIndex=kind),
-            None,
+            self._device, vk.VkMemoryAllocateInfo(pNext=flags, allocationSize=required.size, memoryTypeIndex=kind), None
         )
         self._memories.append(memory)
         vk.vkBindBufferMemory(self._device, buffer, memory, 0)

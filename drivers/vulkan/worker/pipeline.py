@@ -214,12 +214,12 @@ class Pipelines:
         """
         with self._lock:
             entry = self._entries.get(key)
-            known = entry is not None
+            is_cached = entry is not None
             if entry is None:
                 entry = self._entries[key] = _Entry(self._pool.submit(self._create, key, started))
             self._entries.move_to_end(key)
             entry.users += 1
-            return entry.future, known
+            return entry.future, is_cached
 
     def _create(self, key: Key, started: Callable[[], None]) -> Pipeline:
         started()

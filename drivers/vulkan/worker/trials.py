@@ -84,8 +84,8 @@ class _Trial:
         source, destination = _matrix(step["source"]), _matrix(step["destination"])
         self._announce(f"vkConvertCooperativeVectorMatrixNV asked for the size of {destination} from {source}")
         size = source.stride * max(source.rows, source.cols)
-        given = HostCopy(bytes([PATTERN]) * size) if step["source_given"] else None
-        side = Side(source, given.address, size) if given else Side(source, 0, 0)
+        copy = HostCopy(bytes([PATTERN]) * size) if step["source_given"] else None
+        side = Side(source, copy.address, size) if copy else Side(source, 0, 0)
         return self._device.converter.call(side, Side(destination, 0, step["before"]))
 
     def _by_function(self, pair: dict[str, int]) -> tuple[int, int]:
@@ -94,10 +94,10 @@ class _Trial:
         source, destination = (self._side(n, c.address) for n, c in zip(numbers, copies, strict=True))
         destination = destination._replace(size=destination.size + pair["extra"])
         self._announce(f"vkConvertCooperativeVectorMatrixNV of {source.matrix} to {destination.matrix}")
-        found = self._device.converter.call(source, destination)
+        result = self._device.converter.call(source, destination)
         for number, copied in zip(numbers, copies, strict=True):
             self._blocks[number][:] = copied.view
-        return found
+        return result
 
     def _side(self, number: int, address: int) -> Side:
         """A block of which a copy begins at an address."""

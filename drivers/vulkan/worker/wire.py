@@ -7,7 +7,8 @@ import threading
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from .protocol import Reply, Request, frame, read_request
+from .frames import frame, read_request
+from .protocol import Reply, Request
 
 
 class Wire:

@@ -25,8 +25,8 @@ def propose(case: Case) -> Iterator[Case]:
 
 
 def _lowered(i: Any, types: dict[str, Any], rank: int, dropped: int, kinds: tuple[type, ...]) -> Any:
-    known = types.get(getattr(i, "id", ""))
-    if not isinstance(known, kinds) or getattr(known, "dim", None) != rank:
+    declared = types.get(getattr(i, "id", ""))
+    if not isinstance(declared, kinds) or getattr(declared, "dim", None) != rank:
         return i
     changes: dict[str, Any] = {}
     if not isinstance(i, Setter):

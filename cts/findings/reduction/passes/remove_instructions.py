@@ -23,8 +23,8 @@ def _without(case: Case, i: int) -> Iterator[Program]:
         yield before + after
         return
     fields = instruction.stands_for
-    given = () if fields is None else (getattr(instruction, field) for field in fields)
-    named = (name for value in given for name in (value if isinstance(value, tuple) else (value,)))
+    values = () if fields is None else (getattr(instruction, field) for field in fields)
+    named = (name for value in values for name in (value if isinstance(value, tuple) else (value,)))
     sources = references(instruction) if fields is None else named
     for source in dict.fromkeys(sources):
         yield before + tuple(renamed(later, name, source) for later in after)

@@ -42,7 +42,7 @@ def _with_body(function: FunctionT, body: str) -> FunctionT:
     """The function with another body, and with the tables and outputs that the body names."""
     names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     fewer = {
-        field: tuple(known for known in declared if known.name in names)
+        field: tuple(part for part in declared if part.name in names)
         for field, declared in (("tables", model.tables_of(function)), ("outputs", model.outputs_of(function)))
         if declared
     }
@@ -203,8 +203,8 @@ def _without_extras(case: model.Case, name: str, function: model.PerElement) -> 
         program = []
         for i in case.program:
             if isinstance(i, model.MatrixPerElement) and i.function == name:
-                given = getattr(i, field)
-                i = structs.replace(i, **{field: given[:before] + given[before + count :]})
+                operands = getattr(i, field)
+                i = structs.replace(i, **{field: operands[:before] + operands[before + count :]})
             program.append(i)
         extras = function.extras[:n] + function.extras[n + 1 :]
         for instead in (ast.Name("value"), ast.Constant(0), ast.Constant(1)):

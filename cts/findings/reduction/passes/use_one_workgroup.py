@@ -15,5 +15,5 @@ def propose(case: Case) -> Iterator[Case]:
         name: structs.replace(b, shape=(1, *b.shape[1:])) if b.storage is StorageClass.Workgroup else b
         for name, b in case.buffers.items()
     }
-    one = structs.replace(with_members(case.dispatch, subgroups=1), workgroups=(1, 1, 1))
-    yield structs.replace(case, buffers=buffers, dispatch=one)
+    dispatch = structs.replace(with_members(case.dispatch, subgroups=1), workgroups=(1, 1, 1))
+    yield structs.replace(case, buffers=buffers, dispatch=dispatch)

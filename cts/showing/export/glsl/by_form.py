@@ -32,16 +32,16 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
     # Specialization constants stand in the order of SPIR-V's operands.
     order = [word.rstrip("?") for word in (instruction.form or " ".join(fields)).split()]
     texts = {word: _texts(instruction, shader, word) for word in order}
-    given = [text for field in fields for text in texts[field]]
+    passed = [text for field in fields for text in texts[field]]
     if name is None or type_ is None:
-        shader.line(f"{function}({', '.join(given)});")
+        shader.line(f"{function}({', '.join(passed)});")
     elif len(fields) == len(arguments):
         function = type_.name if function == "type" else function
-        shader.define(name, type_, f"{function}({', '.join(given)})")
+        shader.define(name, type_, f"{function}({', '.join(passed)})")
     else:
         before = shader.results[getattr(instruction, instruction.typed_as)] if instruction.typed_as else None
         result = shader.define(name, type_, before)
-        shader.line(f"{function}({', '.join((result, *given))});")
+        shader.line(f"{function}({', '.join((result, *passed))});")
 
 
 def _result_type(instruction: Instruction, shader: Shader) -> Declared:

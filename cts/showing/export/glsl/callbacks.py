@@ -155,7 +155,7 @@ def _names(shader: Shader, function: model.AnyFunction) -> Names:
 
 def _arrays(shader: Shader, function: model.AnyFunction) -> dict[str, str]:
     """The arrays that a function's tables and outputs are (CM-032, CM-035)."""
-    return {known.name: array_of(shader, known.buffer) for known in model.buffers_of(function)}
+    return {part.name: array_of(shader, part.buffer) for part in model.buffers_of(function)}
 
 
 def _function(head: str, lines: Sequence[str]) -> str:

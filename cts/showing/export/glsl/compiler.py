@@ -104,8 +104,8 @@ def version(command: str) -> str:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return ""
-    found = re.match(r"Glslang Version: (?:\d+:)?(\S+)", done.stdout.decode(errors="replace"))
-    return f"glslang v{found[1]}" if found else ""
+    match = re.match(r"Glslang Version: (?:\d+:)?(\S+)", done.stdout.decode(errors="replace"))
+    return f"glslang v{match[1]}" if match else ""
 
 
 def _compile(place: Workplace, number: int, shader: str) -> Compiled:

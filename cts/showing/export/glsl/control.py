@@ -178,8 +178,8 @@ def _branch_ends(shader: Shader, opened: _OpenSwitch) -> None:
     if not opened.inside:
         return
     for merge in opened.merge:
-        given = merge.default if opened.has_default else merge.branches[opened.branches - 1]
-        shader.line(f"{opened.names[merge.id]} = {shader.results[given]};")
+        result = merge.default if opened.has_default else merge.branches[opened.branches - 1]
+        shader.line(f"{opened.names[merge.id]} = {shader.results[result]};")
     shader.line("break;")
     shader.close()
 

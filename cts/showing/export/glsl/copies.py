@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.case.model import CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
+from cts.case.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, Walk
 from cts.showing.export.glsl.callbacks import callback
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Shader
@@ -20,7 +20,7 @@ def matrix_components(instruction: MatrixComponents, shader: Shader) -> None:
         called = shader.case.functions[instruction.function]
         assert isinstance(called, PerElement)
         place = f"coopMatGetCoordinateEXT({result}, uint({index}))"
-        row, col = (f"{'int' if called.coords == 'int32' else ''}({place}.{n})" for n in "xy")
+        row, col = (f"{'int' if ComponentType(called.coords).is_signed else ''}({place}.{n})" for n in "xy")
         arguments = f"{row}, {col}, {arguments}"
     passed = f"{result}[{index}] = {function}({arguments});"
     every = f"for (int {index} = 0; {index} < {result}.length(); ++{index})"

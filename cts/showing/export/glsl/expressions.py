@@ -6,28 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
 from cts.case.model import ComponentType
-from cts.case.model.expression import (
-    Assignment,
-    Binary,
-    Bitcast,
-    Body,
-    Branch,
-    Call,
-    Convert,
-    Coordinate,
-    Expression,
-    Indexed,
-    Lookup,
-    Loop,
-    Member,
-    Name,
-    Number,
-    Select,
-    Statement,
-    Store,
-    Unary,
-    ValueType,
-)
+from cts.case.model import expression as nodes
 from cts.showing.export.glsl.names import Names
 from cts.showing.export.glsl.shader import Shader
 
@@ -66,34 +45,34 @@ class Evaluation:
         #: Names that are variables where the text has come to.
         self.made: set[str] = set()
 
-    def run(self, body: Body) -> str:
+    def run(self, body: nodes.Body) -> str:
         """The text of a body's result."""
         self._execute(body.statements)
         return self.value(body.result)
 
-    def _execute(self, statements: tuple[Statement, ...]) -> None:
+    def _execute(self, statements: tuple[nodes.Statement, ...]) -> None:
         for statement in statements:
             match statement:
-                case Assignment(name=name, value=expression):
+                case nodes.Assignment(name=name, value=expression):
                     value = self.value(expression)
                     target = self.identifiers[name] if name in self.made else self._declared(name, expression.type)
                     self.lines.append(f"{target} = {value};")
-                case Store(output=output, index=index, value=value):
+                case nodes.Store(output=output, index=index, value=value):
                     self.lines.append(f"{self.arrays[output]}[{self.value(index)}] = {self.value(value)};")
-                case Branch():
+                case nodes.Branch():
                     self._branch(statement)
-                case Loop(index=index, count=count, body=body):
+                case nodes.Loop(index=index, count=count, body=body):
                     i = self.identifiers[index] = self.names.fresh(index)
                     self._block(f"for (uint {i} = 0; {i} < {count}; ++{i})", body)
 
-    def _declared(self, name: str, type_: ValueType) -> str:
+    def _declared(self, name: str, type_: nodes.ValueType) -> str:
         """The declaration of a variable, with a fresh identifier."""
         precise = "precise " if self.shader.strict and _is_float(type_) else ""
         self.identifiers[name] = self.names.fresh(name)
         self.made.add(name)
         return f"{precise}{self.type(type_)} {self.identifiers[name]}"
 
-    def _branch(self, branch: Branch) -> None:
+    def _branch(self, branch: nodes.Branch) -> None:
         condition = self.value(branch.condition)
         for name, type_ in branch.joined:
             if name not in self.made:
@@ -102,7 +81,7 @@ class Evaluation:
         if branch.otherwise:
             self._block("else", branch.otherwise)
 
-    def _block(self, head: str, statements: tuple[Statement, ...]) -> None:
+    def _block(self, head: str, statements: tuple[nodes.Statement, ...]) -> None:
         """Statements in braces; the names that they make end there."""
         outside, before = self.lines, set(self.made)
         self.lines = []
@@ -110,73 +89,73 @@ class Evaluation:
         outside += [f"{head} {{", *(f"    {line}" for line in self.lines), "}"]
         self.lines, self.made = outside, before
 
-    def type(self, type_: ValueType) -> str:
+    def type(self, type_: nodes.ValueType) -> str:
         return self.shader.component(type_) if isinstance(type_, ComponentType) else "bool"
 
-    def operand(self, node: Expression) -> str:
+    def operand(self, node: nodes.Expression) -> str:
         """The text of an operand: in parentheses where it is an operation, or negative."""
         text = self.value(node)
-        is_operation = isinstance(node, (Binary, Select)) and not _is_call(node)
+        is_operation = isinstance(node, (nodes.Binary, nodes.Select)) and not _is_call(node)
         return f"({text})" if is_operation or text[0] in "-~!" else text
 
     @singledispatchmethod
-    def value(self, node: Expression) -> str:
+    def value(self, node: nodes.Expression) -> str:
         raise TypeError(f"{node!r} is not an expression")
 
     @value.register
-    def _(self, node: Number) -> str:
+    def _(self, node: nodes.Number) -> str:
         assert isinstance(node.type, ComponentType), "plain numbers have component types"
         return self.shader.number(node.type, node.bits)
 
     @value.register
-    def _(self, node: Name) -> str:
+    def _(self, node: nodes.Name) -> str:
         return self.identifiers[node.name]
 
     @value.register
-    def _(self, node: Coordinate) -> str:
+    def _(self, node: nodes.Coordinate) -> str:
         return f"{self.identifiers[node.array]}[{node.dimension}]"
 
     @value.register
-    def _(self, node: Member) -> str:
+    def _(self, node: nodes.Member) -> str:
         index = "" if node.index is None else f"[{self.value(node.index)}]"
         return f"{self.members[node.name]}{index}"
 
     @value.register
-    def _(self, node: Indexed) -> str:
+    def _(self, node: nodes.Indexed) -> str:
         return f"{self.arrays[node.table]}[{self.value(node.index)}]"
 
     @value.register
-    def _(self, node: Call) -> str:
+    def _(self, node: nodes.Call) -> str:
         assert self.function is not None
         return f"{self.function(node.helper)}({', '.join(self.value(a) for a in node.arguments)})"
 
     @value.register
-    def _(self, node: Unary) -> str:
+    def _(self, node: nodes.Unary) -> str:
         if node.operation in _PREFIXES:
             return f"{_PREFIXES[node.operation]}{self.operand(node.a)}"
         return f"{node.operation}({self.value(node.a)})"
 
     @value.register
-    def _(self, node: Binary) -> str:
+    def _(self, node: nodes.Binary) -> str:
         if _is_call(node):
             return f"{node.operation}({self.value(node.a)}, {self.value(node.b)})"
         return f"{self.operand(node.a)} {_OPERATORS[node.operation]} {self.operand(node.b)}"
 
     @value.register
-    def _(self, node: Select) -> str:
+    def _(self, node: nodes.Select) -> str:
         return f"{self.operand(node.condition)} ? {self.operand(node.a)} : {self.operand(node.b)}"
 
     @value.register
-    def _(self, node: Convert) -> str:
+    def _(self, node: nodes.Convert) -> str:
         return f"{self.type(node.type)}({self.value(node.a)})"
 
     @value.register
-    def _(self, node: Bitcast) -> str:
+    def _(self, node: nodes.Bitcast) -> str:
         assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
         return self.shader.cast(node.type, node.a.type, self.value(node.a))
 
     @value.register
-    def _(self, node: Lookup) -> str:
+    def _(self, node: nodes.Lookup) -> str:
         assert isinstance(node.type, ComponentType)
         elements = ", ".join(self.shader.number(node.type, bits) for bits in node.bits)
         type_, table = f"{self.type(node.type)}[{len(node.bits)}]", self.names.fresh("table")
@@ -185,10 +164,10 @@ class Evaluation:
         return f"{table}[{index}]"
 
 
-def _is_float(type_: ValueType) -> bool:
+def _is_float(type_: nodes.ValueType) -> bool:
     return isinstance(type_, ComponentType) and type_.is_float
 
 
-def _is_call(node: Expression) -> bool:
+def _is_call(node: nodes.Expression) -> bool:
     """Whether an operation is written as a call of a built-in function."""
-    return isinstance(node, Binary) and node.operation in ("min", "max")
+    return isinstance(node, nodes.Binary) and node.operation in ("min", "max")

@@ -101,7 +101,7 @@ def _alignment(shader: Shader, name: str, array: _Array) -> int:
     pointers = {i.id for i in program if isinstance(i, model.Pointer) and i.buffer == name}
     strided = any(isinstance(i, model.StridedInstruction) and i.buffer in {name, *pointers} for i in program)
     of_body = any(
-        known.buffer == name for function in shader.case.functions.values() for known in model.buffers_of(function)
+        part.buffer == name for function in shader.case.functions.values() for part in model.buffers_of(function)
     )
     return array.type.size if strided or of_body else _ALIGNMENT
 

@@ -47,8 +47,8 @@ class Pictures:
         if self.spent >= self.most:
             self.left_out += 1
             return None
-        found = scene_of_finding(finding, explanation, self.oracle, self.limits)
-        shown = None if found is None else figure(found, self.limits)
+        scene = scene_of_finding(finding, explanation, self.oracle, self.limits)
+        shown = None if scene is None else figure(scene, self.limits)
         self.spent += 0 if shown is None else sum(map(len, shown["panels"]))
         return shown
 
@@ -81,26 +81,26 @@ def figure(scene: Scene, limits: Limits) -> dict[str, Any]:
 
 def headline(explanation: Explanation | None, finding: Finding | None) -> dict[str, Any]:
     """What failed in one look: the instruction, how many elements, the first of them, and as if what."""
-    said: dict[str, Any] = {"index": None, "op": "", "count": "", "element": None, "as_if": "", "fact": "", "how": ""}
+    fields: dict[str, Any] = {"index": None, "op": "", "count": "", "element": None, "as_if": "", "fact": "", "how": ""}
     if explanation is not None:
         x = explanation
-        said |= {"index": x.instruction, "op": x.op, "how": x.how, "fact": x.facts[0] if x.facts else ""}
+        fields |= {"index": x.instruction, "op": x.op, "how": x.how, "fact": x.facts[0] if x.facts else ""}
         if x.total:
-            said["count"] = f"{x.wrong} of {x.total} elements of {x.result}"
+            fields["count"] = f"{x.wrong} of {x.total} elements of {x.result}"
         wrong = next((e for e in x.elements if not e.right), None)
         if wrong is not None:
             at = f"{x.result}({wrong.row}, {wrong.col})"
-            said["element"] = (at, wrong.expected, wrong.actual, wrong.read_instead)
-        said["as_if"] = as_if(x)
+            fields["element"] = (at, wrong.expected, wrong.actual, wrong.read_instead)
+        fields["as_if"] = as_if(x)
     if finding is not None:
-        if not said["count"] and finding.counts:
+        if not fields["count"] and finding.counts:
             count = finding.counts[0]
-            what = "guard bytes around" if count.guard else "elements of"
-            said["count"] = f"{count.differing} of {count.total} {what} {count.buffer}"
-        if said["element"] is None and finding.listed:
+            noun = "guard bytes around" if count.guard else "elements of"
+            fields["count"] = f"{count.differing} of {count.total} {noun} {count.buffer}"
+        if fields["element"] is None and finding.listed:
             first = finding.listed[0]
-            said["element"] = (place(first), first.expected, first.actual, "")
-    return said
+            fields["element"] = (place(first), first.expected, first.actual, "")
+    return fields
 
 
 def as_if(explanation: Explanation) -> str:
@@ -154,5 +154,5 @@ def marked(text: str) -> Iterator[tuple[str, bool]]:
 def explained(case: Case, explanation: Explanation, oracle: Oracle) -> dict[str, Any] | None:
     """The picture of an explained failure for a page of its own."""
     limits = Limits()
-    found = scene_of_explanation(case, explanation, oracle, limits)
-    return None if found is None else figure(found, limits)
+    scene = scene_of_explanation(case, explanation, oracle, limits)
+    return None if scene is None else figure(scene, limits)

@@ -123,18 +123,20 @@ def badge(column: Column) -> str:
     """An SVG badge of one driver in one run: how many cases pass, fail as is known, and fail."""
     counts = column.counts
     words = [(Status.PASS, "pass"), (Status.KNOWN, "known"), (Status.FAIL, "fail")]
-    said = ", ".join(f"{counts[status]:,} {word}" for status, word in words if counts[status] or status is Status.PASS)
+    counted = ", ".join(
+        f"{counts[status]:,} {word}" for status, word in words if counts[status] or status is Status.PASS
+    )
     colour = "#b3261e" if counts[Status.FAIL] else "#8a5a00" if counts[Status.KNOWN] else "#17663a"
     label, width = "cooperative matrices", 136
-    right = 14 + 7 * len(said)
-    whole = f"{label}: {said}"
+    right = 14 + 7 * len(counted)
+    whole = f"{label}: {counted}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + right}" height="20" role="img" aria-label="{whole}">'
         f"<title>{whole}</title>"
         f'<rect width="{width}" height="20" fill="#444"/>'
         f'<rect x="{width}" width="{right}" height="20" fill="{colour}"/>'
         f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="12" text-anchor="middle">'
-        f'<text x="{width / 2}" y="14">{label}</text><text x="{width + right / 2}" y="14">{said}</text></g></svg>\n'
+        f'<text x="{width / 2}" y="14">{label}</text><text x="{width + right / 2}" y="14">{counted}</text></g></svg>\n'
     )
 
 

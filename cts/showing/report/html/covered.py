@@ -18,8 +18,8 @@ def covered_view(examples: Sequence[ExamplesJudged], sets: Iterable[SetsJudged])
     if not examples:
         return None
     covered = Covered()
-    for one in examples:
-        covered(one)
+    for example in examples:
+        covered(example)
     for some in sets:
         covered(some)
     points = covered.curve

@@ -13,13 +13,7 @@ from cts.drivers.interpreter.handlers.matrices.arithmetic import ACCUMULATOR
 from cts.drivers.interpreter.handlers.matrices.strided import matrix_type
 from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.matrices.callbacks import Callback, per_lane
-from cts.drivers.interpreter.matrices.reductions import (
-    Combine,
-    reduce_all,
-    reduce_columns,
-    reduce_rows,
-    reduce_squares,
-)
+from cts.drivers.interpreter.matrices.reductions import Combine, reduce_all, reduce_columns, reduce_rows, reduce_squares
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Step, step
@@ -98,12 +92,12 @@ def per_element(c: Compiler, i: Instruction) -> Step:
 
     def run(m: Machine) -> None:
         instances = m.topology.scopes[t.scope]
-        given = [m.registers[id_] for id_ in extras]
-        every = bool(call.globals) or not all(_is_uniform(x) for x in given)
+        values = [m.registers[id_] for id_ in extras]
+        every = bool(call.globals) or not all(_is_uniform(x) for x in values)
         bits, numbers = _active(m, instances, matrix_of(m, operand).bits, every=every)
         instance = np.repeat(numbers, row.size)
         arguments = [np.tile(row, len(numbers)), np.tile(col, len(numbers)), bits.reshape(-1).view(dtype)]
-        for value, of_matrix in zip(given, is_matrix, strict=True):
+        for value, of_matrix in zip(values, is_matrix, strict=True):
             if of_matrix:
                 others = np.broadcast_to(value.bits, (instances.count, t.rows, t.cols))[numbers]
                 arguments.append(others.reshape(-1).view(dtype))

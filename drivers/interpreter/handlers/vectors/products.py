@@ -67,11 +67,11 @@ class _Matrix:
 def multiply(c: Compiler, i: Instruction) -> Step:
     has_bias = i.name == "OpCooperativeVectorMatrixMulAddNV"
     names = (*_MATRIX, *(_BIAS if has_bias else ()), *_SHAPE)
-    given = {name: int(o) for name, o in zip(names, i.operands, strict=False) if isinstance(o, Id)}
+    operands = {name: int(o) for name, o in zip(names, i.operands, strict=False) if isinstance(o, Id)}
     mask = str(i.operands[len(names)]) if len(i.operands) > len(names) else "NoneKHR"
-    matrix = _matrix(c, given)
-    source, target = vector_type(c, given["input"]), vector_type(c, i.result)
-    reads = interpretation(c.declared.number(given["input_interpretation"]), may_be_packed=True)
+    matrix = _matrix(c, operands)
+    source, target = vector_type(c, operands["input"]), vector_type(c, i.result)
+    reads = interpretation(c.declared.number(operands["input_interpretation"]), may_be_packed=True)
     _check_lengths(source, target, reads, matrix)
     read = reading(
         number_type(source),
@@ -80,13 +80,13 @@ def multiply(c: Compiler, i: Instruction) -> Step:
         is_signed="MatrixBSignedComponentsKHR" in mask.split("|"),
         rounds=c.target.rounds_fp8_input,
     )
-    matrix_at = _place(c, given, "matrix")
-    stride = integers(c, given["stride"], "MatrixStride") if "stride" in given else _no_stride
-    bias = _Bias(c, given, matrix.m) if has_bias else None
+    matrix_at = _place(c, operands, "matrix")
+    stride = integers(c, operands["stride"], "MatrixStride") if "stride" in operands else _no_stride
+    bias = _Bias(c, operands, matrix.m) if has_bias else None
     kinds = [reads, matrix.interpretation, *([bias.interpretation] if bias else [])]
     combine = _arithmetic(number_type(target), kinds)
     nothing = np.zeros((1, matrix.m), number_type(target).dtype)
-    operand, result = given["input"], i.result
+    operand, result = operands["input"], i.result
 
     def run(m: Machine) -> None:
         active = None if m.mask is None else np.flatnonzero(m.mask)

@@ -51,16 +51,16 @@ class Scene:
         self._kept: list[Any] = []
         self._build = command(device, "vkCmdBuildAccelerationStructuresKHR")
         try:
-            given = self._block(physical, _INPUT, 2 * _INSTANCE, host=True)
+            block = self._block(physical, _INPUT, 2 * _INSTANCE, host=True)
             corners = struct.pack(f"<{len(_BOX)}f", *_BOX) if boxes else struct.pack(f"<{len(_CORNERS)}f", *_CORNERS)
-            given.view[: len(corners)] = corners
+            block.view[: len(corners)] = corners
             kind = _BOXES if boxes else _TRIANGLES
-            data = _boxes(given.address) if boxes else _triangles(given.address)
+            data = _boxes(block.address) if boxes else _triangles(block.address)
             flags = _OPAQUE if opaque else _ONE_ANY_HIT
             self._bottom, address = self._level(physical, _BOTTOM, _geometry(kind, data, flags))
             instance = struct.pack("<12fIIQ", *_IDENTITY, 0xFF << 24, 0, address)
-            given.view[_INSTANCE : _INSTANCE + len(instance)] = instance
-            data = {"instances": {"sType": 1000150004, "data": {"deviceAddress": given.address + _INSTANCE}}}
+            block.view[_INSTANCE : _INSTANCE + len(instance)] = instance
+            data = {"instances": {"sType": 1000150004, "data": {"deviceAddress": block.address + _INSTANCE}}}
             self._top, self.address = self._level(physical, _TOP, _geometry(_INSTANCES, data, 0))
         except BaseException:
             self.close()
