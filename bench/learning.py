@@ -1,4 +1,8 @@
-"""How well conditions are learnt: `python bench/learning.py [mutants | pairs] [--count N] [--seed N] [--processes N]`.
+"""How well bugs are learnt: `python bench/learning.py [deviations | mutants | pairs] [--count N] [--seed N] [--processes N]`.
+
+`deviations`: for planted bugs of the emulator, as many of each area, what it does wrong is learnt from the first finding,
+in at most 60 runs, and checked against 500 fresh cases. Good is a deviation that predicts 95 % of their verdicts, and of
+the failing ones the memory.
 
 `mutants`: for planted bugs of the emulator, as many of each area, an expression is learnt from the first finding, in at
 most 400 runs, and checked against 500 fresh cases. Good is one with precision and recall of at least 95 %.
@@ -23,12 +27,15 @@ from typing import Any
 from cts.base.errors import BadInput
 from cts.case.model import Case
 from cts.drivers.emulator.mutants.catalogue import mutants
+from cts.features.deviations import parse_deviation
 from cts.features.language import Condition
+from cts.findings.learning.models import shown
+from cts.judging.deviations import leaves
 from cts.judging.judge import OpenDriver, judge, refusal
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.drawing import Draws, Fault, checked_expectation
-from cts.running.learn import learn
+from cts.running.learn import learn, learn_deviation
 from cts.running.opening import open_driver
 
 #: Fresh cases on which an expression is measured, examples in which a bug is looked for, and what is good.
@@ -71,6 +78,37 @@ def learnt(name: str, area: str, seed: int) -> dict[str, Any]:
         return found | {"why": e.what}
     seconds = round(time.perf_counter() - start, 1)
     return found | {"seconds": seconds, "condition": rule.condition.text, "runs": rule.runs, "rule": rule}
+
+
+def deviating(name: str, area: str, seed: int) -> dict[str, Any]:
+    """What a mutant does wrong, learnt from its first finding, and how often that predicts what it leaves.
+
+    `predicted` are the fresh cases of which the verdict, and if they fail the memory, is as the deviation says.
+    """
+    driver = open_driver(f"emulator:mutant={name}")
+    result: dict[str, Any] = {"mutant": name, "area": area}
+    examples = zip(range(1, EXAMPLES + 1), cases(driver, area, seed), strict=False)
+    first, case = next((one for one in examples if fails(driver, one[1])), (None, None))
+    if case is None:
+        return result
+    start = time.perf_counter()
+    rule = learn_deviation(case, driver, registry.oracle(), [area], seed + 1)
+    result |= {"first": first, "seconds": round(time.perf_counter() - start, 1)}
+    if rule is None:
+        return result
+    wrong, predicted, judged, failing = parse_deviation(rule.text), 0, 0, 0
+    for _, fresh in zip(range(FRESH), cases(driver, area, seed + 2), strict=False):
+        attempt = judge(driver, fresh, registry.oracle().expect(fresh))
+        if attempt.verdict not in (Verdict.PASS, Verdict.FAIL) or attempt.outcome is None:
+            continue
+        deviations = wrong.at(fresh)
+        if attempt.verdict is Verdict.FAIL:
+            predicted += leaves(fresh, deviations, attempt.outcome.memory)
+        else:
+            expectation = registry.oracle().leaves(fresh, deviations) if deviations else None
+            predicted += expectation is None or not shown(fresh, expectation)
+        judged, failing = judged + 1, failing + (attempt.verdict is Verdict.FAIL)
+    return result | {"leaves": rule.text, "runs": rule.runs, "predicted": predicted, "of": judged, "failing": failing}
 
 
 def measured(name: str, area: str, seed: int) -> dict[str, Any]:
@@ -136,7 +174,9 @@ def pairs(count: int, seed: int) -> list[tuple[str, str, str]]:
 
 
 def is_good(one: dict[str, Any]) -> bool:
-    """Whether precision and recall are at least 95 %."""
+    """Whether precision and recall are at least 95 %, or a deviation predicts as many verdicts."""
+    if "leaves" in one:
+        return bool(one["failing"]) and one["predicted"] >= GOOD * one["of"]
     hit = one.get("hit", 0)
     return hit > 0 and hit >= GOOD * one["held"] and hit >= GOOD * one["failing"]
 
@@ -144,21 +184,22 @@ def is_good(one: dict[str, Any]) -> bool:
 def main() -> int:
     """Measure, one line of JSON each, and a summary on stderr."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["mutants", "pairs"])
+    parser.add_argument("what", choices=["deviations", "mutants", "pairs"])
     parser.add_argument("--count", type=int, default=None)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     tasks: list[tuple[Any, ...]]
-    if given.what == "mutants":
-        function, tasks = measured, [(*one, given.seed) for one in chosen(given.count or 40, given.seed)]
+    if given.what != "pairs":
+        function = measured if given.what == "mutants" else deviating
+        tasks = [(*one, given.seed) for one in chosen(given.count or 40, given.seed)]
     else:
         function, tasks = paired, [(*one, given.seed) for one in pairs(given.count or 60, given.seed)]
     good = 0
     with ProcessPoolExecutor(given.processes) as pool:
         for future in as_completed([pool.submit(function, *task) for task in tasks]):
             one = future.result()
-            good += is_good(one) if given.what == "mutants" else one["found"] is not None
+            good += is_good(one) if given.what != "pairs" else one["found"] is not None
             print(json.dumps(one), flush=True)
     print(f"{good} of {len(tasks)}", file=sys.stderr)
     return 0

@@ -139,7 +139,7 @@ class _Parser:
                 return (), "|".join(part.strip() for part in ast.unparse(node).split("|"))
             case ast.Constant(value=str(word)):
                 return (), word
-        self._refuse(f"{ast.unparse(node)!r} says not how a part is wrong", f"one of {', '.join(TRANSFORMS)}")
+        return self._refuse(f"{ast.unparse(node)!r} says not how a part is wrong", f"one of {', '.join(TRANSFORMS)}")
 
     def _step(self, node: ast.expr) -> Step:
         match node:

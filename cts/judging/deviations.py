@@ -19,7 +19,10 @@ Place = tuple[str, int]
 
 def leaves(case: Case, deviations: Sequence[Deviation], memory: Mapping[str, Bytes]) -> bool:
     """Whether memory is what the case leaves with these deviations; of elements that are free there, nothing is."""
-    return bool(deviations) and not unexplained(case, deviations, memory)
+    expectation = registry.oracle().leaves(case, deviations) if deviations else None
+    if expectation is None or compare(case, expectation, memory) is not None:
+        return False
+    return not _freer(expectation, registry.oracle().expect(case))
 
 
 def owned(case: Case, several: Iterable[Sequence[Deviation]], memory: Mapping[str, Bytes]) -> bool:
@@ -35,18 +38,18 @@ def owned(case: Case, several: Iterable[Sequence[Deviation]], memory: Mapping[st
 
 
 def unexplained(
-    case: Case, deviations: Sequence[Deviation], memory: Mapping[str, Bytes], wrong: set[Place] | None = None
+    case: Case, deviations: Sequence[Deviation], memory: Mapping[str, Bytes], wrong: set[Place]
 ) -> set[Place]:
-    """The bytes of elements that deviations do not explain; of `wrong` alone if they are given.
+    """Of the bytes of wrong elements those that deviations do not explain.
 
     An element is explained if it is what a wrong program leaves. It is not if that may be anything, or if nobody can
     say what it is: else a deviation that frees elements would explain every failure.
     """
     expectation = registry.oracle().leaves(case, deviations)
     if expectation is None:
-        return places_of(case) if wrong is None else set(wrong)
+        return set(wrong)
     freer = _freer(expectation, registry.oracle().expect(case))
-    return places(compare(case, expectation, memory)) | (freer if wrong is None else freer & wrong)
+    return (places(compare(case, expectation, memory)) | freer) & wrong
 
 
 def places(divergence: Divergence | None) -> set[Place]:
@@ -58,11 +61,6 @@ def places(divergence: Divergence | None) -> set[Place]:
         for offset in group.offsets.tolist()
         for byte in range(group.component.size)
     }
-
-
-def places_of(case: Case) -> set[Place]:
-    """All bytes of a case's buffers."""
-    return {(name, byte) for name, buffer in case.buffers.items() for byte in range(buffer.size)}
 
 
 def _freer(wrong: Expectation, right: Expectation) -> set[Place]:

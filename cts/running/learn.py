@@ -8,6 +8,7 @@ from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import BadInput
 from cts.case.model import Case
 from cts.case.oracle.expectation import Oracle
+from cts.findings.learning.deviating import DeviationLearner, LearntDeviation, Ran
 from cts.findings.learning.learner import Learner, Learnt
 from cts.findings.learning.neighbours import neighbours
 from cts.judging.batch import judge_all
@@ -20,6 +21,9 @@ from cts.running.drawing import in_turn
 
 #: Runs for a finding that passes or fails, and for one that ends a process or a device.
 RUNS, FATAL_RUNS = 400, 60
+
+#: Runs for a deviation. Each run is chosen, so that few tell much; conditions need several times as many.
+DEVIATION_RUNS = 60
 
 #: Verdicts that are no answer: a case with one says neither that it fails alike nor that it does not.
 _SILENT = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.ERROR, Verdict.FLAKY)
@@ -83,6 +87,34 @@ def learn(
             remedy = "an entry for all cases of the driver"
         raise BadInput("nothing-learnt", what, case.name, remedy)
     return verdict, learnt
+
+
+def learn_deviation(
+    case: Case, driver: OpenDriver, oracle: Oracle, areas: Sequence[str], seed: int, budget: int = DEVIATION_RUNS
+) -> LearntDeviation | None:
+    """How a driver deviates in a case that fails, learnt in so many runs; None if the vocabulary cannot say it.
+
+    Raises BadInput if the case does not fail.
+    """
+    expectation = oracle.expect(case)
+    attempt = judge(driver, case, expectation)
+    if attempt.verdict is not Verdict.FAIL or attempt.outcome is None:
+        return None
+
+    def run(cases: Sequence[Case]) -> list[Ran | None]:
+        answers: list[Ran | None] = []
+        for judged in judge_all(cases, [driver], oracle.expect):
+            (one,) = judged.attempts
+            silent = one.verdict not in (Verdict.PASS, Verdict.FAIL) or one.outcome is None
+            silent = silent or known_by_condition(driver, judged.case, one) is not None
+            answers.append(None if silent or one.outcome is None else (one.verdict is Verdict.FAIL, one.outcome.memory))
+        return answers
+
+    def may_run(one: Case) -> bool:
+        return refusal(driver, one) is None and not excluded_from_shrinking(driver, one)
+
+    drawn = (one for _, one in in_turn(areas, driver.capabilities, seed) if may_run(one))
+    return DeviationLearner(case, attempt.outcome.memory, drawn, run, budget).learn()
 
 
 def _verdict(case: Case, driver: OpenDriver, oracle: Oracle) -> Verdict:

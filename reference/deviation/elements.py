@@ -73,9 +73,11 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
 
 
 def _alike(other: Value, value: Value) -> Value:
-    """Another value in the place of one: of the same type, and of its shape."""
+    """Another value in the place of one: of the same type, and of its shape, or in row-major order if of its size."""
     if other.component is not value.component:
         raise NotComputable("of another type")
+    if other.shape[:2] == value.shape[:2] and other.shape != value.shape and other.bits.size == value.bits.size:
+        return other.map(lambda a: np.broadcast_to(a, other.shape).reshape(value.shape))
     try:
         return other.broadcast(np.broadcast_shapes(other.shape, value.shape))
     except ValueError:

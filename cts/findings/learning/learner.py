@@ -16,6 +16,7 @@ import numpy as np
 from cts.case.model import Case
 from cts.features.language import Condition, parse
 from cts.features.sites import CaseView, Site
+from cts.findings.learning.bounds import bounds
 from cts.findings.learning.search import Rule, Verdicts, search
 from cts.findings.learning.table import Known
 
@@ -39,6 +40,10 @@ COUNTS = {"chosen": 0.5, "neighbour": 0.5}
 #: survives one round by luck; three rounds are 120 cases.
 ENOUGH = 3
 
+#: The least precision, at the lower end of its 95 % interval, with which learning ends before its runs are spent; and
+#: the precision below which a condition is not offered: it would excuse more passing cases than it describes failures.
+SURE, OFFERED = 0.9, 0.5
+
 #: Runs cases: whether each fails like the finding; None if the driver cannot run the case, or if it fails in another
 #: way.
 Fails = Callable[[Sequence[Case]], Sequence[bool | None]]
@@ -60,6 +65,11 @@ class Learnt:
     covered: int
     failing: int
     others: tuple[Condition, ...] = ()
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the condition is precise enough to be an entry of a baseline."""
+        return self.held > 0 and self.hit >= OFFERED * self.held
 
 
 @dataclass(eq=False)
@@ -98,7 +108,7 @@ class Learner:
         self._run(self._take(FRESH), "fresh")
         rules = self._rules()
         right = 0
-        while rules and self._spent < self.budget and right < ENOUGH:
+        while rules and self._spent < self.budget and (right < ENOUGH or not self._is_sure(rules)):
             self._fill(MORE)
             if not self._pool:
                 break
@@ -106,6 +116,11 @@ class Learner:
             right = 0 if wrong else right + 1
             rules = self._rules()
         return self._learnt(rules) if rules else None
+
+    def _is_sure(self, rules: Sequence[Rule]) -> bool:
+        """Whether so many cases that match the best condition have failed that it is precise beyond doubt."""
+        learnt = self._learnt(rules)
+        return bounds(learnt.hit, learnt.held)[0] >= SURE
 
     def _round(self, rules: Sequence[Rule]) -> int:
         """Run the most informative cases; returns for how many the best condition was wrong."""

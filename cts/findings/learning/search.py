@@ -72,7 +72,7 @@ def search(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known
 def _single(cases: Sequence[Site], verdicts: Verdicts, finding: int, known: Known) -> list[Rule]:
     rules: list[Rule] = []
     for kind in _kinds(cases[finding]):
-        rules += _of_kind(Table(kind, cases, known), verdicts, finding)
+        rules += of_kind(Table(kind, cases, known), verdicts, finding)
     return _best(rules, 3 * BEST)
 
 
@@ -115,7 +115,8 @@ class _Partial:
     rule: Rule
 
 
-def _of_kind(table: Table, verdicts: Verdicts, finding: int) -> list[Rule]:
+def of_kind(table: Table, verdicts: Verdicts, finding: int) -> list[Rule]:
+    """The rules of one kind that hold of the finding, a case of this number, as the search met them."""
     if not table.sites:
         return []
     every = atoms(table, finding)

@@ -1,0 +1,232 @@
+"""Choose the deviation that explains a finding, and learn at which instructions a driver deviates.
+
+Models of the finding are tried on drawn cases: on those for which a model says that a driver with its bug fails, and
+most of all where models leave different memory. What the driver leaves there tells, site by site, where it deviates.
+The shortest condition that separates such sites from the others completes the deviation.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, islice
+
+import numpy as np
+
+from cts.case.model import Case
+from cts.features.deviations import parse_deviation
+from cts.features.sites import CaseView, Ordered, Site
+from cts.findings.learning.models import Model, left, models, places_of, shown
+from cts.findings.learning.search import Verdicts, of_kind
+from cts.findings.learning.table import Known, Table
+from cts.judging.compare import Bytes
+from cts.judging.deviations import leaves
+from cts.plugins import registry
+
+#: Cases that are drawn for a round, and those of them that run: a few, so that their results choose the next ones.
+DRAWN, ROUND = 40, 6
+
+#: Models that are tried on drawn cases. Those of one case are many, and most of them leave the same memory.
+MOST_MODELS = 16
+
+#: Instructions of a kind of which each subset is tried, if not all of them deviate.
+MOST_SITES = 4
+
+#: The cases that must have shown where a driver deviates before a deviation is called learnt.
+FEWEST = 6
+
+#: What a driver left: whether the case failed, and its memory; None if the run says nothing.
+Ran = tuple[bool, Mapping[str, Bytes]]
+
+
+@dataclass(frozen=True, eq=False)
+class LearntDeviation:
+    """A deviation, and what it said of drawn cases that ran.
+
+    `predicted` cases fail by it, `right` of them left its very memory; of `failing` cases it explains `explained`.
+    """
+
+    text: str
+    words: str
+    runs: int
+    predicted: int
+    right: int
+    failing: int
+    explained: int
+
+    @property
+    def condition(self) -> str:
+        """The condition of cases with an instruction that deviates."""
+        *conditions, _ = _arguments(self.text)
+        return f"some({', '.join(conditions)})"
+
+
+@dataclass(eq=False)
+class _Evidence:
+    """Sites at which a driver deviates, or does not, by a model; and failures that the model does not explain."""
+
+    model: Model
+    deviating: set[tuple[int, int]] = field(default_factory=set)
+    right: set[tuple[int, int]] = field(default_factory=set)
+    unexplained: int = 0
+    explained: int = 0
+
+    @property
+    def worth(self) -> tuple[int, int, int]:
+        """Models are better the less they leave unexplained, the more they explain, and the more simply."""
+        one_site = len(self.model.places) == 1
+        return self.unexplained - self.explained, len(self.model.deed.text), int(one_site)
+
+
+@dataclass(eq=False)
+class DeviationLearner:
+    """Learns from a finding, which leaves `memory`, how a driver deviates; `run` gets cases and spends the budget."""
+
+    finding: Case
+    memory: Mapping[str, Bytes]
+    draws: Iterator[Case]
+    run: Callable[[Sequence[Case]], Sequence[Ran | None]]
+    budget: int = 60
+    _cases: list[Case] = field(default_factory=list)
+    _views: list[Site] = field(default_factory=list)
+    _known: Known = field(default_factory=dict)
+    _spent: int = 0
+
+    def learn(self) -> LearntDeviation | None:
+        """The deviation; None if none of the vocabulary leaves what the driver leaves."""
+        found = sorted(models(self.finding, self.memory), key=lambda m: (len(m.places) == 1, len(m.deed.text)))
+        evidence = [_Evidence(model) for model in _distinct(self.finding, found)[:MOST_MODELS]]
+        if not evidence:
+            return None
+        results: list[tuple[Case, Ran]] = []
+        self._observe(evidence, self.finding, (True, self.memory))
+        quiet = 0
+        while self._spent < self.budget and quiet < 3:
+            chosen = self._chosen(evidence)
+            quiet = 0 if chosen else quiet + 1
+            for case, ran in zip(chosen, self._run(chosen), strict=True):
+                if ran is not None:
+                    results.append((case, ran))
+                    self._observe(evidence, case, ran)
+            evidence.sort(key=lambda one: one.worth)
+            best = evidence[0].worth[0]
+            evidence = [one for one in evidence if one.worth[0] <= best + 4]
+            if len(results) >= 4 * ROUND and len(evidence) == 1 and not evidence[0].unexplained:
+                break
+        return self._learnt(evidence, results)
+
+    def _run(self, cases: Sequence[Case]) -> Sequence[Ran | None]:
+        self._spent += len(cases)
+        return self.run(cases)
+
+    def _chosen(self, evidence: Sequence[_Evidence]) -> list[Case]:
+        """Drawn cases that a driver fails by some of the models, those first on which the models do not agree."""
+        ranked: list[tuple[int, int, Case]] = []
+        for number, case in enumerate(islice(self.draws, DRAWN)):
+            answers = set()
+            for one in evidence:
+                places = places_of(case, one.model.kind)
+                expectation = registry.oracle().leaves(case, one.model.at(places)) if places else None
+                fails = expectation is not None and shown(case, expectation)
+                answers.add(_digest(left(expectation)) if fails and expectation is not None else b"")
+            if answers - {b""}:
+                ranked.append((-len(answers), number, case))
+        ranked.sort(key=lambda one: one[:2])
+        return [case for _, _, case in ranked[: min(ROUND, self.budget - self._spent)]]
+
+    def _observe(self, evidence: Sequence[_Evidence], case: Case, ran: Ran) -> None:
+        """Note at which sites of a case each model deviates as the driver did."""
+        number = len(self._cases)
+        self._cases.append(case)
+        self._views.append(CaseView(case).root)
+        fails, memory = ran
+        for one in evidence:
+            places = places_of(case, one.model.kind)
+            deviating = _deviating(case, one.model, places, memory) if fails else ()
+            if fails and not deviating:
+                one.unexplained += 1
+                continue
+            one.explained += fails
+            one.deviating |= {(number, place) for place in deviating}
+            for place in set(places) - set(deviating):
+                if _shows(case, one.model, (place,)):
+                    one.right.add((number, place))
+
+    def _learnt(self, evidence: Sequence[_Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
+        for one in evidence:
+            text = self._text(one) if one.deviating else None
+            if text is None:
+                continue
+            wrong = parse_deviation(text)
+            predicted = right = failing = explained = 0
+            for case, (fails, memory) in results:
+                deviations = wrong.at(case)
+                expectation = registry.oracle().leaves(case, deviations) if deviations else None
+                is_predicted = expectation is not None and shown(case, expectation)
+                is_left = fails and leaves(case, deviations, memory)
+                predicted, right = predicted + is_predicted, right + (is_predicted and is_left)
+                failing, explained = failing + fails, explained + is_left
+            if explained >= FEWEST:
+                return LearntDeviation(text, wrong.words, self._spent, predicted, right, failing, explained)
+        return None
+
+    def _text(self, evidence: _Evidence) -> str | None:
+        """The deviation with the shortest condition that separates the sites at which the driver deviates."""
+        deed = evidence.model.deed.text
+        if not evidence.right:
+            return f"wrong({evidence.model.kind}, {deed})"
+        table = Table(evidence.model.kind, self._views, self._known)
+        sites = [
+            (number, site.of.place)
+            for number, view in enumerate(self._views)
+            for site in view.sites(evidence.model.kind)
+            if isinstance(site.of, Ordered)
+        ]
+        deviating = np.array([site in evidence.deviating for site in sites], bool)
+        labelled = deviating | np.array([site in evidence.right for site in sites], bool)
+        # Each site is a case of its own, and those of which nothing is known count for nothing.
+        table.of = np.arange(len(sites))
+        rules = of_kind(table, Verdicts(deviating, labelled.astype(float)), int(np.flatnonzero(deviating)[0]))
+        if not rules:
+            return None
+        best = min(rules, key=lambda rule: (rule.length, len(rule.text)))
+        return f"wrong{best.text.removeprefix('some').removesuffix(')')}, {deed})"
+
+
+def _arguments(text: str) -> list[str]:
+    """The arguments of `wrong(...)`."""
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call)
+    return [*map(ast.unparse, call.args), *(f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords)]
+
+
+def _distinct(case: Case, found: Sequence[Model]) -> list[Model]:
+    """The simplest of the models of a kind that leave one memory for the finding, a few of each kind and part."""
+    groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
+    for one in found:
+        groups[one.kind, one.deed.part].append(one)
+    rounds = (group[n] for n in range(4) for group in groups.values() if n < len(group))
+    return list(rounds)
+
+
+def _deviating(case: Case, model: Model, places: Sequence[int], memory: Mapping[str, Bytes]) -> Sequence[int]:
+    """The most places at which the model leaves the memory of a driver; empty if there are none."""
+    for count in range(len(places), 0, -1):
+        if count < len(places) and len(places) > MOST_SITES and count > 1:
+            continue
+        for some in combinations(places, count):
+            if leaves(case, model.at(some), memory):
+                return some
+    return ()
+
+
+def _shows(case: Case, model: Model, places: Sequence[int]) -> bool:
+    """Whether a driver that deviates at these places alone fails the case."""
+    expectation = registry.oracle().leaves(case, model.at(places))
+    return expectation is not None and shown(case, expectation)
+
+
+def _digest(memory: Mapping[str, Bytes]) -> bytes:
+    return b"".join(memory[name].tobytes() for name in sorted(memory))
