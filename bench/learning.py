@@ -1,8 +1,8 @@
-"""How well bugs are learnt: `python bench/learning.py [deviations | mutants | pairs] [--count N] [--seed N] [--processes N]`.
+"""How well bugs are learnt: `python bench/learning.py [deviations | mutants | pairs] [--count N] [--seed N]`.
 
-`deviations`: for planted bugs of the emulator, as many of each area, what it does wrong is learnt from the first finding,
-in at most 60 runs, and checked against 500 fresh cases. Good is a deviation that predicts 95 % of their verdicts, and of
-the failing ones the memory.
+`deviations`: for planted bugs of the emulator, as many of each area, what it does wrong is learnt from the first
+finding, in at most 60 runs, and checked against 500 fresh cases. Good is a deviation that predicts 95 % of their
+verdicts, and of the failing ones the memory.
 
 `mutants`: for planted bugs of the emulator, as many of each area, an expression is learnt from the first finding, in at
 most 400 runs, and checked against 500 fresh cases. Good is one with precision and recall of at least 95 %.

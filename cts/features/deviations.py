@@ -26,6 +26,7 @@ from cts.case.oracle.deviation import (
     MEMORY,
     OF_CASE,
     RESULT,
+    STATE,
     TRANSFORMS,
     VIEW_MEMBERS,
     Argument,
@@ -37,7 +38,7 @@ from cts.features.language import sites_of
 from cts.features.sites import Ordered, Site, view
 from cts.features.words import said
 
-_PARTS = (RESULT, ADDRESS, MEMORY, *LAYOUT_MEMBERS, *VIEW_MEMBERS)
+_PARTS = (RESULT, ADDRESS, MEMORY, *(STATE + member for member in (*LAYOUT_MEMBERS, *VIEW_MEMBERS)))
 _EXAMPLE = "wrong(MatrixReduce, mode == Row, result=negated)"
 
 

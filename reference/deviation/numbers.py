@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cts.case.oracle.deviation import Step
+from cts.case.oracle.deviation import TRANSFORMS, Domain, Step
 from cts.reference.deviation.moves import NotComputable, move_of
 from cts.reference.numeric.arrays import U32
 
@@ -19,6 +19,8 @@ def transformed(numbers: U32, steps: Sequence[Step], before: U32 | None = None) 
     Raises NotComputable for a transform that does not apply to these numbers.
     """
     for step in steps:
+        if Domain.NUMBERS not in TRANSFORMS[step.name].domain:
+            raise NotComputable(step.name)
         if step.name == "before":
             if before is None:
                 raise NotComputable("an operand has no earlier value")

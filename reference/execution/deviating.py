@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from cts.case.oracle.deviation import ADDRESS, RESULT
+from cts.case.oracle.deviation import ADDRESS, RESULT, STATE
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
@@ -26,10 +26,10 @@ def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
             if [step.name for step in steps] != ["before"]:
                 raise NotComputable("a layout or view as a whole can only be as before")
             after = before
-        elif part in after.members():
-            now = getattr(after, part)
-            earlier = None if before is None else getattr(before, part)
-            after = replace(after, **{part: numbers.transformed(now[...], steps, earlier)})
+        elif (member := part.removeprefix(STATE)) != part and member in after.members():
+            now = getattr(after, member)
+            earlier = None if before is None else getattr(before, member)
+            after = replace(after, **{member: numbers.transformed(now[...], steps, earlier)})
     return after
 
 

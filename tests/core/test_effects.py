@@ -33,6 +33,44 @@ def test_what_is_wrong_must_be_what_the_model_leaves(tmp_path: Path, mutant: str
 
 
 @pytest.mark.parametrize(
+    ("mutant", "leaves", "expected"),
+    [
+        ("reduce-last-column-missed", "wrong(MatrixReduce, matrix=before_in_last_column)", False),
+        ("transpose-not-applied", "wrong(MatrixTranspose, result=operand(matrix))", True),
+        ("transpose-not-applied", "wrong(MatrixTranspose, result=zero)", False),
+        ("transpose-not-applied", "wrong(MatrixTranspose, matrix.cols > 99, result=operand(matrix))", False),
+    ],
+)
+def test_what_is_wrong_must_be_what_the_deviation_leaves(
+    tmp_path: Path, mutant: str, leaves: str, expected: bool
+) -> None:
+    name = "conversions.transpose.square" if "transpose" in mutant else "reductions.add.row_of_12"
+    assert is_known(tmp_path, f"match: {{cases: '*'}}, leaves: '{leaves}'", mutant, name) is expected
+
+
+def test_several_known_bugs_explain_a_case_together(tmp_path: Path) -> None:
+    """Each entry explains some of the wrong elements; neither explains all."""
+    both = [f"wrong(MatrixTranspose, result=[operand(matrix), {rest}])" for rest in KEPT]
+    entries = "".join(
+        f"  - {{match: {{cases: '*'}}, leaves: '{leaves}', verdict: fail, reason: bug {n}}}\n"
+        for n, leaves in enumerate(both)
+    )
+    for count, expected in ((1, None), (2, "bug 0")):
+        text = "".join(entries.splitlines(keepends=True)[:count])
+        (tmp_path / "known.yaml").write_text(f"schema: 1\nentries:\n{text}")
+        driver = open_driver(
+            "emulator:mutant=transpose-not-applied", baseline=baseline.load(tmp_path / "known.yaml")[0]
+        )
+        case = corpus.read(corpus.find_one("conversions.transpose.square"), registry.oracle())
+        rule = known(driver, case, judge(driver, case, registry.oracle().expect(case)))
+        assert (rule and rule.text) == expected
+
+
+#: Each leaves other elements of a transposed matrix as they should not be.
+KEPT = ("before_from_row(8)", "reversed_rows, before_from_row(8), reversed_rows")
+
+
+@pytest.mark.parametrize(
     ("effect", "expected"),
     [
         ("component == float32", True),
@@ -51,6 +89,7 @@ def test_every_buffer_that_is_wrong_must_be_as_the_effect_says(tmp_path: Path, e
     ("entry", "code", "where", "remedy"),
     [
         ("as: reduce-last-colum-missed", "unknown-model", "entries[0].as", "reduce-last-column-missed"),
+        ("leaves: 'wrong(MatrixReduce, result=negatedd)'", "deviation-invalid", "entries[0].leaves", "negated"),
         ("effect: componnt == float32", "condition-invalid", "entries[0].effect", "component"),
     ],
 )

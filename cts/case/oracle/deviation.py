@@ -142,7 +142,9 @@ class Deviation:
     word: str = ""
 
 
-#: Members of the states behind tensor layouts and views, which instructions that make these may leave wrong.
+#: Members of the states behind tensor layouts and views, which instructions that make these may leave wrong. As parts
+#: they have STATE before their name: some operands are named alike.
+STATE = "state_"
 LAYOUT_MEMBERS = ("block_size", "layout_dimension", "stride", "offset", "span", "clamp_value")
 VIEW_MEMBERS = (
     "view_dimension", "view_stride", "clip_row_offset", "clip_row_span", "clip_col_offset", "clip_col_span",

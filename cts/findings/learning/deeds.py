@@ -10,7 +10,7 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model.types import ResultType
-from cts.case.oracle.deviation import ADDRESS, CLASSES, LAYOUT_MEMBERS, MEMORY, RESULT, VIEW_MEMBERS, Step
+from cts.case.oracle.deviation import ADDRESS, CLASSES, LAYOUT_MEMBERS, MEMORY, RESULT, STATE, VIEW_MEMBERS, Step
 
 #: Numbers of bits, rows, columns and instances that hardware has a border at.
 _WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
@@ -127,8 +127,8 @@ def _of_states(instruction: model.Instruction) -> Iterator[Deed]:
     if isinstance(instruction, model.Setter):
         yield Deed(RESULT, (Step("before"),))
     for member in LAYOUT_MEMBERS if isinstance(instruction, model.LayoutInstruction) else VIEW_MEMBERS:
-        yield from _steps(member, ("before",), {})
-        yield from _of_numbers(member, 5)
+        yield from _steps(STATE + member, ("before",), {})
+        yield from _of_numbers(STATE + member, 5)
 
 
 def _of_numbers(part: str, entries: int) -> Iterator[Deed]:

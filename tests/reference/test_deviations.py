@@ -1,0 +1,256 @@
+"""Deviations: what the oracle says that a wrong program leaves, against the same worked out with NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cts.base.memory import guard_pattern
+from cts.case.model import Case, loads_case
+from cts.case.oracle.deviation import (
+    ADDRESS,
+    LAYOUT_MEMBERS,
+    MEMORY,
+    OF_CASE,
+    RESULT,
+    STATE,
+    TRANSFORMS,
+    VIEW_MEMBERS,
+    Deviation,
+    Domain,
+    Step,
+)
+from cts.judging.compare import compare
+from cts.plugins import registry
+from cts.reference.addressing.layout import TensorLayoutState
+from cts.reference.addressing.view import TensorViewState
+from cts.running import corpus
+
+Numbers = npt.NDArray[Any]
+
+#: Two matrices are loaded, added, and the sum is stored.
+SUM = """
+schema: 1
+name: deviations.sum
+description: A sum.
+buffers:
+  a: {type: int32, shape: [4, 4], data: {iota: {start: -5, step: 3}}}
+  b: {type: int32, shape: [4, 4], data: {iota: {start: 100}}}
+  d: {type: int32, shape: [4, 4], data: {fill: 7}}
+program:
+  - {op: MatrixLoad, id: x, type: TYPE, buffer: a, stride: 4}
+  - {op: MatrixLoad, id: y, type: TYPE, buffer: b, stride: 4}
+  - {op: MatrixArithmetic, id: s, operation: IAdd, a: x, b: y}
+  - {op: MatrixStore, matrix: s, buffer: d, stride: 4}
+  - {op: MatrixStore, matrix: x, buffer: b, stride: 4}
+""".replace("TYPE", "{component: int32, scope: Subgroup, rows: 4, cols: 4, use: Accumulator}")
+A = np.arange(16).reshape(4, 4) * 3 - 5
+B = np.arange(16).reshape(4, 4) + 100
+LOAD, OTHER, ADD, STORE, STORE_X = range(5)
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return loads_case(SUM)
+
+
+def left(case: Case, *deviations: Deviation) -> dict[str, Numbers] | None:
+    expectation = registry.oracle().leaves(case, deviations)
+    if expectation is None:
+        return None
+    return {name: allowed.exact.view(np.int32).reshape(4, 4) for name, allowed in expectation.buffers.items()}
+
+
+def wrong(place: int, part: str, name: str, *arguments: int | float | str) -> Deviation:
+    return Deviation(place, part, (Step(name, arguments),))
+
+
+def signed(values: Numbers, bits: int) -> Numbers:
+    low = values & ((1 << bits) - 1)
+    return np.where(low >> (bits - 1), low - (1 << bits), low)
+
+
+#: Of x, which is loaded from A.
+OF_ELEMENTS: list[tuple[str, tuple[int | float | str, ...], Callable[[Numbers], Numbers]]] = [
+    ("transposed", (), lambda a: a.T),
+    ("transposed_blocks", (2,), lambda a: np.block([[a[i : i + 2, j : j + 2].T for j in (0, 2)] for i in (0, 2)])),
+    ("first", (), lambda a: np.full((4, 4), a[0, 0])),
+    ("first_row", (), lambda a: np.tile(a[0], (4, 1))),
+    ("first_column", (), lambda a: np.tile(a[:, :1], (1, 4))),
+    ("moved_rows", (1,), lambda a: np.roll(a, -1, 0)),
+    ("moved_columns", (-1,), lambda a: np.roll(a, 1, 1)),
+    ("reversed_rows", (), lambda a: a[::-1]),
+    ("reversed_columns", (), lambda a: a[:, ::-1]),
+    ("rows_below", (2,), lambda a: a[[0, 1, 0, 1]]),
+    ("columns_below", (3,), lambda a: a[:, [0, 1, 2, 0]]),
+    ("swapped_halves", (), lambda a: a[:, [2, 3, 0, 1]]),
+    ("before", (), np.zeros_like),
+    ("before_from_row", (3,), lambda a: np.where(np.arange(4)[:, None] >= 3, 0, a)),
+    ("before_from_column", (1,), lambda a: np.where(np.arange(4) >= 1, 0, a)),
+    ("before_beyond_rows", (3,), lambda a: np.where(np.arange(4)[:, None] >= 3, 0, a)),
+    ("before_beyond_columns", (3,), lambda a: np.where(np.arange(4) >= 3, 0, a)),
+    ("before_in_last_row", (), lambda a: np.where(np.arange(4)[:, None] == 3, 0, a)),
+    ("before_in_last_column", (), lambda a: np.where(np.arange(4) == 3, 0, a)),
+    ("before_from_instance", (0,), np.zeros_like),
+    ("zero", (), np.zeros_like),
+    ("number", (-3.0,), lambda a: np.full_like(a, -3)),
+    ("negated", (), lambda a: -a),
+    ("magnitude", (), np.abs),
+    ("low_bits", (3,), lambda a: a & 7),
+    ("high_bits", (31,), lambda a: a & ~1),
+    ("sign_extended", (4,), lambda a: signed(a, 4)),
+    ("rounded", ("int8",), lambda a: signed(a, 8)),
+    ("instead", ("negative", "one"), lambda a: np.where(a < 0, 1, a)),
+    ("instead", ("zero", "negated"), lambda a: a),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "function"), OF_ELEMENTS)
+def test_elements_of_a_result(
+    case: Case, name: str, arguments: tuple[int | float | str, ...], function: Callable[[Numbers], Numbers]
+) -> None:
+    memory = left(case, wrong(LOAD, RESULT, name, *arguments))
+    assert memory is not None
+    assert memory["d"].tolist() == (function(A) + B).tolist()
+    assert memory["b"].tolist() == function(A).tolist()
+
+
+def test_an_operand_is_wrong_where_it_is_used_alone(case: Case) -> None:
+    memory = left(case, wrong(ADD, "a", "negated"))
+    assert memory is not None and memory["d"].tolist() == (B - A).tolist() and memory["b"].tolist() == A.tolist()
+
+
+def test_several_parts_and_transforms_in_turn(case: Case) -> None:
+    steps = Deviation(ADD, "a", (Step("negated"), Step("transposed")))
+    memory = left(case, steps, wrong(ADD, "b", "zero"))
+    assert memory is not None and memory["d"].tolist() == (-A.T).tolist()
+
+
+def test_an_operand_instead_of_the_result_and_of_another(case: Case) -> None:
+    memory = left(case, wrong(ADD, RESULT, "operand", "b"))
+    assert memory is not None and memory["d"].tolist() == B.tolist()
+    memory = left(case, wrong(ADD, "a", "operand", "b"))
+    assert memory is not None and memory["d"].tolist() == (2 * B).tolist()
+    assert left(case, wrong(ADD, RESULT, "operand", "c")) is None
+
+
+def test_an_operand_is_overwritten_once_the_instruction_has_run(case: Case) -> None:
+    memory = left(case, wrong(ADD, "a", "overwritten"))
+    assert memory is not None and memory["d"].tolist() == memory["b"].tolist() == (A + B).tolist()
+
+
+def test_another_operation(case: Case) -> None:
+    memory = left(case, Deviation(ADD, "operation", word="ISub"))
+    assert memory is not None and memory["d"].tolist() == (A - B).tolist()
+    assert left(case, Deviation(ADD, "operation", word="Nothing")) is None
+
+
+def test_a_store_that_does_nothing_or_a_part(case: Case) -> None:
+    memory = left(case, wrong(STORE, RESULT, "before"))
+    assert memory is not None and (memory["d"] == 7).all()
+    memory = left(case, wrong(STORE, RESULT, "before_from_row", 2))
+    assert memory is not None and (memory["d"][2:] == 7).all() and memory["d"][:2].tolist() == (A + B)[:2].tolist()
+
+
+def test_places_are_elsewhere(case: Case) -> None:
+    memory = left(case, wrong(LOAD, ADDRESS, "transposed"))
+    assert memory is not None and memory["b"].tolist() == A.T.tolist()
+    memory = left(case, wrong(STORE_X, ADDRESS, "reversed_rows"))
+    assert memory is not None and memory["b"].tolist() == A[::-1].tolist()
+    assert left(case, wrong(LOAD, ADDRESS, "plus", 1)) is None, "the last element is outside of the buffer"
+
+
+def test_memory_as_it_was() -> None:
+    text = SUM.replace("id: y, ", "id: y0, ").replace("a: x, b: y}", "a: x, b: x}").splitlines()
+    again = next(line for line in text if "id: y0" in line).replace("y0", "y")
+    program = [*text, again, "  - {op: MatrixStore, matrix: y, buffer: d, stride: 4}"]
+    case = loads_case("\n".join(program))
+    right = left(case)
+    assert right is not None and right["d"].tolist() == A.tolist()
+    for name in ("before", "initial"):
+        memory = left(case, wrong(5, MEMORY, name))
+        assert memory is not None and memory["d"].tolist() == B.tolist()
+
+
+def test_numbers_of_an_operand(case: Case) -> None:
+    for name, arguments in (("divided", (2,)), ("number", (2.0,)), ("plus", (-2,)), ("low_bits", (2,)), ("zero", ())):
+        memory = left(case, wrong(LOAD, "stride", name, *arguments))
+        stride = 0 if name in ("zero", "low_bits") else 2
+        rows = [[-5 + 3 * (row * stride + col) for col in range(4)] for row in range(4)]
+        assert memory is not None and memory["b"].tolist() == rows, name
+    assert left(case, wrong(LOAD, "stride", "times", 2)) is None, "it ends outside of the buffer"
+
+
+def test_a_setter_that_does_nothing_and_a_member_that_stays() -> None:
+    case = corpus.read(corpus.find_one("tensor_addressing.slice.four_deep"), registry.oracle())
+    place = next(n for n, one in enumerate(case.program) if type(one).__name__ == "TensorLayoutSlice")
+    whole, offset = (
+        registry.oracle().leaves(case, [wrong(place, part, "before")]) for part in (RESULT, STATE + "offset")
+    )
+    right = registry.oracle().expect(case)
+    assert whole is not None and offset is not None
+    memories = [b"".join(e.buffers[name].exact.tobytes() for name in case.buffers) for e in (right, whole, offset)]
+    # Its span is that of a later slice, so that nothing but its offset shows.
+    assert memories[0] != memories[1] == memories[2]
+
+
+def test_a_case_is_taken_with_other_float_controls() -> None:
+    case = corpus.read(corpus.find_one("matrix_arithmetic.environment.add_and_subtract_strict"), registry.oracle())
+    loose = registry.oracle().leaves(case, [Deviation(OF_CASE, "float_controls", word="Undecorated")])
+    right = registry.oracle().expect(case)
+    assert loose is not None
+    guard = guard_pattern()
+    memory = {name: np.concatenate([guard, allowed.exact, guard]) for name, allowed in right.buffers.items()}
+    # What is added and subtracted is left out.
+    memory["d"] = memory["x"].copy()
+    assert compare(case, loose, memory) is None and compare(case, right, memory) is not None
+
+
+def test_reductions_tile_by_tile() -> None:
+    case = corpus.read(corpus.find_one("reductions.integer.add_row_s32"), registry.oracle())
+    memory = registry.oracle().leaves(case, [wrong(1, "matrix", "tile_alone", 8)])
+    right = registry.oracle().expect(case)
+    assert memory is not None
+    source = right.buffers["x"].exact.view(np.int32).reshape(16, 16)
+    sums = np.concatenate([source.sum(1)[:8], source[:8, 8:].sum(1)])
+    assert memory.buffers["d"].exact.view(np.int32).reshape(16, 16)[:, 0].tolist() == sums.tolist()
+
+
+def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
+    case = corpus.read(corpus.find_one("matrix_arithmetic.mul_add.c_is_kept"), registry.oracle())
+    memory = registry.oracle().leaves(case, [wrong(3, "c", "accumulated", 8)])
+    right = registry.oracle().expect(case).buffers
+    assert memory is not None
+    a, b = (right[name].exact.view(np.float16).reshape(16, 16).astype(np.float32) for name in "ab")
+    part = right["c"].exact.view(np.float32).reshape(16, 16) + a[:, :8] @ b[:8]
+    assert memory.buffers["e"].exact.view(np.float32).reshape(16, 16).tolist() == part.tolist()
+    assert memory.buffers["d"].exact.tolist() == right["d"].exact.tolist()
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
+    """Each is computed of what its domain has, or is refused, and never raises."""
+    arguments = tuple({int: 1, float: 2.0, str: "a"}[kind] for kind in TRANSFORMS[name].parameters)
+    arguments = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}.get(
+        name, arguments
+    )
+    parts = {Domain.ELEMENTS: (ADD, "a"), Domain.PLACES: (LOAD, ADDRESS), Domain.NUMBERS: (LOAD, "stride")}
+    for domain, (place, part) in parts.items():
+        memory = left(case, wrong(place, part, name, *arguments))
+        if domain not in TRANSFORMS[name].domain:
+            assert memory is None, (domain, part)
+
+
+def test_without_deviations_everything_is_right(case: Case) -> None:
+    memory = left(case)
+    assert memory is not None and memory["d"].tolist() == (A + B).tolist()
+
+
+def test_members_of_states_are_named_as_they_are() -> None:
+    for names, state in ((LAYOUT_MEMBERS, TensorLayoutState), (VIEW_MEMBERS, TensorViewState)):
+        assert set(names) == {field.name for field in fields(state)} - {"type"}
