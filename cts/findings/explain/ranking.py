@@ -82,7 +82,7 @@ def explaining(
             same = judged and compare(change.case, expectation, memory) is None
             righted, exact = (wrong, True) if same else (0, False)
         else:
-            righted, exact = _given(change.case, oracle, expectation, result)
+            righted, exact = _righted(change.case, oracle, expectation, result)
         if righted:
             as_if = AsIf(change.what, change.facts, righted, wrong, exact)
             yield Tried(as_if, change.of_number, before, change.simplified)
@@ -124,7 +124,7 @@ def expected(case: Case, oracle: Oracle) -> Expectation | None:
         return None
 
 
-def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
+def _righted(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
     """How many wrong elements a changed case makes right, and whether it makes all elements right."""
     other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
     if other is None:
