@@ -83,7 +83,7 @@ def find(start: Path) -> Config | None:
     for folder in (start, *start.parents):
         path = folder / FILE
         if is_file(path):
-            words = utf8_text(path, _KIND, _seen(path))
+            words = utf8_text(path, _KIND, _relative_path(path))
             table = _table(path, words)
             if table is not None:
                 return _config(path, table, words)
@@ -96,7 +96,9 @@ def _table(path: Path, words: str) -> Any:
     except (ValueError, RecursionError) as e:  # also numbers of thousands of digits
         what, _, at = str(e).partition(" (at line ")
         line = at.partition(",")[0]
-        raise BadInput("config-toml", what, f"{_seen(path)}:{line}" if line else _seen(path), _KIND.remedy) from e
+        raise BadInput(
+            "config-toml", what, f"{_relative_path(path)}:{line}" if line else _relative_path(path), _KIND.remedy
+        ) from e
     tools = document.get("tool", {})
     return tools.get("cts") if isinstance(tools, dict) else None
 
@@ -111,7 +113,7 @@ def _place(where: str, words: str, key: str) -> str:
 
 
 def _config(path: Path, table: Any, words: str) -> Config:
-    where = _seen(path)
+    where = _relative_path(path)
     if not isinstance(table, dict):
         raise BadInput("config-value", f"{TABLE} is not a table", where, f"[{TABLE}] and settings below it")
     settings: dict[str, Any] = {}
@@ -129,11 +131,11 @@ def _config(path: Path, table: Any, words: str) -> Config:
             errors.append(BadInput("config-value", what, place + "".join(f"[{step}]" for step in steps), remedy))
             continue
         if key in _PATHS and converted != "-":
-            converted = _seen(path.parent / converted)
+            converted = _relative_path(path.parent / converted)
         settings[key] = converted
     return Config(Path(where), settings, tuple(errors), words)
 
 
-def _seen(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     """A path relative to the current folder."""
     return os.path.relpath(path)

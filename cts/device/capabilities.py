@@ -242,11 +242,11 @@ def limited(every: Capabilities, vendor: Vendor) -> Capabilities:
     features = every.features - without | (every.features & {Feature[name] for name in vendor.optional})
     scopes = [scope for scope in Scope if scope is not Scope.Workgroup or "WORKGROUP_SCOPE" in vendor.optional]
 
-    def known(*components: ComponentType) -> bool:
+    def are_listed(*components: ComponentType) -> bool:
         return not vendor.only_integers or not any(c.is_float for c in components)
 
-    products = tuple(p for p in every.mul_adds if p.scope in scopes and known(p.a, p.b, p.c, p.result))
-    matrices = tuple(m for m in every.matrices if m.scope in scopes and known(m.component))
+    products = tuple(p for p in every.mul_adds if p.scope in scopes and are_listed(p.a, p.b, p.c, p.result))
+    matrices = tuple(m for m in every.matrices if m.scope in scopes and are_listed(m.component))
     if vendor.rows:
         products = tuple(sized for p in products for sized in rows_of_vendor(p, vendor))
         matrices = tuple(dict.fromkeys(m for p in products for m in factors(p)))

@@ -180,11 +180,11 @@ def _takes(kind: inspect.Type) -> str:
 def _read(kind: inspect.Type, text: str, values: Mapping[str, str]) -> Any:
     """A text as a value of a type. Raises ValueError."""
     if isinstance(kind, inspect.BoolType):
-        return _TRUTH[_known(text, _TRUTH)]
+        return _TRUTH[_require_value(text, _TRUTH)]
     if isinstance(kind, inspect.FrozenSetType):
-        return frozenset(word for word in text.split("+") if word and _known(word, values))
+        return frozenset(word for word in text.split("+") if word and _require_value(word, values))
     if values:
-        _known(text, values)
+        _require_value(text, values)
     if isinstance(kind, inspect.IntType):
         if not text.isascii() or not text.isdigit() or not (kind.ge or 0) <= int(text[:20]) <= (kind.le or 1 << 63):
             raise ValueError(text)
@@ -198,7 +198,7 @@ def _read(kind: inspect.Type, text: str, values: Mapping[str, str]) -> Any:
     return kind.cls(text) if isinstance(kind, inspect.CustomType) else text
 
 
-def _known(text: str, values: Container[str]) -> str:
+def _require_value(text: str, values: Container[str]) -> str:
     if text not in values:
         raise ValueError(text)
     return text

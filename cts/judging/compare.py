@@ -137,7 +137,7 @@ def permitted(exact: Bits, intervals: Intervals | None, actual: Bits) -> npt.NDA
     ok: npt.NDArray[np.bool_] = actual == exact
     rest = np.flatnonzero(~ok)
     if intervals is not None and rest.size:
-        some, bits = _some(intervals, rest), actual[rest]
+        some, bits = _chosen_intervals(intervals, rest), actual[rest]
         below, above = _multiples(some, bits)
         ok[rest] = within(some, bits) & (below == above)
     return ok
@@ -151,11 +151,11 @@ def within(intervals: Intervals, actual: Bits) -> npt.NDArray[np.bool_]:
     )
     rest = np.flatnonzero(~ok)
     if rest.size:
-        ok[rest] = _between(_some(intervals, rest), actual[rest])
+        ok[rest] = _between(_chosen_intervals(intervals, rest), actual[rest])
     return ok
 
 
-def _some(intervals: Intervals, which: npt.NDArray[np.intp]) -> Intervals:
+def _chosen_intervals(intervals: Intervals, which: npt.NDArray[np.intp]) -> Intervals:
     """Those of some elements, by their places."""
     return replace(
         intervals,
@@ -247,7 +247,7 @@ def _wrong(
         # The bytes of an element as one number.
         index, elements = intervals.offsets // size, wrong[:whole].view(intervals.component.bits_dtype)
         other = np.flatnonzero(elements[index])
-        intervals, index = _some(intervals, other), index[other]
+        intervals, index = _chosen_intervals(intervals, other), index[other]
         elements[index] = 0
         bits = np.ascontiguousarray(actual[:whole]).view(intervals.component.bits_dtype)[index]
         wrong_here = ~within(intervals, bits)

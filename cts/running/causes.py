@@ -107,7 +107,7 @@ class Causes:
                 return self._coordinates(self._numbers[chosen[places]])
 
             for region in regions(columns, self._labels, np.isin(chosen, sets), further):
-                yield self._found(Region(region.text, chosen[region.sets]), verdict, why)
+                yield self._reduced_region(Region(region.text, chosen[region.sets]), verdict, why)
 
     def _coordinates(self, numbers: Numbers) -> dict[str, Column]:
         """Coordinates of the sets' tensor loads and stores, by ascending set number; -1 for a number a part lacks."""
@@ -130,7 +130,7 @@ class Causes:
         sweeps = self._sweeps(self._numbers[failing])
         return [why for sweep in sweeps for why in self._driver.baseline.known_sets(sweep, verdict, {})]
 
-    def _found(self, region: Region, verdict: Verdict, known: str) -> _ReducedRegion:
+    def _reduced_region(self, region: Region, verdict: Verdict, known: str) -> _ReducedRegion:
         """A region with the smallest set of it that fails alone as well."""
         self._emit(Shrinking(self._driver.spec, sweep_name(self._universe.name)))
         size = np.sum([np.abs(column[region.sets]) for column in self._columns.values()], axis=0)

@@ -112,7 +112,7 @@ def check(claims: Sequence[Claim], specs: Sequence[str], compiler: OpenCompiler)
     ran: set[str] = set()
     reasons: dict[str, list[str]] = {claim.id: [] for claim in claims}
     for spec in dict.fromkeys(specs):
-        for checked in _on(spec, claims, compiler):
+        for checked in _checked_on(spec, claims, compiler):
             if checked.state is State.NOT_RUN:
                 reasons[checked.claim.id].append(checked.why)
                 continue
@@ -123,7 +123,7 @@ def check(claims: Sequence[Claim], specs: Sequence[str], compiler: OpenCompiler)
             yield Checked(claim, State.NOT_RUN, "; ".join(dict.fromkeys(reasons[claim.id])))
 
 
-def _on(spec: str, claims: Sequence[Claim], compiler: OpenCompiler) -> Iterator[Checked]:
+def _checked_on(spec: str, claims: Sequence[Claim], compiler: OpenCompiler) -> Iterator[Checked]:
     """Each claim on one driver."""
     name = spec.partition(":")[0]
     if name == "glslang":
@@ -301,7 +301,7 @@ def _of_tool(tool: Tool) -> Callable[[Claim, Shown], list[End]]:
 
     def experiment(claim: Claim, shown: Shown) -> list[End]:
         if shown.rules:
-            chosen = [of_name[_known(name, of_name, claim)] for name in shown.rules]
+            chosen = [of_name[_require_rule(name, of_name, claim)] for name in shown.rules]
             return [_judged(judgement) for judgement in judge(chosen, tool)]
         return [_asked(tool, shown.transform, name) for name in shown.cases]
 
@@ -343,13 +343,13 @@ def _of_compiler(compiler: Compiler) -> Callable[[Claim, Shown], list[End]]:
         if shown.shader:
             wrong = validate_apart(compiler.module(claim.glsl))
             return [End("the shader", Verdict.FAIL if wrong else Verdict.PASS, wrong)]
-        chosen = [of_name[_known(name, of_name, claim)] for name in shown.rules]
+        chosen = [of_name[_require_rule(name, of_name, claim)] for name in shown.rules]
         return [_judged(judgement) for judgement in judge_shaders(chosen, compiler.glslang)]
 
     return experiment
 
 
-def _known(name: str, known: Iterable[str], claim: Claim) -> str:
+def _require_rule(name: str, known: Iterable[str], claim: Claim) -> str:
     if name not in known:
         raise BadInput("unknown-rule", f"no rule is named {name!r}", claim.where, did_you_mean(name, known))
     return name

@@ -95,7 +95,7 @@ class AddressSpace:
 
     def read(self, addresses: Addresses, size: int, where: str) -> Bytes:
         """`size` bytes at each address, uint8 (addresses, size). Raises Wrong outside memory."""
-        data, offsets = self._found(addresses, size, where)
+        data, offsets = self._located(addresses, size, where)
         bytes_read: Bytes = data[offsets[:, None] + np.arange(size)]
         return bytes_read
 
@@ -108,12 +108,12 @@ class AddressSpace:
 
     def write(self, addresses: Addresses, values: Bytes, where: str) -> None:
         """Write rows of bytes at addresses, the last lane winning. Raises Wrong outside memory."""
-        data, offsets = self._found(addresses, values.shape[1], where)
+        data, offsets = self._located(addresses, values.shape[1], where)
         if data is self.own:
             raise Wrong("a store to the driver's own memory", where)
         data[offsets[:, None] + np.arange(values.shape[1])] = values
 
-    def _found(self, addresses: Addresses, size: int, where: str) -> tuple[Bytes, npt.NDArray[np.int64]]:
+    def _located(self, addresses: Addresses, size: int, where: str) -> tuple[Bytes, npt.NDArray[np.int64]]:
         base, data = BASE, self.data
         if len(addresses) and int(addresses[0]) >= DRIVER_BASE:
             base, data = DRIVER_BASE, self.own

@@ -30,7 +30,7 @@ def _numbers(kind: type[ty.Int] | type[ty.Float] | type[ty.Bool], t: ty.Type) ->
     return (t.size, 0) if isinstance(t, kind) else None
 
 
-def _all(kind: type[ty.Int] | type[ty.Float] | type[ty.Bool]) -> _Rule:
+def _all_alike(kind: type[ty.Int] | type[ty.Float] | type[ty.Bool]) -> _Rule:
     """Result and operands are alike: numbers of one kind and width, or as many of them."""
 
     def holds(result: ty.Type, operands: list[ty.Type]) -> bool:
@@ -86,12 +86,12 @@ def _named(rule: _Rule, names: str) -> dict[str, _Rule]:
 
 _RULES: dict[str, _Rule] = {
     **_named(
-        _all(ty.Int),
+        _all_alike(ty.Int),
         "OpIAdd OpISub OpIMul OpUDiv OpSDiv OpUMod OpSRem OpSMod OpSNegate OpNot OpBitwiseAnd OpBitwiseOr OpBitwiseXor"
         " OpBitReverse",
     ),
-    **_named(_all(ty.Float), "OpFAdd OpFSub OpFMul OpFDiv OpFRem OpFMod OpFNegate"),
-    **_named(_all(ty.Bool), "OpLogicalAnd OpLogicalOr OpLogicalEqual OpLogicalNotEqual OpLogicalNot"),
+    **_named(_all_alike(ty.Float), "OpFAdd OpFSub OpFMul OpFDiv OpFRem OpFMod OpFNegate"),
+    **_named(_all_alike(ty.Bool), "OpLogicalAnd OpLogicalOr OpLogicalEqual OpLogicalNotEqual OpLogicalNot"),
     **_named(
         _comparison(ty.Int),
         "OpIEqual OpINotEqual OpUGreaterThan OpSGreaterThan OpUGreaterThanEqual OpSGreaterThanEqual OpULessThan"

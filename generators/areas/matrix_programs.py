@@ -296,7 +296,7 @@ class _Flow:
             else self.kernel.null(*kind)
         )
 
-    def _on(self, choices: Choices, matrix: Matrix) -> Matrix:
+    def _drawn_on(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A matrix of another shape with more of the same numbers added."""
         component = self.support.component
         contents = draw_contents(choices, component, Wanted(size=15, exact=True, full=not component.is_float))
@@ -313,7 +313,7 @@ class _Flow:
         if kind == "switch" and depth < 2:
             return self._switch(choices, matrix, depth)
         if depth == 0 and kind == "regroup":
-            regrouped = draw_regrouped(choices, self.places, matrix, self._on)
+            regrouped = draw_regrouped(choices, self.places, matrix, self._drawn_on)
             return self.add(matrix, self.load(choices)) if regrouped is None else replace(regrouped, known=self.known)
         if depth == 0 and kind == "exchange":
             return replace(self.places.exchange(choices, matrix, again=False), known=matrix.known)

@@ -84,7 +84,7 @@ class _Steps:
             vector = kernel.load(choices, read, length, contents, component)
             if kernel.ieee and component.is_float:
                 return replace(vector, known=UNBOUNDED)
-            return vector if known is not None else _unknown(vector)
+            return vector if known is not None else Vector(vector.id, vector.component, vector.length, None, fresh=True)
         wanted = Wanted(
             exact=self.exact, size=1 << min(component.format.precision, 11) if component.is_float else 1 << 11
         )
@@ -228,10 +228,6 @@ class _Steps:
 
 _CLOSED_FLOAT = (VectorOperation.FMax, VectorOperation.FMin, VectorOperation.FAdd, VectorOperation.NMax)
 _CLOSED_INTEGER = (VectorOperation.IAdd, VectorOperation.BitwiseXor, VectorOperation.ISub, VectorOperation.SMax)
-
-
-def _unknown(vector: Vector) -> Vector:
-    return Vector(vector.id, vector.component, vector.length, None, fresh=True)
 
 
 def _grown(vector: Vector) -> Known:

@@ -58,7 +58,7 @@ def _sum(component: ComponentType, known: Known, count: int) -> Known:
     return settled(component, min(known.low, known.low * count), max(known.high, known.high * count), known.grain)
 
 
-def _any(component: ComponentType, known: Known, count: int) -> Known:
+def _anything(component: ComponentType, known: Known, count: int) -> Known:
     if not known.bounded:
         return UNBOUNDED
     return Known(-(2.0**20), 2.0**20, None) if component.is_float else anything(component)
@@ -104,7 +104,7 @@ _FLOATS = (
     _ADD,
     _MAX,
     _MIN,
-    Combining("x * y", _any, _draw_factors, ("infinities", "zeros", "nans")),
+    Combining("x * y", _anything, _draw_factors, ("infinities", "zeros", "nans")),
     Combining("max(abs(x), abs(y))", _magnitude, _draw_any, ("infinities", "greatest")),
     Combining("x if x > y else y", _one_of, _draw_any, ("infinities", "greatest")),
     Combining("min(max(x, y), 100)", _capped, _draw_any, ("infinities", "greatest")),
@@ -115,7 +115,7 @@ _UNSIGNED = (
     _MAX,
     _MIN,
     *(
-        Combining(body, _any, _draw_any)
+        Combining(body, _anything, _draw_any)
         for body in (
             "x * y",
             "x & y",
@@ -131,7 +131,11 @@ _UNSIGNED = (
         )
     ),
 )
-_SIGNED = (*_UNSIGNED, Combining("max(abs(x), abs(y))", _any, _draw_any), Combining("-max(-x, -y)", _any, _draw_any))
+_SIGNED = (
+    *_UNSIGNED,
+    Combining("max(abs(x), abs(y))", _anything, _draw_any),
+    Combining("-max(-x, -y)", _anything, _draw_any),
+)
 
 
 def draw_special_terms(choices: Choices, component: ComponentType, combining: Combining, count: int) -> Contents:
@@ -144,7 +148,7 @@ def draw_special_terms(choices: Choices, component: ComponentType, combining: Co
     if only == 3 and combining.combined is _one_of:
         end = "nonnegative" if "min(" in combining.body else "negative"
         return draw_special(choices, component, combining.special, one_in=1, sign=end)
-    product = combining.combined is _any
+    product = combining.combined is _anything
     among: tuple[Number, ...] = (1, -1, 1, 1, -1) if product else ((1, -2, 3), (-1, -2, -5), (1, 2, 3, 4), (0, 1))[sign]
     return draw_special(choices, component, combining.special, among=among, one_in=(count + 1, 16, 31, 1)[only])
 

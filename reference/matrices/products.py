@@ -42,7 +42,7 @@ def multiplied_floats(a: Value, b: Value, c: Value, result: ComponentType | None
     precision = fmt.precision
     if a.component.is_float8 or b.component.is_float8:
         precision = min(precision, FLOAT8_PRECISION)
-    special = _any(a_unbounded, -1)[..., :, None] | _any(b_unbounded, -2)[..., None, :] | c_unbounded
+    special = _any_along(a_unbounded, -1)[..., :, None] | _any_along(b_unbounded, -2)[..., None, :] | c_unbounded
     overflows = magnitude > fmt.greatest
     unbounded = special | overflows
     if a_radius is not None:
@@ -159,6 +159,6 @@ def _quantum(value: Value) -> F64:
     return np.where(low == high, quantum, 0.0 if value.free.step is None else value.free.step)
 
 
-def _any(mask: Mask, axis: int) -> Mask:
+def _any_along(mask: Mask, axis: int) -> Mask:
     some: Mask = np.asarray(mask.any(axis=axis))
     return some

@@ -108,13 +108,13 @@ def _of_failure(
     assert attempt.outcome is not None
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
-    failure = _seen(case, oracle, attempt, located, result, reduced=reduced)
+    failure = _failure_seen(case, oracle, attempt, located, result, reduced=reduced)
     others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
     fitting = agreed(failure.tried, [other.tried for other in others])
     as_if = tuple(t.as_if for t in _fitting(failure, others, fitting))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
     lines, scale = picture(result, reached, untouched(case, located, reached), instance)
-    suspected = _said(
+    suspected = _suspects(
         said_by(together(failure.suspects, [o.suspects for o in others]), fitting, [o.tried for o in others])
     )
     if not result.wrong.any() and isinstance(case.program[result.index], MatrixStoreTensor):
@@ -147,7 +147,9 @@ class _Seen(NamedTuple):
     suspects: tuple[Evidence, ...]
 
 
-def _seen(case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result, *, reduced: bool) -> _Seen:
+def _failure_seen(
+    case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result, *, reduced: bool
+) -> _Seen:
     assert attempt.outcome is not None
     tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
     steps = () if located.trace is None else located.trace.steps
@@ -168,7 +170,7 @@ def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, orac
             continue
         located = locate(other, driver, oracle, expectation, attempt)
         if located.result is not None and _op(other, located) == op:
-            yield _seen(other, oracle, attempt, located, located.result, reduced=False)
+            yield _failure_seen(other, oracle, attempt, located, located.result, reduced=False)
 
 
 def _op(case: Case, located: Located) -> str:
@@ -182,7 +184,7 @@ def _fitting(seen: _Seen, others: Sequence[_Seen], tried: Sequence[Tried]) -> Se
     return fitting or tried
 
 
-def _said(suspected: Iterable[Evidence]) -> tuple[Suspect, ...]:
+def _suspects(suspected: Iterable[Evidence]) -> tuple[Suspect, ...]:
     return tuple(Suspect(s.fact, s.why) for s in suspected)
 
 
@@ -217,7 +219,7 @@ def ranked(
     result = None if index is None else correct_result(case, expectation, index)
     own = steps_of(case, oracle, result)
     suspected = suspects(case, index, (), result, own, steps, verdict=verdict, reduced=reduced)
-    return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=_said(suspected))
+    return structs.replace(known, facts=tuple(s.fact for s in suspected), suspects=_suspects(suspected))
 
 
 def steps_of(case: Case, oracle: Oracle, result: Result | None) -> Callable[[ElementIndex], Sequence[TraceStep]]:

@@ -41,7 +41,7 @@ def fitting(case: m.Case, expectation: Expectation, result: Result) -> Iterator[
     wrong = int(result.wrong.sum())
     count = 0
     for model in _models(case, values, result):
-        where = _where(_right(model, result, chosen), result, chosen)
+        where = _right_region(_right(model, result, chosen), result, chosen)
         if where is not None:
             count += 1
             what = model.what if model.what.startswith("program[") else f"{at} {model.what}"
@@ -86,7 +86,7 @@ def _near(component: m.ComponentType, actual: Bits, bits: Bits, expected: Bits, 
     return near
 
 
-def _where(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:
+def _right_region(right: Mask, result: Result, chosen: npt.NDArray[np.intp]) -> str | None:
     """The region in which all is as a model says: everywhere in these instances, or from a row or column on."""
     wrong = result.wrong[chosen]
     if not right[wrong].all():

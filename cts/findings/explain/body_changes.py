@@ -46,7 +46,7 @@ def of_bodies(case: Case, index: int) -> Iterator[Change]:
             if others != functions:
                 yield Change(what, ("CM-035",), structs.replace(case, functions={**case.functions, **others}))
     for what, way in _WAYS:
-        others = {n: structs.replace(f, body=_on(way, f.body)) for n, f in case.functions.items()}
+        others = {n: structs.replace(f, body=_with_statements(way, f.body)) for n, f in case.functions.items()}
         if others != case.functions:
             yield Change(what, ("CM-034",), structs.replace(case, functions=others))
     if case.float_controls is FloatControls.FastMathNone:
@@ -164,7 +164,7 @@ def _stored_otherwise(function: AnyFunction, change: Callable[[ast.Assign], None
     return ast.unparse(tree) if names else function.body
 
 
-def _on(way: Callable[[ast.stmt], ast.stmt], body: str) -> str:
+def _with_statements(way: Callable[[ast.stmt], ast.stmt], body: str) -> str:
     """The body with its statements changed."""
     if not re.search(r"^\s*(if|for) ", body, re.MULTILINE):
         return body

@@ -82,7 +82,7 @@ def explaining(
             same = judged and compare(change.case, expectation, memory) is None
             righted, exact = (wrong, True) if same else (0, False)
         else:
-            righted, exact = _given(change.case, oracle, expectation, result)
+            righted, exact = _righted(change.case, oracle, expectation, result)
         if righted:
             as_if = AsIf(change.what, change.facts, righted, wrong, exact)
             yield Tried(as_if, change.of_number, before, change.simplified)
@@ -124,7 +124,7 @@ def expected(case: Case, oracle: Oracle) -> Expectation | None:
         return None
 
 
-def _given(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
+def _righted(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
     """How many wrong elements a changed case makes right, and whether it makes all elements right."""
     other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
     if other is None:
@@ -240,7 +240,7 @@ def suspects(
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
     for change, of_number, before, _ in as_if:
         if change.exact:
-            coarse = of_number or _leaves_out(change)
+            coarse = of_number or change.what.endswith(("did nothing", "had no view", "all 0"))
             strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
                 add_evidence(fact, _as_if(change), strength - place / 100)
@@ -271,10 +271,6 @@ def _most(step: TraceStep, index: int) -> float:
     if step.instruction is not None and step.instruction != index:
         return BEHIND
     return EVERYWHERE if (step.kind, step.fact) in _EVERYWHERE else STEP
-
-
-def _leaves_out(change: AsIf) -> bool:
-    return change.what.endswith(("did nothing", "had no view", "all 0"))
 
 
 def together(own: Sequence[Evidence], others: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:

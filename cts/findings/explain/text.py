@@ -41,7 +41,7 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if x.detail:
         yield from ((line, "") for line in x.detail.splitlines())
     yield "", ""
-    yield from ((line, "") for line in _where(x))
+    yield from ((line, "") for line in _location_lines(x))
     yield from ((f"note: {note}", "") for note in x.notes)
     if x.picture:
         yield "", ""
@@ -66,7 +66,7 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
             yield f"  and {', '.join(s.fact for s in remaining)}", ""
 
 
-def _where(x: Explanation) -> Iterator[str]:
+def _location_lines(x: Explanation) -> Iterator[str]:
     if x.instruction is None:
         yield f"the wrong bytes were written by a {x.op}" if x.op else "the first wrong instruction is unknown"
         return

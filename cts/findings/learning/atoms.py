@@ -53,7 +53,7 @@ def atoms(table: Table, finding: int) -> list[Atom]:
     """
     own = np.flatnonzero(table.of == finding)
     cheapest: dict[bytes, Atom] = {}
-    for atom in _all(table, own):
+    for atom in _atoms_of_table(table, own):
         if atom.holds[own].any() and not atom.holds.all():
             key = np.packbits(atom.holds).tobytes()
             if key not in cheapest or atom.bits < cheapest[key].bits:
@@ -61,7 +61,7 @@ def atoms(table: Table, finding: int) -> list[Atom]:
     return sorted(cheapest.values(), key=lambda atom: (atom.bits, atom.text))
 
 
-def _all(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
+def _atoms_of_table(table: Table, own: npt.NDArray[np.intp]) -> Iterator[Atom]:
     if not len(own):
         return
     numbers = []
@@ -120,17 +120,19 @@ def _constants(column: Column, own: npt.NDArray[np.intp], price: float) -> Itera
     price += CONSTANT_BITS
     for value in here[:4]:
         text_of_value = _number_text(value)
-        yield Atom(f"{text} == {text_of_value}", price, _any(numbers == value))
+        yield Atom(f"{text} == {text_of_value}", price, _at_any_site(numbers == value))
         for bound in _ends(values[values < value]):
-            yield Atom(f"{text} > {_number_text(bound)}", price, _any(numbers > bound))
+            yield Atom(f"{text} > {_number_text(bound)}", price, _at_any_site(numbers > bound))
         for bound in _ends(values[values > value]):
-            yield Atom(f"{text} < {_number_text(bound)}", price, _any(numbers < bound))
+            yield Atom(f"{text} < {_number_text(bound)}", price, _at_any_site(numbers < bound))
     if len(here) and (here == here.round()).all():
         for divisor in _DIVISORS:
             yield Atom(
-                f"{text} % {divisor} != 0", price + REST_BITS, _any((numbers % divisor != 0) & np.isfinite(numbers))
+                f"{text} % {divisor} != 0",
+                price + REST_BITS,
+                _at_any_site((numbers % divisor != 0) & np.isfinite(numbers)),
             )
-            yield Atom(f"{text} % {divisor} == 0", price + REST_BITS, _any(numbers % divisor == 0))
+            yield Atom(f"{text} % {divisor} == 0", price + REST_BITS, _at_any_site(numbers % divisor == 0))
 
 
 def _ends(values: Numbers) -> Numbers:
@@ -149,14 +151,14 @@ def _pairs(columns: list[Column]) -> Iterator[Atom]:
             both = np.isfinite(left) & np.isfinite(right)
             a, b = column.path.text, other.path.text
             if n < m:
-                yield Atom(f"{a} == {b}", price, _any(left == right))
-                yield Atom(f"{a} != {b}", price, _any((left != right) & both))
-                yield Atom(f"{a} < {b}", price, _any(left < right))
-                yield Atom(f"{a} > {b}", price, _any(left > right))
+                yield Atom(f"{a} == {b}", price, _at_any_site(left == right))
+                yield Atom(f"{a} != {b}", price, _at_any_site((left != right) & both))
+                yield Atom(f"{a} < {b}", price, _at_any_site(left < right))
+                yield Atom(f"{a} > {b}", price, _at_any_site(left > right))
             with np.errstate(invalid="ignore"):
                 rest = np.mod(left, np.where(right == 0, 1, right))
-            yield Atom(f"{a} % {b} != 0", price + REST_BITS, _any((rest != 0) & both))
-            yield Atom(f"{a} % {b} == 0", price + REST_BITS, _any((rest == 0) & both))
+            yield Atom(f"{a} % {b} != 0", price + REST_BITS, _at_any_site((rest != 0) & both))
+            yield Atom(f"{a} % {b} == 0", price + REST_BITS, _at_any_site((rest == 0) & both))
 
 
 def _comparable(a: str, b: str) -> bool:
@@ -165,7 +167,7 @@ def _comparable(a: str, b: str) -> bool:
     return not (place_a and place_b) or place_a == place_b
 
 
-def _any(holds: npt.NDArray[np.bool_]) -> Mask:
+def _at_any_site(holds: npt.NDArray[np.bool_]) -> Mask:
     some: Mask = np.asarray(holds.reshape(len(holds), -1).any(1))
     return some
 

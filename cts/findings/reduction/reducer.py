@@ -45,7 +45,7 @@ def _structure(case: Case, first: FirstInteresting) -> Case:
     progress = True
     while progress:
         progress = False
-        candidate = first(_candidates(case, WHOLE))
+        candidate = first(chain.from_iterable(p.candidates(case) for p in WHOLE))
         if candidate is not None:
             case, progress = candidate.case, True
         # From the end, so that the producers of a dropped instruction's operands are gone before their turn.
@@ -66,7 +66,3 @@ def _while_found(case: Case, passes: Iterable[Pass], first: FirstInteresting) ->
         while (candidate := first(reduction.candidates(case))) is not None:
             case = candidate.case
     return case
-
-
-def _candidates(case: Case, passes: Iterable[Pass]) -> Iterator[Candidate]:
-    return chain.from_iterable(p.candidates(case) for p in passes)

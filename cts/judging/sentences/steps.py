@@ -28,7 +28,7 @@ def step_text(step: TraceStep) -> str:
 def step_parts(step: TraceStep) -> tuple[str, str]:
     """A step's action, and its result: "" if there is no text for it."""
     action, value = _STEPS[step.kind]
-    return _said(action, step), _said(value, step)
+    return _part_text(action, step), _part_text(value, step)
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
@@ -40,7 +40,7 @@ def reasons_text(reasons: Iterable[str]) -> str:
     return "; ".join(f"policy: {r}" if isinstance(r, Policy) else r for r in reasons)
 
 
-def _said(part: _Part, step: TraceStep) -> str:
+def _part_text(part: _Part, step: TraceStep) -> str:
     return part(step) if callable(part) else part.format_map(_words(step))
 
 

@@ -137,7 +137,7 @@ def _difference(
     places = np.flatnonzero(wrong)
     if not places.size:
         return
-    kind = _type_of(expected, buffer.type)
+    kind = next((t for t in ElementType if t.dtype == expected.dtype), buffer.type)
     first = tuple(
         Element(
             tuple(int(k) for k in np.unravel_index(place, actual.shape)),
@@ -149,10 +149,6 @@ def _difference(
     )
     same = actual.reshape(-1).view(buffer.type.bits) == buffer.array.reshape(-1).view(buffer.type.bits)
     yield Difference(name, against, len(places), wrong.size, first, int(np.count_nonzero(same[places])))
-
-
-def _type_of(array: Array, default: ElementType) -> ElementType:
-    return next((t for t in ElementType if t.dtype == array.dtype), default)
 
 
 def shown(value: Array, element: ElementType) -> str:

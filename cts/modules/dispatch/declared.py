@@ -22,21 +22,21 @@ def declared_types(
     types: dict[str, Type] = {}
     waiting: list[str] = []
 
-    def found(name: str, type_: Type | None) -> None:
+    def add_type(name: str, type_: Type | None) -> None:
         if type_ is not None and name not in types and name in file.buffers:
             types[name] = type_
             waiting.append(name)
 
     def follow(type_: Type, members: object, addresses: Iterable[Address]) -> None:
         for pointer, name in _named(type_, members):
-            found(name, module.types.type_of(pointer.pointee))
+            add_type(name, module.types.type_of(pointer.pointee))
         for address in addresses:
             pointer_ = at_byte(type_, address.at)
             if isinstance(pointer_, Pointer) and address.offset == 0:
-                found(address.of, module.types.type_of(pointer_.pointee))
+                add_type(address.of, module.types.type_of(pointer_.pointee))
 
     for resource, name in bound:
-        found(name, resource.type)
+        add_type(name, resource.type)
     if pushed is not None and file.push_constants is not None:
         follow(pushed, file.push_constants.members, file.push_constants.addresses)
     while waiting:

@@ -56,7 +56,7 @@ def chosen(reader: Reader) -> Choices:
     declared_constants = {
         spec_id: max(constants, key=lambda c: c.default)
         for spec_id, constants in reader.by_spec_id.items()
-        if all(_can_be_given(c) for c in constants)
+        if all((c.kind == "bool" or str(c) in ElementType.__members__) for c in constants)
     }
     values = {spec_id: c.default for spec_id, c in declared_constants.items()}
     assumptions = []
@@ -159,10 +159,6 @@ def _grown(outcome: Outcome, sizes: Mapping[str, int]) -> tuple[str, int] | None
     name = next((name for name in sizes if beyond[0] == f"buffer {name!r}"), None)
     need = 1 << (beyond[1] - 1).bit_length()
     return (name, need) if name is not None and need <= MAX_BUFFER_BYTES >> 2 else None
-
-
-def _can_be_given(constant: SpecConstant) -> bool:
-    return constant.kind == "bool" or str(constant) in ElementType.__members__
 
 
 def _bytes(known: Mapping[int, SpecConstant], values: Mapping[int, bool | int | float]) -> dict[int, bytes]:

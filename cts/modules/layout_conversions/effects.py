@@ -50,7 +50,7 @@ def _called(seen: Sequence[JudgedTrial]) -> Iterator[tuple[_Made, Pair, int, int
                 yield made, pair, result, size
 
 
-def _where(made: _Made, pair: Pair) -> str:
+def _call_and_pair(made: _Made, pair: Pair) -> str:
     name = words.FUNCTION if made.step.by == "function" else words.COMMAND
     return f"{name}: {words.of_pair(made.trial, pair.source, pair.destination)}"
 
@@ -58,7 +58,7 @@ def _where(made: _Made, pair: Pair) -> str:
 def _succeed(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
     for made, pair, result, _ in _called(seen):
         if pair.extra >= 0 and result != SUCCESS:
-            yield Broken(_where(made, pair), words.of_result(result), "VK_SUCCESS")
+            yield Broken(_call_and_pair(made, pair), words.of_result(result), "VK_SUCCESS")
     for trial in seen:
         for number, (result, _) in trial.tried.required.items():
             if result != SUCCESS:
@@ -75,7 +75,7 @@ def _say_what_was_written(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
         if not least <= size <= most:
             bytes_before = f" ({most + pair.extra} before)" if pair.extra else ""
             yield Broken(
-                _where(made, pair), f"{size} in *pDstSize{bytes_before}", f"{least} to {most}: what was written"
+                _call_and_pair(made, pair), f"{size} in *pDstSize{bytes_before}", f"{least} to {most}: what was written"
             )
             continue
         form = made.trial.blocks[pair.destination].form
@@ -83,7 +83,7 @@ def _say_what_was_written(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
         before, after = (blocks[pair.destination][end:-GUARD] for blocks in (made.before, made.after))
         if before != after:
             changed = _difference(made.before[pair.destination], made.after[pair.destination])
-            yield Broken(_where(made, pair), f"{changed}; {size} in *pDstSize", "nothing written behind those")
+            yield Broken(_call_and_pair(made, pair), f"{changed}; {size} in *pDstSize", "nothing written behind those")
 
 
 def _refuse(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
@@ -91,7 +91,7 @@ def _refuse(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
         if pair.extra >= 0:
             continue
         size = len(made.before[pair.destination]) - 2 * GUARD
-        where = f"{_where(made, pair)}, {size + pair.extra} of {size} bytes in *pDstSize"
+        where = f"{_call_and_pair(made, pair)}, {size + pair.extra} of {size} bytes in *pDstSize"
         if result != INCOMPLETE:
             yield Broken(where, words.of_result(result), "VK_INCOMPLETE")
         if made.before[pair.destination] != made.after[pair.destination]:
@@ -104,7 +104,9 @@ def _keep_sources(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:
         for pair in made.step.pairs:
             before, after = made.before[pair.source], made.after[pair.source]
             if before[GUARD:-GUARD] != after[GUARD:-GUARD]:
-                yield Broken(_where(made, pair), f"source: {_difference(before, after)}", "a source that is only read")
+                yield Broken(
+                    _call_and_pair(made, pair), f"source: {_difference(before, after)}", "a source that is only read"
+                )
 
 
 def _keep_the_rest(seen: Sequence[JudgedTrial]) -> Iterator[Broken]:

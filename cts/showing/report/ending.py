@@ -64,7 +64,7 @@ def finding_lines(findings: Sequence[Result]) -> Iterator[str]:
     for (verdict, cause), results in ranked[:GROUPS]:
         on = shared_label(r.driver for r in results)
         yield f"{len(results):>5}  {verdict}{f', {cause}' if cause else ''}, on {on}"
-        names = list(dict.fromkeys(_name(r) for r in results))
+        names = list(dict.fromkeys((r.name if r.finding is None else r.finding.case.name) for r in results))
         more = f", and {len(names) - NAMES} more" if len(names) > NAMES else ""
         yield f"       {', '.join(names[:NAMES])}{more}"
     if len(ranked) > GROUPS:
@@ -75,10 +75,6 @@ def _leads_to(result: Result) -> str:
     if result.finding is not None and (named := " ".join(filter(None, named_by(result.finding)))):
         return named
     return result.cause.partition(": ")[2] or next(iter(result.detail.splitlines()), "")[:100]
-
-
-def _name(result: Result) -> str:
-    return result.name if result.finding is None else result.finding.case.name
 
 
 def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | None, folder: Path | None) -> str:

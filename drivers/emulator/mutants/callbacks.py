@@ -20,7 +20,7 @@ OUTPUT_ALWAYS_FIRST = called("every output is the first one of its function")
 OUTPUT_BY_INACTIVE = called("subgroups that do not execute an instruction store all the same")
 OUTPUT_ONLY_FIRST = called("of several stores of a body for one element only the first one is done")
 
-# Extra operands (compute.py, access.py)
+# Extra operands (per_element.py, access.py)
 VECTOR_EXTRA_FIRST = called("every component of a vector that is passed is its first one")
 STRUCTURE_EXTRA_SHIFTED = called("members of one type in a structure that is passed change places")
 INTEGER_EXTRA_OF_FIRST = called("every instance is passed the integers of the first one")

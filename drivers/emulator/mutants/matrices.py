@@ -266,7 +266,7 @@ REDUCE_FIRST_SUBGROUP_ONLY = reduction("at Workgroup scope the elements of all s
 REDUCE_IN_FLOAT16 = reduction("intermediate values of a float32 reduction are rounded to float16")
 REDUCE_COLUMNS_DISAGREE = reduction("odd columns (rows, in column reductions) of the result fold in another order")
 
-# Callbacks per element (callbacks.py, vm.py)
+# Callbacks per element (per_element.py, callbacks.py, vm.py)
 per_element = of_area("per_element")
 PER_ELEMENT_SWAPPED = per_element("row and column change places")
 PER_ELEMENT_TILE_COORDINATES = per_element("row and column count from the corner of an 8x8 tile")

@@ -21,7 +21,7 @@ MUL_ADD_SKIPS_ZEROS = arithmetic("products with a factor 0 are skipped, where th
 MUL_ADD_SKIPS_INFINITIES = arithmetic("infinite factors count as 0 in multiply-adds")
 MUL_ADD_NAN_DROPPED = arithmetic("products that are NaN count as 0 in multiply-adds")
 
-# Conversions (vm.py, number_bugs.py)
+# Conversions (conversions.py, number_bugs.py)
 FCONVERT_NAN_INFINITE = conversion("a conversion to a narrower type cuts off a NaN's payload, and makes it infinite")
 FCONVERT_INFINITY_CLAMPED = conversion("conversions between wider types clamp infinity to the greatest finite number")
 FLOAT8_INFINITY_UNSATURATED = conversion("conversions that saturate to float8 do so for finite numbers only")
@@ -31,7 +31,7 @@ FCONVERT_DENORMALS_TRUNCATED = conversion("denormal results of conversions lose 
 FLOAT16_DENORMALS_HALVED = conversion("float16 denormals are converted with an exponent that is one too small")
 FCONVERT_ZERO_POSITIVE = conversion("conversions between floats make 0 of -0")
 
-# Float execution modes (scalar.py; conversions: vm.py, vectors/elements.py)
+# Float execution modes (scalar.py, conversions.py, vectors/elements.py)
 RTZ_IS_RTE = arithmetic("RoundingModeRTZ is taken for RoundingModeRTE")
 DENORM_PRESERVE_FLUSHES = arithmetic("denormals are flushed in spite of DenormPreserve")
 DENORM_FLUSH_IGNORED = arithmetic("DenormFlushToZero does nothing")

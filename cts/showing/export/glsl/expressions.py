@@ -67,7 +67,7 @@ class Evaluation:
 
     def _declared(self, name: str, type_: nodes.ValueType) -> str:
         """The declaration of a variable, with a fresh identifier."""
-        precise = "precise " if self.shader.strict and _is_float(type_) else ""
+        precise = "precise " if self.shader.strict and (isinstance(type_, ComponentType) and type_.is_float) else ""
         self.identifiers[name] = self.names.fresh(name)
         self.made.add(name)
         return f"{precise}{self.type(type_)} {self.identifiers[name]}"
@@ -162,10 +162,6 @@ class Evaluation:
         index = self.value(node.index)
         self.lines.append(f"{type_} {table} = {type_}({elements});")
         return f"{table}[{index}]"
-
-
-def _is_float(type_: nodes.ValueType) -> bool:
-    return isinstance(type_, ComponentType) and type_.is_float
 
 
 def _is_call(node: nodes.Expression) -> bool:

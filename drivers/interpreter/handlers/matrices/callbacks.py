@@ -53,7 +53,7 @@ def reduce(c: Compiler, i: Instruction) -> Step:
 
         reduced = reduction(bits.view(dtype), pairs).view(target.bits)
         reduced = np.broadcast_to(reduced, (len(reduced), *shape))
-        m.registers[result] = Matrix(_all(reduced, numbers, instances), target.scope)
+        m.registers[result] = Matrix(_for_all_instances(reduced, numbers, instances), target.scope)
 
     return run
 
@@ -104,7 +104,7 @@ def per_element(c: Compiler, i: Instruction) -> Step:
             else:
                 arguments.append(per_lane(value, instances, instance, m.mask))
         results = call(m, instances, instance, arguments).view(t.bits).reshape(-1, t.rows, t.cols)
-        m.registers[result] = Matrix(_all(results, numbers, instances), t.scope)
+        m.registers[result] = Matrix(_for_all_instances(results, numbers, instances), t.scope)
 
     return run
 
@@ -125,7 +125,7 @@ def _active(m: Machine, instances: Instances, bits: Array, *, every: bool) -> tu
     return np.broadcast_to(bits, (instances.count, *bits.shape[1:]))[numbers], numbers
 
 
-def _all(results: Array, numbers: Array, instances: Instances) -> Array:
+def _for_all_instances(results: Array, numbers: Array, instances: Instances) -> Array:
     """Results of some instances as an array for all of them; one stands for all."""
     if len(numbers) in (1, instances.count) and len(results) == len(numbers):
         return results

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cts.drivers.interpreter.compile import Compiler
-from cts.drivers.interpreter.handlers.subgroups.grid import Grid, grid_of, require_subgroup
+from cts.drivers.interpreter.handlers.subgroups.grid import grid_of, require_subgroup
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.registry import Step, step
@@ -26,13 +26,9 @@ def _vote(c: Compiler, i: Instruction, vote: Vote) -> Step:
     def ask(m: Machine) -> None:
         grid = grid_of(m)
         answers = vote(grid.spread(m.registers[value]), grid.active(m.mask))
-        m.registers[result] = _to_lanes(grid, answers)
+        m.registers[result] = grid.gather(np.broadcast_to(answers, grid.lane.shape))
 
     return ask
-
-
-def _to_lanes(grid: Grid, answers: Array) -> Array:
-    return grid.gather(np.broadcast_to(answers, grid.lane.shape))
 
 
 @step("OpGroupNonUniformElect")
