@@ -64,7 +64,9 @@ class Deed:
         """What stands behind the part."""
         if self.word:
             word = {"none": "None"}.get(self.word, self.word)
-            return word if all(part.isidentifier() for part in word.split("|")) else repr(word)
+            # What begins small is a transform, unless it is in quotes.
+            plain = all(part.isidentifier() and part[0].isupper() for part in word.split("|"))
+            return word if plain else repr(word)
         texts = [_text(step) for step in self.steps]
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
