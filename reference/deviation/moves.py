@@ -15,7 +15,7 @@ Move = Callable[[Array], Array]
 
 
 class NotComputable(Exception):
-    """A wrong program of which nobody can say what it leaves, as one that reads outside of its buffers."""
+    """A wrong program whose memory is unknown, such as a program that reads outside of its buffers."""
 
 
 def move_of(step: Step) -> Move | None:

@@ -1,8 +1,8 @@
 """Choose the deviation that explains a finding, and learn at which instructions a driver deviates.
 
 Models of the finding are tried on drawn cases: on those for which a model says that a driver with its bug fails, and
-most of all where models leave different memory. What the driver leaves there tells, site by site, where it deviates.
-The shortest condition that separates such sites from the others completes the deviation.
+most of all where models leave different memory. The memory that the driver leaves there shows at which sites it
+deviates. The shortest condition that separates such sites from the others completes the deviation.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class DeviationLearner:
         ]
         deviating = np.array([site in evidence.deviating for site in sites], bool)
         labelled = deviating | np.array([site in evidence.right for site in sites], bool)
-        # Each site is a case of its own, and those of which nothing is known count for nothing.
+        # Each site is a case of its own. Sites without a label have no weight.
         table.of = np.arange(len(sites))
         rules = of_kind(table, Verdicts(deviating, labelled.astype(float)), int(np.flatnonzero(deviating)[0]))
         if not rules:

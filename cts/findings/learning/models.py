@@ -82,7 +82,7 @@ def left(expectation: Expectation) -> dict[str, Bytes]:
 
 
 def _reach(case: model.Case, place: int) -> set[tuple[str, int]] | None:
-    """The bytes that differ if the result of an instruction is another one; None if that cannot be told so."""
+    """The bytes that differ if the result of an instruction is another one; None if the oracle cannot say."""
     if not isinstance(case.program[place], model.MatrixInstruction | model.VectorInstruction):
         return None
     reached: set[tuple[str, int]] = set()
