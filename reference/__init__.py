@@ -13,8 +13,9 @@ from cts.case.oracle.expectation import AccessMap, Expectation, Extent, Swept, T
 from cts.reference.common.broken import violations_of
 from cts.reference.coordinates import coordinates, extents
 from cts.reference.deviated import leaves
-from cts.reference.execution.execute import Recording, execute, run
+from cts.reference.execution.execute import execute, run
 from cts.reference.execution.execution import Execution
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation, evaluate
 from cts.reference.numeric.arrays import I64
 from cts.reference.sweeping import swept

@@ -168,7 +168,8 @@ def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
     if not component.is_float:
         top = bits >> component.bits_dtype.type(8 * component.size - 1) != 0
         zero: Mask = bits == 0
-        return {"zero": zero, "negative": top}.get(name, np.zeros(bits.shape, bool))
+        of_integers: dict[str, Mask] = {"zero": zero, "negative": top}
+        return of_integers.get(name, np.zeros(bits.shape, bool))
     numbers = real(component, bits)
     with np.errstate(invalid="ignore"):
         masks: dict[str, Mask] = {
@@ -208,12 +209,14 @@ def _sign_extended(bits: Bits, component: ComponentType, n: int) -> Bits:
 
 
 def _low_bits(bits: Bits, component: ComponentType, n: int) -> Bits:
-    return bits & component.bits_dtype.type((1 << min(n, 8 * component.size)) - 1)
+    kept: Bits = bits & component.bits_dtype.type((1 << min(n, 8 * component.size)) - 1)
+    return kept
 
 
 def _high_bits(bits: Bits, component: ComponentType, n: int) -> Bits:
     width = 8 * component.size
-    return bits & component.bits_dtype.type(((1 << width) - 1) & ~((1 << max(0, width - n)) - 1))
+    kept: Bits = bits & component.bits_dtype.type(((1 << width) - 1) & ~((1 << max(0, width - n)) - 1))
+    return kept
 
 
 _OF_VALUES: dict[str, Callable[..., Value]] = {

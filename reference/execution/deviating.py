@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,8 @@ def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
         elif (member := part.removeprefix(STATE)) != part and member in after.members():
             now = getattr(after, member)
             earlier = None if before is None else getattr(before, member)
-            after = replace(after, **{member: numbers.transformed(now[...], steps, earlier)})
+            changed: dict[str, Any] = {member: numbers.transformed(now, steps, earlier)}
+            after = replace(after, **changed)
     return after
 
 
@@ -37,6 +38,8 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
     """The access of a load or store; `size` are the bytes of the buffer. Raises NotComputable if it goes outside."""
     steps = parts.get(place, {}).get(ADDRESS, ())
     shape = (*right.byte.shape[:1], instances, right.shape.rows, right.shape.cols)
+    byte: Any
+    status: Any
     byte, status = (
         (np.broadcast_to(a, shape) for a in (right.byte, right.status)) if steps else (right.byte, right.status)
     )

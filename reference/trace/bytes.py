@@ -17,7 +17,7 @@ from cts.case.oracle.trace import ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.elements import matrix_elements
-from cts.reference.execution.execute import Recording
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.arrays import I64, U32, Mask
 from cts.reference.trace.element import Element, at_element, element_of

@@ -14,7 +14,7 @@ from cts.case.model.instructions import defined_ids
 from cts.case.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.common.operands import lanes_of
-from cts.reference.execution.execute import Recording
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.arrays import U32
 from cts.reference.numeric.value import Value

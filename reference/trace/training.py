@@ -10,8 +10,9 @@ from cts.case.model import ConversionSide, VectorAtomicAdd, VectorOuterProductAc
 from cts.case.oracle.expectation import Trace
 from cts.case.oracle.trace import ElementPlace, ElementValue, StepKind, TraceStep
 from cts.reference.addressing.accesses import instances_of
-from cts.reference.execution.execute import Recording, run
+from cts.reference.execution.execute import run
 from cts.reference.execution.execution import Execution
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask

@@ -8,7 +8,7 @@ from typing import Protocol
 from cts.case import model
 from cts.case.oracle.trace import ElementValue, Number, StepKind, TraceStep
 from cts.reference.addressing.accesses import Access
-from cts.reference.execution.execute import Recording
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import Value

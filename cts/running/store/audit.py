@@ -77,10 +77,11 @@ class Audit:
             yield f"{driver}: {whole.ran:,} generated cases ran"
             if areas:
                 yield f"blind: {whole.blind:.1%} of them match an entry; {whole.out:.1%} were left out"
-                computed = sum(e.failed for e in self.entries.values() if e.driver == driver and e.computed)
-                failed = sum(a.failed for a in areas)
-                if failed:
-                    yield f"computed: {min(computed, failed):,} of {failed:,} failures are what a deviation leaves"
+                left_by_deviations = sum(e.failed for e in self.entries.values() if e.driver == driver and e.computed)
+                failures = sum(a.failed for a in areas)
+                if failures:
+                    share = f"{min(left_by_deviations, failures):,} of {failures:,}"
+                    yield f"computed: {share} failures are what a deviation leaves"
             for area in sorted(areas, key=lambda one: -one.blind):
                 if area.matching or area.left_out:
                     yield f"  {area.area:<20} {area.blind:6.1%} blind, {area.out:6.1%} left out"

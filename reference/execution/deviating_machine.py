@@ -1,0 +1,167 @@
+"""Takes the steps of a case whose instructions deviate: in operands, in results, and in the memory that loads see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cts.case import model
+from cts.case.oracle.deviation import MEMORY, RESULT
+from cts.case.oracle.deviation import Step as Deed
+from cts.reference.addressing.accesses import Access, Shape, instances_of
+from cts.reference.deviation.elements import Around, transformed
+from cts.reference.deviation.moves import NotComputable
+from cts.reference.deviation.parts import Steps
+from cts.reference.execution.execution import Execution
+from cts.reference.execution.machine import Machine, Recording
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
+from cts.reference.numeric.conversions import bitcast
+from cts.reference.numeric.value import Value, where
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _cropped(array: npt.NDArray[Any], rows: slice, cols: slice) -> npt.NDArray[Any]:
+    return array[..., rows, cols]
+
+
+#: Transforms of operands that take effect once the instruction has run.
+_AFTERWARDS = ("overwritten", "accumulated", "tile_alone")
+
+
+class DeviatingMachine(Machine):
+    """The machine of a case in which instructions deviate."""
+
+    def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
+        super().__init__(evaluation, result, recording)
+        self.parts = evaluation.parts
+        self.initial = deepcopy(result.memories)
+        self.earlier = dict(self.initial)
+
+    def take(self, step: Step) -> None:
+        parts = self.parts.get(step.index, {})
+        instruction = self.case.program[step.index]
+        if isinstance(instruction, model.Accumulation) and RESULT in parts:
+            if [name for name, _ in parts[RESULT]] != ["before"]:
+                raise NotComputable("an accumulation adds to memory, or it does not")
+            return
+        right, afterwards = {}, []
+        for part, steps in parts.items():
+            name = getattr(instruction, part, None)
+            if isinstance(name, str) and name in self.values:
+                if steps[0].name in _AFTERWARDS:
+                    afterwards.append((name, steps[0]))
+                    continue
+                right[name] = self.values[name]
+                self.values[name] = self._transformed(step, self._whole(name), steps, partial(_same, right[name]))
+        memories = self.result.memories
+        if MEMORY in parts and step.access is not None:
+            seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
+            self.result.memories = {**memories, step.access.buffer: seen[step.access.buffer]}
+        if isinstance(instruction, model.Store) and step.access is not None:
+            self.earlier[step.access.buffer] = deepcopy(memories[step.access.buffer])
+        super().take(step)
+        self.result.memories = memories
+        self.values.update({name: value for name, value in right.items() if name not in instruction.defines})
+        for name, deed in afterwards:
+            self._afterwards(step, instruction, name, deed)
+
+    def _afterwards(self, step: Step, instruction: model.Instruction, name: str, deed: Deed) -> None:
+        """What an instruction does to an operand, or in a second pass to its result."""
+        if deed.name == "overwritten":
+            self.values[name] = self._in_place_of(name, instruction)
+            return
+        n = int(deed.arguments[0])
+        match instruction:
+            case model.MatrixMulAdd(a=a, b=b, c=c) if deed.name == "accumulated" and name == c:
+                depth = self.shapes[a].cols - n
+                if depth > 0:
+                    crops = {a: (slice(None), slice(depth)), b: (slice(depth), slice(None))}
+                    self.values[c] = self._cropped(step, instruction, crops)
+            case model.MatrixReduce(mode=(mode,)) if deed.name == "tile_alone":
+                self._of_tiles(step, instruction, n, by_row=mode is model.ReduceMode.Row)
+            case _:
+                raise NotComputable(deed.name)
+
+    def _of_tiles(self, step: Step, instruction: model.MatrixReduce, n: int, *, by_row: bool) -> None:
+        """A reduction whose rows or columns are, but for those of the first tile, those of one tile."""
+        of, whole = self.shapes[instruction.matrix], self._whole(instruction.id)
+        if n < 1 or of.rows % n or of.cols % n:
+            raise NotComputable("not of whole tiles")
+        axis = -2 if by_row else -1
+        index = np.arange(whole.shape[axis])
+        for tile in range(1, (of.rows if by_row else of.cols) // n):
+            row, col = (n * place for place in divmod(tile, of.cols // n))
+            crops = {
+                instruction.matrix: (slice(row, row + n), slice(col, col + n)),
+                instruction.id: (slice(n), slice(None)) if by_row else (slice(None), slice(n)),
+            }
+            part = self._cropped(step, instruction, crops).map(lambda a: np.take(a, index % n, axis))
+            shown = index // n == tile
+            whole = where(shown[:, None] if by_row else shown, part, whole)
+        self.values[instruction.id] = whole
+
+    def _cropped(self, step: Step, instruction: model.Instruction, crops: Mapping[str, tuple[slice, slice]]) -> Value:
+        """The result of an instruction that has only some rows and columns of operands, and perhaps of its result."""
+        (result,) = instruction.defines
+        values, shapes = dict(self.values), self.shapes
+        self.shapes = dict(shapes)
+        for name, (rows, cols) in crops.items():
+            self.values[name] = self._whole(name).map(partial(_cropped, rows=rows, cols=cols))
+            shape = self.values[name].shape
+            self.shapes[name] = replace(shapes[name], rows=shape[-2], cols=shape[-1])
+        self._compute(step, instruction)
+        self.shapes = shapes
+        cropped = self.values[result]
+        self.values.update(values)
+        return cropped
+
+    def _in_place_of(self, name: str, instruction: model.Instruction) -> Value:
+        """The bits of an instruction's result, read as an operand of the same size."""
+        (result,) = instruction.defines
+        value, shape = self.values[result], self.shapes[name]
+        if value.component is None or value.component.size != shape.component.size:
+            raise NotComputable("an operand of another size")
+        return bitcast(self._whole(result), shape.component) if value.component is not shape.component else value
+
+    def _store(self, step: Step, access: Access, stored: Value) -> None:
+        if (steps := self.parts.get(step.index, {}).get(RESULT)) is not None:
+            shape = self._whole_shape(access.shape, stored)
+            stored = self._transformed(step, stored.broadcast(shape), steps, lambda: self._read(access))
+        super()._store(step, access, stored)
+
+    def _define(self, step: Step, name: str, value: Value) -> None:
+        if (steps := self.parts.get(step.index, {}).get(RESULT)) is not None:
+            shape = self._whole_shape(self.shapes[name], value)
+            zero = Value(value.component, np.zeros((1, 1, 1, 1), value.bits.dtype))
+            before = self.values.get(name, zero)
+            value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
+        super()._define(step, name, value)
+
+    def _transformed(self, step: Step, value: Value, steps: Steps, before: Callable[[], Value]) -> Value:
+        instruction = self.case.program[step.index]
+
+        def operand(field: str) -> Value:
+            name = getattr(instruction, field, None)
+            if not isinstance(name, str) or name not in self.values:
+                raise NotComputable(f"no operand {field}")
+            return self._whole(name)
+
+        return transformed(value, steps, Around(before, operand))
+
+    def _whole(self, name: str) -> Value:
+        """A result with all its instances, rows and columns."""
+        value = self.values[name]
+        return value.broadcast(self._whole_shape(self.shapes[name], value))
+
+    def _whole_shape(self, shape: Shape, value: Value) -> tuple[int, ...]:
+        return value.shape[0], instances_of(self.case.dispatch, shape.scope), shape.rows, shape.cols
