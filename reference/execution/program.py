@@ -215,15 +215,13 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
 
 def _deviating(evaluation: Evaluation, step: Step) -> Step:
     """A step that accesses memory where its deviations, and those of what it depends on, make it."""
-    dispatch, buffers = evaluation.case.dispatch, evaluation.case.buffers
+    case, parts = evaluation.case, evaluation.parts
 
-    def deviated(access: Access | None) -> Access | None:
-        if access is None:
-            return None
-        instances = instances_of(dispatch, access.shape.scope)
-        return deviating.access(evaluation.parts, step.index, access, buffers[access.buffer].size, instances)
+    def deviated(access: Access) -> Access:
+        instances = instances_of(case.dispatch, access.shape.scope)
+        return deviating.access(parts, step.index, access, case.buffers[access.buffer].size, instances)
 
-    return replace(step, access=deviated(step.access), bias=deviated(step.bias))
+    return replace(step, access=step.access and deviated(step.access), bias=step.bias and deviated(step.bias))
 
 
 def _calling(

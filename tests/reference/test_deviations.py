@@ -235,12 +235,10 @@ def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
     """Each is computed of what its domain has, or is refused, and never raises."""
-    arguments: tuple[int | float | str, ...] = tuple(
-        {int: 1, float: 2.0, str: "a"}[kind] for kind in TRANSFORMS[name].parameters
-    )
-    arguments = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}.get(
-        name, arguments
-    )
+    of_kinds: dict[type, int | float | str] = {int: 1, float: 2.0, str: "a"}
+    arguments = tuple(of_kinds[kind] for kind in TRANSFORMS[name].parameters)
+    words = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}
+    arguments = words.get(name, arguments)
     parts = {Domain.ELEMENTS: (ADD, "a"), Domain.PLACES: (LOAD, ADDRESS), Domain.NUMBERS: (LOAD, "stride")}
     for domain, (place, part) in parts.items():
         memory = left(case, wrong(place, part, name, *arguments))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from cts.drivers.vulkan.worker.frames import frame
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
     Answers,
@@ -35,7 +36,6 @@ from cts.drivers.vulkan.worker.protocol import (
     Run,
     Tried,
     Try,
-    frame,
 )
 from cts.drivers.vulkan.worker.wire import Wire
 

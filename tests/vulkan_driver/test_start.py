@@ -18,6 +18,7 @@ from cts.device.driver_options import parse
 from cts.drivers.vulkan import package
 from cts.drivers.vulkan.options import Options
 from cts.drivers.vulkan.start import WorkerProcess, choose, expect
+from cts.drivers.vulkan.worker.frames import ProtocolError, frame, read_reply, read_request
 from cts.drivers.vulkan.worker.protocol import (
     VERSION,
     Devices,
@@ -25,10 +26,6 @@ from cts.drivers.vulkan.worker.protocol import (
     Done,
     Failed,
     Hello,
-    ProtocolError,
-    frame,
-    read_reply,
-    read_request,
 )
 from cts.faces.cli.app import app
 
