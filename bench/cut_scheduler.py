@@ -66,7 +66,7 @@ class Dask:
 
 @contextlib.contextmanager
 def dask(folder: Path) -> Iterator[Dask]:
-    """The same, as long as it is needed."""
+    """A scheduler with workers, which end with the block."""
     started = Dask(folder)
     try:
         yield started

@@ -89,7 +89,7 @@ class _Run:
 
     def run(self) -> int:
         with ExitStack() as stack:
-            if self.plan.scheduler:  # first, so that a run that is resumed stays as it is without workers
+            if self.plan.scheduler:  # first: without workers, a resumed run does not change
                 self.cluster = stack.enter_context(on_dask.Cluster(self.plan.scheduler, self.time_is_up))
             return self._run()
 
