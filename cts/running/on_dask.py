@@ -39,8 +39,8 @@ PATIENCE, CLOSING = 20.0, 2.0
 #: Seconds that a worker has to open a driver, and that a run waits for a first worker after the last has left.
 OPENING = WITHOUT_WORKERS = 120.0
 
-#: Seconds that a run waits for its workers after its time is up: it ends within 20.
-OVERRUN = 10.0
+#: Seconds that a run waits for its workers after its time is up: with its report it ends within 20.
+OVERRUN = 5.0
 
 #: Seconds between two looks at the clock.
 TICK = 0.5
@@ -276,7 +276,8 @@ def _client(address: str) -> Client:
     except ImportError:
         what = "the package distributed is not installed"
         raise BadInput("no-dask", what, f"--scheduler {address}", "the extra: coopmat-cts[dask]") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it is an error of ours
+    for name in ("distributed", "distributed.client"):  # whatever matters of their messages is an error of ours
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return _within(PATIENCE, lambda: Client(address, timeout=PATIENCE))
     except Exception as e:  # of many types: a wrong address, a missing key, no scheduler
