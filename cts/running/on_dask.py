@@ -129,7 +129,12 @@ class Cluster:
         while True:
             while ready:
                 yield ready.popleft()
-            room = 0 if exhausted and not flying else QUEUED * max(1, self.size)
+            over = self._time_is_up.left < -OVERRUN
+            if over and flying:
+                ready += [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
+                threading.Thread(target=self._client.cancel, args=(list(flying),), daemon=True).start()
+                flying.clear()
+            room = QUEUED * (1 if over or (exhausted and not flying) else max(1, self.size))
             while not exhausted and not ready and len(flying) < room:
                 try:
                     task = next(source)
@@ -145,10 +150,6 @@ class Cluster:
             if not flying and not ready:
                 assert exhausted, "what no answer can decide is no reason to wait"
                 return
-            if self._time_is_up.left < -OVERRUN:
-                ready += [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
-                threading.Thread(target=self._client.cancel, args=(list(flying),), daemon=True).start()
-                flying.clear()
             ready += self._answered(flying)
 
     def _submit(self, task: Task, tries: int) -> Future[Any]:
@@ -212,7 +213,7 @@ class Cluster:
     def _asked(self, call: Callable[[], _T]) -> _T:
         """What a call to the scheduler returns. Raises HarnessTrouble if it fails, or does not return in time."""
         try:
-            return _within(max(0.0, min(PATIENCE, self._time_is_up.left + OVERRUN)), call)
+            return _within(min(PATIENCE, max(CLOSING, self._time_is_up.left + OVERRUN)), call)
         except Exception as e:
             what = f"the scheduler does not answer: {type(e).__name__}: {e}"
             raise HarnessTrouble("scheduler-lost", what, self._address, "a scheduler that runs, with workers") from e

@@ -21,6 +21,7 @@ from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import HarnessTrouble
 from cts.running import on_dask
 from cts.running.store import load
+from cts.running.tasks import Examples
 
 pytest.importorskip("distributed")
 
@@ -162,11 +163,21 @@ def test_a_scheduler_that_is_lost(started: Started, tmp_path: Path, how: signal.
 def cluster(monkeypatch: pytest.MonkeyPatch, info: Callable[[], object], time_is_up: Deadline) -> on_dask.Cluster:
     """A cluster whose scheduler answers as `info` does."""
 
+    class Future:
+        def add_done_callback(self, call: object) -> None:
+            """It never ends."""
+
     class Client:
         def scheduler_info(self, n_workers: int) -> object:
             return info()
 
         def close(self, timeout: float) -> None:
+            pass
+
+        def submit(self, *words: object, **more: object) -> Future:
+            return Future()
+
+        def cancel(self, futures: object) -> None:
             pass
 
         def run(self, function: Callable[[], object]) -> dict[str, object]:
@@ -187,6 +198,23 @@ def test_a_call_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(HarnessTrouble, match="does not answer: TimeoutError: no answer within"):
         here._asked(held.wait)
     held.set()
+
+
+def test_workers_that_do_not_answer_until_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is no loss of the scheduler: what they had is not run, and the run ends."""
+    monkeypatch.setattr(on_dask, "TICK", 0.01)
+    monkeypatch.setattr(on_dask, "OVERRUN", 0.1)
+    time_is_up = Deadline(0.2)
+
+    def info() -> object:
+        if time_is_up.left < -on_dask.OVERRUN:
+            raise ConnectionError("nobody needs to know any more")
+        return WITH_WORKERS
+
+    here = cluster(monkeypatch, info, time_is_up)
+    task = Examples("reductions", ("emulator",), range(5), ("emulator",))
+    ((answered, answer),) = here.perform(iter([task]))
+    assert answered is task and answer.why == "the time of the run was up (--max-time 0.2)"
 
 
 def test_workers_that_have_all_left(monkeypatch: pytest.MonkeyPatch) -> None:
