@@ -26,6 +26,8 @@ _STDERR_LINES = 200
 _SHOWN_LINES = 12
 _LINE_BYTES = 500
 
+#: Messages that wait to be taken. A process that sends more is not read until they are. Round number.
+_AHEAD = 64
 
 if sys.platform == "win32":
     _CREATION_FLAGS = subprocess.CREATE_NEW_PROCESS_GROUP
@@ -102,7 +104,7 @@ class ChildProcess(Generic[_Reply]):
             creationflags=_CREATION_FLAGS,
         )
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._incoming: queue.SimpleQueue[_Reply | Ended] = queue.SimpleQueue()
+        self._incoming: queue.Queue[_Reply | Ended] = queue.Queue(_AHEAD)
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         self._threads = [
             threading.Thread(target=target, name=f"child-{target.__name__}", daemon=True)
@@ -155,6 +157,9 @@ class ChildProcess(Generic[_Reply]):
     def _finish(self) -> None:
         self._process.wait()
         self._outgoing.put(None)
+        with self._incoming.mutex:  # nobody takes the rest, which must stop no thread
+            self._incoming.maxsize = sys.maxsize
+            self._incoming.not_full.notify_all()
         for thread in self._threads:
             thread.join(timeout=2)
         for stream in (self._process.stdout, self._process.stderr):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 
 from cts.base.printable import printable
 
-#: Lines of a traceback that a description of an exception keeps: the innermost ones.
-TRACEBACK_LINES = 40
+#: Calls that a description of the suite's own exception keeps: the innermost ones.
+CALLS = 6
 
 
 @dataclass
@@ -24,6 +25,7 @@ class CtsError(Exception):
     what: str
     where: str = ""
     remedy: str = ""
+    told = False  # by an event
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.what}"]
@@ -93,11 +95,24 @@ class Checks:
 
 
 def described(error: BaseException) -> str:
-    """An exception as a verdict's detail: our own errors as they are, others with the innermost calls."""
+    """An exception as a verdict's detail: our own errors as they are, others with where they were raised."""
     if isinstance(error, CtsError):
         return str(error)
-    lines = "".join(traceback.format_exception(error)).rstrip().splitlines()
-    return "\n".join(lines[-TRACEBACK_LINES:])
+    return "\n".join(["".join(traceback.format_exception_only(error)).strip(), *(f"  {c}" for c in calls_of(error))])
+
+
+def calls_of(error: BaseException) -> list[str]:
+    """Where an exception was raised: the innermost call of the first package that is neither the suite's nor Python's.
+
+    Without one these are the suite's own calls, innermost first.
+    """
+    calls = [
+        (str(frame.f_globals.get("__name__", "")).partition(".")[0], frame.f_code, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    theirs = next((package for package, *_ in calls if package not in {"cts", *sys.stdlib_module_names}), None)
+    lines = [f"{code.co_filename}:{line}, in {code.co_name}" for p, code, line in calls if theirs in (None, p)]
+    return lines[: -CALLS - 1 : -1][: 1 if theirs else None]
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -63,7 +63,7 @@ def judge_all(
             try:
                 answers[index] = expect(cases[index])
             except Exception as e:  # noqa: BLE001 - our own bug: shown as ERROR with its case
-                answers[index] = judging.Attempt(Verdict.ERROR, described(e))
+                answers[index] = judging.Attempt(Verdict.ERROR, f"the oracle raises {described(e)}")
         return answers[index]
 
     columns = [_on_driver(driver, cases, answer, on_judged, time_is_up) for driver in drivers]
@@ -83,13 +83,15 @@ def judge_many(
 ) -> list[judging.Attempt]:
     """The attempts at cases that the driver supports, several in flight if it can; NOT_RUN for cases not started.
 
-    A driver that breaks off owes the outcome of one case, which is an ERROR; the others are then run one by one.
+    If a driver breaks off, the cases that have no outcome yet are run one by one. One that is an ERROR then is to
+    blame; else the last one that the driver was given.
     """
     attempts: list[judging.Attempt] = []
+    broken: BaseException | None = None
+    taken = 0
     if len(questions) > 1 and isinstance(driver.driver, BatchDriver):
         driver.starting([case for case, _ in questions])
         start = time.perf_counter()
-        taken = 0
 
         def jobs() -> Iterator[Job]:
             nonlocal taken
@@ -113,14 +115,18 @@ def judge_many(
         except judging.OUR_ENDS:
             raise
         except BaseException as e:  # noqa: BLE001 - whatever a driver raises is its outcome
-            del attempts[len(questions) - 1 :]
-            error = judging.Attempt(Verdict.ERROR, described(e), seconds=time.perf_counter() - start)
-            attempts.append(_judged(driver, questions[len(attempts)][0], error, on_judged))
+            broken = e
+            taken = min(max(taken, len(attempts) + 1), len(questions))
+            del attempts[taken - 1 :]
+    owed = taken - len(attempts)
     for case, expectation in questions[len(attempts) :]:
-        if why := time_is_up():
-            attempts.append(judging.Attempt(Verdict.NOT_RUN, why))
-            continue
-        attempts.append(_judged(driver, case, judging.judge(driver, case, expectation), on_judged))
+        why = time_is_up()
+        attempt = judging.Attempt(Verdict.NOT_RUN, why) if why else judging.judge(driver, case, expectation)
+        broken = None if attempt.verdict is Verdict.ERROR else broken
+        if broken is not None and (why or len(attempts) == taken - 1):
+            none = f"{owed} cases were under way when this happened, and none does it alone: " if owed > 1 else ""
+            attempt, broken = judging.Attempt(Verdict.ERROR, f"{none}{described(broken)}"), None
+        attempts.append(attempt if attempt.verdict is Verdict.NOT_RUN else _judged(driver, case, attempt, on_judged))
     return attempts
 
 

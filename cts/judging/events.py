@@ -284,7 +284,8 @@ class Unused(_Event, frozen=True, tag="baseline-unused"):
 class RunFinished(_Event, frozen=True, tag="run-finished"):
     """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline.
 
-    `lacks` and `not_run` say by driver why cases were not judged: all reasons, and how many cases have each.
+    `lacks` and `not_run` say by driver why cases were not judged: all reasons, and how many cases have each. If the run
+    was `cut_short`, other cases have no results.
     """
 
     verdicts: dict[str, int]
@@ -297,26 +298,13 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     unexpected: int = 0
     lacks: dict[str, dict[str, int]] = {}
     not_run: dict[str, dict[str, int]] = {}
+    cut_short: bool = False
 
 
 Event: TypeAlias = (
-    RunStarted
-    | DriverOpened
-    | NotValidated
-    | Rejected
-    | Trouble
-    | GeneratorFault
-    | Shrinking
-    | Reduced
-    | CasesStarted
-    | CaseJudged
-    | ExamplesJudged
-    | SetsJudged
-    | UniverseSwept
-    | Result
-    | Unused
-    | RunFinished
-)
+    RunStarted | DriverOpened | NotValidated | Rejected | Trouble | GeneratorFault | Shrinking | Reduced | CasesStarted
+    | CaseJudged | ExamplesJudged | SetsJudged | UniverseSwept | Result | Unused | RunFinished
+)  # fmt: skip
 
 Emit = Callable[[Event], None]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cts.base.errors import CtsError, HarnessTrouble, OutputClosed, described
+from cts.base.errors import CtsError, HarnessTrouble, OutputClosed, calls_of, described
 from cts.base.heartbeat import heartbeat
 from cts.base.printable import said
 from cts.case.model import Case, initial_memory
@@ -21,6 +20,7 @@ from cts.judging.events import CaseJudged, CasesStarted, Emit, ignore
 from cts.judging.known.baseline import NO_BASELINE, Baseline
 from cts.judging.known.quarantine import NO_RULES, Quarantine
 from cts.judging.verdict import Verdict
+from cts.plugins.wire import outcome_of
 from cts.spirv.lowering import OfCase
 
 _log = logging.getLogger("cts")
@@ -210,7 +210,7 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
 def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
     """The attempt with a driver's outcome; ERROR if the outcome cannot be compared."""
     try:
-        return _verdict(case, expectation, outcome, seconds)
+        return _verdict(case, expectation, outcome_of(outcome), seconds)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
         return Attempt(Verdict.ERROR, described(e), seconds=seconds)
 
@@ -243,8 +243,7 @@ def trouble(code: str, what: str, error: BaseException) -> HarnessTrouble:
     """A driver's or our own exception as an error of one screen: its message, and the innermost place."""
     if isinstance(error, CtsError):
         return HarnessTrouble(code, f"{what}: {error.what}", error.where, error.remedy)
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+    where = next(iter(calls_of(error)), "")
     return HarnessTrouble(code, f"{what}: {type(error).__name__}: {error}", where, "what the message asks for")
 
 

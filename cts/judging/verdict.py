@@ -8,6 +8,9 @@ from collections.abc import Iterable
 #: Exit statuses of commands.
 CLEAN, FINDINGS, BAD_INPUT, TROUBLE = 0, 1, 2, 3
 
+#: That of a run that Ctrl-C has ended, as of any program: 128 and the number of the signal.
+INTERRUPTED = 130
+
 
 class Verdict(enum.Enum):
     """The outcome of one case on one driver."""

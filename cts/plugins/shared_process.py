@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from typing import Any
 
+from cts.base.errors import HarnessTrouble
 from cts.device.driver import DriverFactory, Job, Outcome
-from cts.plugins.served import CALLS, STREAMS
+from cts.plugins.wire import CALLS, OF_ALL, STREAMS, checked, outcome_of
 
 
 class Quiet:
@@ -22,31 +23,36 @@ class Quiet:
         with redirect_stdout(sys.stderr):
             self._driver = factory(options)
         self.name = self._driver.name
-        for name in (*CALLS, *STREAMS):
+        for name in (*CALLS.keys() - OF_ALL, *STREAMS):
             method = getattr(self._driver, name, None)
             if callable(method):
-                self.__dict__[name] = _streaming(method) if name in STREAMS else _calling(method)
+                self.__dict__[name] = _streaming(name, method) if name in STREAMS else _calling(name, method)
 
     def capabilities(self) -> Any:
-        return _calling(self._driver.capabilities)()
+        return _calling("capabilities", self._driver.capabilities)()
 
     def run(self, job: Job) -> Outcome:
         with redirect_stdout(sys.stderr):
-            return self._driver.run(job)
+            return outcome_of(self._driver.run(job))
 
     def close(self) -> None:
-        _calling(self._driver.close)()
+        with redirect_stdout(sys.stderr):
+            self._driver.close()
 
 
-def _calling(method: Callable[..., Any]) -> Callable[..., Any]:
+def _calling(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         with redirect_stdout(sys.stderr):
-            return method(*arguments)
+            value = method(*arguments)
+        try:
+            return checked(value, CALLS[name].returns)
+        except ValueError as e:
+            raise HarnessTrouble("driver-failed", f"{name}: {e}", "", "what the message asks for") from e
 
     return call
 
 
-def _streaming(method: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
+def _streaming(name: str, method: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[Any]]:
     def stream(jobs: Iterable[Any]) -> Iterator[Any]:
         with redirect_stdout(sys.stderr):
             values = iter(method(jobs))
@@ -55,6 +61,6 @@ def _streaming(method: Callable[..., Iterable[Any]]) -> Callable[..., Iterator[A
                 value = next(values, stream)
             if value is stream:
                 return
-            yield value
+            yield checked(value, STREAMS[name].returns)
 
     return stream

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from cts.base.errors import BadInput
+from cts.base.errors import BadInput, described
 from cts.device import driver as drivers
 from cts.device.capabilities import Capabilities
 from cts.device.job import ModuleJob
@@ -266,16 +266,24 @@ class Transformed:
 
     def _changed(self, job: ModuleJob, origin: Origin | None) -> ModuleJob:
         for transform in self.transforms:
-            job = transform.job(job, origin)
+            try:
+                job = transform.job(job, origin)
+            except TransformFailed:
+                raise
+            except Exception as e:
+                what = f"the transform {transform.text} raises {described(e)}"
+                raise TransformFailed(drivers.Status.ERROR, what) from e
         return job
 
     def _prepared(self, job: drivers.Job) -> _Ready | drivers.Outcome:
-        """The job with its module transformed, or the outcome of a failed transform."""
+        """The job with its module transformed, or the outcome of a failed transform, or of a case without a module."""
         try:
             module = job.module()
             changed = self._changed(module, self._origin(job))
         except TransformFailed as e:
             return e.outcome
+        except Exception as e:  # noqa: BLE001 - it belongs to this case alone
+            return drivers.Outcome(drivers.Status.ERROR, detail=described(e))
         return _Ready(replace(job, module=lambda: changed), module, changed)
 
     def _blamed(self, outcome: drivers.Outcome, before: ModuleJob, after: ModuleJob) -> drivers.Outcome:

@@ -38,7 +38,7 @@ REMEDY = "this is a bug in cts/generators or cts/reference; please report it"
 
 @dataclass
 class Fault(HarnessTrouble):
-    """A fault of an example. Faults of the same `kind` count as one bug; `detail` is a traceback."""
+    """A fault of an example. Faults of the same `kind` count as one bug; `detail` says where it was raised."""
 
     kind: str = ""
     detail: str = ""

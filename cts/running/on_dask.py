@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
+import queue
+import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cts.base.deadline import NO_DEADLINE
+from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import BadInput, HarnessTrouble, described
 from cts.base.heartbeat import heartbeat
 from cts.device.driver import Job, Outcome
 from cts.judging.events import problem
 from cts.judging.judge import OpenDriver
 from cts.running.opening import open_driver
-from cts.running.processes import DEVICE, NAMED, OVERRUN, TRIES, ProcessConfig, WorkerProcess
+from cts.running.processes import DEVICE, NAMED, TRIES, ProcessConfig, WorkerProcess
 from cts.running.suite import differing, identity
 from cts.running.tasks import Answer, Task, described_task, not_done
 
@@ -28,8 +33,14 @@ if TYPE_CHECKING:
 #: What workers declare: `dask worker ... --resources "cts=1"`, as many as they are to do at a time.
 RESOURCE = "cts"
 
-#: Seconds that a scheduler has to answer.
-PATIENCE = 30.0
+#: Seconds that a scheduler has for any answer, and for none when it is left.
+PATIENCE, CLOSING = 20.0, 2.0
+
+#: Seconds that a worker has to open a driver, and that a run waits for a first worker after the last has left.
+OPENING = WITHOUT_WORKERS = 120.0
+
+#: Seconds that a run waits for its workers after its time is up: with its report it ends within 20.
+OVERRUN = 5.0
 
 #: Seconds between two looks at the clock.
 TICK = 0.5
@@ -40,29 +51,73 @@ QUEUED = 2
 #: The environment variable that names the device of a worker, for `{device}` in a driver's spec.
 VARIABLE = "CTS_DEVICE"
 
+_T = TypeVar("_T")
+
 
 class Cluster:
     """The workers of a Dask scheduler that declare the resource `cts`. A context manager.
 
-    Raises BadInput if Dask is missing, HarnessTrouble if no scheduler answers or a worker has another suite.
+    Each call to the scheduler has a deadline. Raises BadInput if Dask is missing, HarnessTrouble if the scheduler does
+    not answer, if no worker is there, or if one has another suite.
     """
 
-    def __init__(self, address: str, config: ProcessConfig) -> None:
-        # A moment of this machine's clock says nothing on others: this process alone keeps the time.
-        self._time_is_up, self._config = config.time_is_up, replace(config, time_is_up=NO_DEADLINE)
+    def __init__(self, address: str, time_is_up: Deadline = NO_DEADLINE) -> None:
+        self._address, self._time_is_up = address, time_is_up
+        self._config: ProcessConfig | None = None
         self._key = uuid.uuid4().hex
-        self._client = connected(address)
-        self._tries: dict[int, int] = {}
+        self._finished: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._had_workers = time.monotonic()
+        self._client = _client(address)
+        try:
+            self._check()
+        except BaseException:
+            self._close()
+            raise
 
     def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        self._close()
 
     @property
     def size(self) -> int:
-        return _size(self._client)
+        """How many tasks the workers carry out at a time. Raises HarnessTrouble if there have long been none."""
+        workers = self._asked(lambda: self._client.scheduler_info(n_workers=-1)["workers"].values())
+        size = int(sum(worker.get("resources", {}).get(RESOURCE, 0) for worker in workers))
+        now = time.monotonic()
+        self._had_workers = now if size else self._had_workers
+        if now - self._had_workers > WITHOUT_WORKERS:
+            raise self._no_workers()
+        return size
+
+    def opened(self, spec: str, plan: Plan) -> OpenDriver:
+        """A worker's description of a driver, as an open driver that runs nothing. Raises BadInput, HarnessTrouble."""
+        future = self._client.submit(_described, spec, resources={RESOURCE: 1}, pure=False)
+        future.add_done_callback(self._finished.put)
+        until = time.monotonic() + OPENING
+        while not self._ended():
+            if time.monotonic() > until or self._time_is_up.left < -OVERRUN:
+                what = f"no worker has opened {spec!r} in time"
+                raise HarnessTrouble("no-workers", what, self._address, "workers that are not busy")
+            _ = self.size
+        found: Any = self._asked(future.result)
+        if isinstance(found, BadInput | HarnessTrouble):
+            raise found
+        names = (spec, found.identity) if found.identity else (spec,)
+        stage = found.capabilities.stage
+        assert isinstance(found, OpenDriver)
+        return replace(
+            found,
+            quarantine=plan.quarantine.for_driver(*names, stage=stage),
+            baseline=plan.baseline.for_driver(*names, stage=stage),
+        )
+
+    def working(self, config: ProcessConfig) -> Cluster:
+        """The same, for tasks of a run with this configuration."""
+        # A moment of this machine's clock says nothing on others: this process alone keeps the time.
+        self._config = replace(config, time_is_up=NO_DEADLINE)
+        return self
 
     def perform(
         self, tasks: Iterable[Task | None], stale: Callable[[Task], bool] = lambda task: False
@@ -74,7 +129,12 @@ class Cluster:
         while True:
             while ready:
                 yield ready.popleft()
-            room = QUEUED * max(1, self.size)
+            over = self._time_is_up.left < -OVERRUN
+            if over and flying:
+                ready += [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
+                threading.Thread(target=self._client.cancel, args=(list(flying),), daemon=True).start()
+                flying.clear()
+            room = QUEUED * (1 if over or (exhausted and not flying) else max(1, self.size))
             while not exhausted and not ready and len(flying) < room:
                 try:
                     task = next(source)
@@ -90,45 +150,105 @@ class Cluster:
             if not flying and not ready:
                 assert exhausted, "what no answer can decide is no reason to wait"
                 return
-            if self._time_is_up.left < -OVERRUN:
-                ready += [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
-                self._client.cancel(list(flying))
-                flying.clear()
             ready += self._answered(flying)
 
     def _submit(self, task: Task, tries: int) -> Future[Any]:
         key = f"{described_task(task)} {tries} {uuid.uuid4().hex}"
-        return self._client.submit(_answer, self._key, self._config, task, key=key, resources={RESOURCE: 1}, pure=False)
+        future = self._client.submit(
+            _answer, self._key, self._config, task, key=key, resources={RESOURCE: 1}, pure=False
+        )
+        future.add_done_callback(self._finished.put)
+        return future
+
+    def _ended(self) -> list[Future[Any]]:
+        """Futures that have ended, after a moment at most."""
+        ended: list[Future[Any]] = []
+        with contextlib.suppress(queue.Empty):
+            ended.append(self._finished.get(timeout=TICK))
+            while True:
+                ended.append(self._finished.get_nowait())
+        return ended
 
     def _answered(self, flying: dict[Future[Any], tuple[Task, int]]) -> Iterator[tuple[Task, Answer]]:
         """Tasks with answers, after a moment at most; tasks whose worker has died are given out again."""
-        from distributed import wait
-
         if not flying:
             return
         begun = [described_task(task) for task, _ in list(flying.values())[:NAMED]]
         heartbeat.doing = f"waiting for {'; '.join(begun)}"
-        try:
-            done = wait(list(flying), TICK, "FIRST_COMPLETED").done
-        except TimeoutError:
-            return
-        for future in done:
+        for future in self._ended():
+            if future not in flying:
+                continue
             task, tries = flying.pop(future)
             if future.status != "finished":
+                _ = self.size  # with the scheduler all futures are lost
                 if tries < TRIES:  # Dask gives up a task whose workers die again and again
                     flying[self._submit(task, tries + 1)] = task, tries + 1
                     continue
-                why = f"{future.status} {TRIES} times: {future.exception()}"
+                why = f"{future.status} {TRIES} times: {self._asked(lambda future=future: _exception(future))}"
                 lost = not_done(task, why)
                 lost.events.append(
                     problem(HarnessTrouble("worker-died", why, described_task(task), "a look at its log"))
                 )
                 yield task, lost
                 continue
-            answer = future.result()
-            if isinstance(answer, BadInput | HarnessTrouble):
-                raise answer
-            yield task, answer
+            found = self._asked(future.result)
+            if isinstance(found, BadInput | HarnessTrouble):
+                raise found
+            yield task, found
+
+    def _check(self) -> None:
+        """Compare the suites of all workers before anything runs."""
+        if not self.size:
+            raise self._no_workers()
+        ours = identity()
+        for worker, theirs in sorted(self._asked(lambda: self._client.run(_identity)).items()):
+            what = differing(ours, theirs) if isinstance(theirs, dict) else theirs
+            if what:
+                raise HarnessTrouble("other-suite", f"the suite is another one there: {what}", worker, "the same suite")
+
+    def _no_workers(self) -> HarnessTrouble:
+        remedy = f'dask worker {self._address} --nthreads 1 --resources "{RESOURCE}=1"'
+        return HarnessTrouble("no-workers", f"no worker declares the resource {RESOURCE}", self._address, remedy)
+
+    def _asked(self, call: Callable[[], _T]) -> _T:
+        """What a call to the scheduler returns. Raises HarnessTrouble if it fails, or does not return in time."""
+        try:
+            return _within(min(PATIENCE, max(CLOSING, self._time_is_up.left + OVERRUN)), call)
+        except Exception as e:
+            what = f"the scheduler does not answer: {type(e).__name__}: {e}"
+            raise HarnessTrouble("scheduler-lost", what, self._address, "a scheduler that runs, with workers") from e
+
+    def _close(self) -> None:
+        with contextlib.suppress(Exception):
+            _within(CLOSING, lambda: self._client.close(timeout=CLOSING / 2))
+
+
+def _within(seconds: float, call: Callable[[], _T]) -> _T:
+    """What a call returns or raises; TimeoutError if it does neither for so long. Then it goes on, and nobody waits."""
+    ended: queue.SimpleQueue[tuple[list[_T], Exception | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            ended.put(([call()], None))
+        except Exception as e:  # noqa: BLE001 - it is raised where it is waited for
+            ended.put(([], e))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        found, error = ended.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError(f"no answer within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return found[0]
+
+
+def _exception(future: Future[Any]) -> object:
+    """The exception of a future that has failed, or what takes it away."""
+    try:
+        return future.exception()
+    except BaseException as e:  # noqa: BLE001 - a cancelled future raises
+        return e
 
 
 class Elsewhere:
@@ -151,62 +271,17 @@ class Elsewhere:
         pass
 
 
-def opened(address: str, spec: str, plan: Plan) -> OpenDriver:
-    """A worker's description of a driver, as an open driver that runs nothing. Raises BadInput or HarnessTrouble."""
-    client = connected(address)
-    try:
-        described: Any = client.submit(_described, spec, resources={RESOURCE: 1}, pure=False).result()
-    finally:
-        client.close()
-    if isinstance(described, BadInput | HarnessTrouble):
-        raise described
-    names = (spec, described.identity) if described.identity else (spec,)
-    stage = described.capabilities.stage
-    assert isinstance(described, OpenDriver)
-    return replace(
-        described,
-        quarantine=plan.quarantine.for_driver(*names, stage=stage),
-        baseline=plan.baseline.for_driver(*names, stage=stage),
-    )
-
-
-def connected(address: str) -> Client:
-    """A client of a scheduler whose workers have the same suite. Raises BadInput or HarnessTrouble."""
-    client = _client(address)
-    try:
-        _check(client, address)
-    except BaseException:
-        client.close()
-        raise
-    return client
-
-
-def _size(client: Client) -> int:
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return int(sum(worker.get("resources", {}).get(RESOURCE, 0) for worker in workers))
-
-
-def _check(client: Client, address: str) -> None:
-    """Compare the suites of all workers before anything runs."""
-    if not _size(client):
-        remedy = f'dask worker {address} --nthreads 1 --resources "{RESOURCE}=1"'
-        raise HarnessTrouble("no-workers", f"no worker declares the resource {RESOURCE}", address, remedy)
-    ours = identity()
-    for worker, theirs in sorted(client.run(_identity).items()):
-        what = differing(ours, theirs) if isinstance(theirs, dict) else theirs
-        if what:
-            raise HarnessTrouble("other-suite", f"the suite is another one there: {what}", worker, "the same suite")
-
-
 def _client(address: str) -> Client:
     try:
         from distributed import Client
     except ImportError:
         what = "the package distributed is not installed"
         raise BadInput("no-dask", what, f"--scheduler {address}", "the extra: coopmat-cts[dask]") from None
+    for name in ("distributed", "distributed.client"):  # whatever matters of their messages is an error of ours
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        return Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as e:
+        return _within(PATIENCE, lambda: Client(address, timeout=PATIENCE))
+    except Exception as e:  # of many types: a wrong address, a missing key, no scheduler
         remedy = "the address that `dask scheduler` printed"
         raise HarnessTrouble("no-scheduler", f"{type(e).__name__}: {e}", f"--scheduler {address}", remedy) from e
 

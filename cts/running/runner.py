@@ -20,7 +20,8 @@ The life of a run:
 10. `RunFinished`: the footer, with the counts of the run's `cts.running.tally.Tally`, and the exit status.
 
 A session of pytest has the same steps (`cts.faces.pytest_cases.items`), with items in place of 5 to 7. An exception
-that belongs to no case, such as Ctrl-C, may end a run at any step: drivers are closed, and there is no footer.
+that belongs to no case may end a run at any step: drivers are closed, and there is no footer, but after Ctrl-C and
+errors of ours, such as a scheduler that is gone.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from cts.case.model.sweep import AREA, sweep_name
 from cts.judging import events
 from cts.judging.batch import block_size
 from cts.judging.judge import NO_RESUME_STATE, OUR_ENDS, OpenDriver, does_not_close
+from cts.judging.verdict import INTERRUPTED
 from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
@@ -78,6 +80,7 @@ class _Run:
         self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
+        self.cluster: on_dask.Cluster | None = None
 
     def emit(self, event: events.Event) -> None:
         """Count an event, and tell of it."""
@@ -85,7 +88,15 @@ class _Run:
         self._emit(event)
 
     def run(self) -> int:
+        with ExitStack() as stack:
+            if self.plan.scheduler:  # first: without workers, a resumed run does not change
+                self.cluster = stack.enter_context(on_dask.Cluster(self.plan.scheduler, self.time_is_up))
+            return self._run()
+
+    def _run(self) -> int:
         plan = self.plan
+        ended: BaseException | None = None
+        status: int | None = None
         self.emit(
             events.RunStarted(
                 cts.__version__,
@@ -101,13 +112,20 @@ class _Run:
                 keep=plan.policy.keep,
             )
         )
-        with ExitStack() as stack:
-            self._executed(self._open(stack), stack)
-        if self.stopped != STOPPED:
+        try:
+            with ExitStack() as stack:
+                self._executed(self._open(stack), stack)
+        except KeyboardInterrupt as e:
+            ended, status = e, INTERRUPTED
+        except (BadInput, HarnessTrouble) as e:
+            self._problem(e)
+            ended, e.told = e, True
+        if ended is None and self.stopped != STOPPED:
             for event in self.tally.closing(complete=not self.stopped):
                 self.emit(event)
-        footer = self.tally.footer(self._seconds())
-        self.emit(footer)
+        self.emit(footer := self.tally.footer(self._seconds(), status, cut_short=ended is not None))
+        if ended is not None:
+            raise ended
         return footer.exit_status
 
     def _executed(self, drivers: list[OpenDriver], stack: ExitStack) -> None:
@@ -129,8 +147,8 @@ class _Run:
         device = self.plan.devices[0] if self.plan.devices else ""
         for spec in dict.fromkeys(self.plan.drivers):
             try:
-                if self.plan.scheduler:
-                    driver = replace(on_dask.opened(self.plan.scheduler, spec, self.plan), spec=spec)
+                if self.cluster:
+                    driver = replace(self.cluster.opened(spec, self.plan), spec=spec)
                 else:
                     actual = spec.replace(DEVICE, device)
                     driver = replace(open_driver(actual, self.plan.quarantine, self.plan.baseline), spec=spec)
@@ -328,8 +346,8 @@ class _Run:
             tuple(states), plan.profile, plan.policy, plan.quarantine, plan.baseline, plan.reruns, states, own,
             self.time_is_up,
         )  # fmt: skip
-        if plan.scheduler:
-            return on_dask.Cluster(plan.scheduler, config)
+        if self.cluster:
+            return nullcontext(self.cluster.working(config))
         return Processes(plan.jobs, config, ordered=plan.stop_at_first, devices=plan.devices)
 
     def _seconds(self) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -21,16 +23,38 @@ def versions() -> dict[str, str]:
 
 @cache
 def files() -> str:
-    """A digest of the suite's own files."""
+    """A digest of the suite's own modules, the same for a checkout and a wheel of one commit."""
     digest = hashlib.sha256()
-    for root in map(Path, cts.__path__):
-        for path in sorted(root.rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    for name, path in sorted(_modules()):
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
+def _modules() -> Iterator[tuple[str, Path]]:
+    """Each module of the suite, by its name in the package `cts`. Nothing that lies beside these is part of it."""
+    package = Path(cts.__file__).parent
+    folders = {"cts": package}
+    checkout = package.parent
+    if str(checkout) in cts.__path__:
+        config = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))
+        folders = {name: checkout / path for name, path in config["tool"]["setuptools"]["package-dir"].items()}
+    for name, folder in folders.items():
+        yield from _below(name, folder)
+
+
+def _below(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    """The modules of a package, and those of packages in it."""
+    if (folder / "__init__.py").is_file():
+        for path in folder.iterdir():
+            if path.suffix == ".py" and path.stem.isidentifier():
+                yield f"{name}.{path.stem}", path
+            elif path.name.isidentifier() and path.is_dir():
+                yield from _below(f"{name}.{path.name}", path)
+
+
 def identity() -> dict[str, str]:
-    """Versions, and a digest of the suite's own files."""
+    """Versions, and a digest of the suite's own modules."""
     return {"coopmat-cts": cts.__version__, "files": files(), "hashes": str(HASHES), **versions()}
 
 

@@ -160,19 +160,20 @@ class Tally:
         if complete:
             yield from self._usage.unused()
 
-    def footer(self, seconds: float) -> event_types.RunFinished:
-        """The last event of a run that took so long."""
+    def footer(self, seconds: float, status: int | None = None, *, cut_short: bool = False) -> event_types.RunFinished:
+        """The last event of a run that took so long; `status` in place of the one that follows from its results."""
         return event_types.RunFinished(
             {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]},
             self.examples,
             self.rejected,
             self.troubles,
             round(seconds, 3),
-            self.exit_status,
+            self.exit_status if status is None else status,
             self._known_verdicts.total(),
             len(self.unexpected),
             _by_driver(self.unsupported),
             _by_driver(self.not_run),
+            cut_short,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ class Factory:
         return Emulator(parsed)
 
     def check(self, options: dict[str, str]) -> None:
-        """Raise BadInput where what the emulator needs is not installed, or options exclude one another."""
+        """Raise BadInput where what the emulator needs is not there, or options exclude one another."""
         refuse_beside(options, "subgroup_size", "tile")
         missing = [name for name in ("numba", "filelock") if find_spec(name) is None]
         if missing:
@@ -127,6 +128,12 @@ class Factory:
                 f"the emulator needs {' and '.join(missing)}, not installed here",
                 "--driver emulator",
                 "pip install 'coopmat-cts[emulator]' (in a checkout -e '.[emulator]'), or --driver interpreter",
+            )
+
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            what = "the emulator needs Numba's compiler, which NUMBA_DISABLE_JIT switches off"
+            raise BadInput(
+                "emulator-jit", what, "--driver emulator", "unset NUMBA_DISABLE_JIT, or --driver interpreter"
             )
 
     def variants(self) -> list[Described]:

@@ -145,15 +145,20 @@ class Trials:
         self._opening = opening
         self._uuid = device
         self._worker: WorkerProcess | None = None
-        self._index = 0
+        self._index = self._number = 0
 
     def run(self, trial: Trial) -> TrialResult:
         """What came of a trial. Raises HarnessTrouble where the worker cannot run any."""
         if self._worker is None:
             self._worker, devices = greet(self._opening)
             self._index = choose(devices.devices, self._uuid).index
-        self._worker.ask(protocol.Try(self._index, to_plain(trial), self._opening.open.memory))
+        self._number += 1
+        self._worker.ask(protocol.Try(self._number, self._index, to_plain(trial), self._opening.open.memory))
         call, reply = _answer(self._worker, "the first call", self._opening.timeout)
+        if isinstance(reply, (protocol.Tried, protocol.Failed)) and reply.id not in (None, self._number):
+            self.close()
+            what = f"the worker broke the protocol: it answered trial {reply.id} in the place of {self._number}"
+            raise HarnessTrouble("trial", what, call, _OUR_WORKER)
         if isinstance(reply, protocol.Tried):
             return self._result(reply, call)
         if isinstance(reply, protocol.Failed) and reply.status not in ("timeout", "device-lost"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,6 +109,36 @@ def test_a_bug_keeps_its_traceback(cts: Cts, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("cts.faces.cli.dispatching.plain", fails)
     ran = cts("list")
     assert ran.status == 3 and "Traceback" in ran.err and "planted" in ran.err
+
+
+def ran_here(folder: Path, command: str, **more: str) -> tuple[int, str]:
+    """The status of a command of a shell, and all that it prints; `python` is this one."""
+    environment = {**os.environ, "PYTHONWARNINGS": "", **more}
+    command = command.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    ran = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", ["run reductions.add -d emulator", "run reductions.add -d interpreter -j 2", "list"]
+)
+def test_warnings_are_errors(tmp_path: Path, arguments: str) -> None:
+    status, said = ran_here(tmp_path, f"python -W error -m cts {arguments}")
+    assert status == 0 and "Warning" not in said and "Traceback" not in said, said
+
+
+def test_without_a_compiler_the_emulator_does_not_start(tmp_path: Path) -> None:
+    status, said = ran_here(tmp_path, "python -m cts run reductions.add -d emulator", NUMBA_DISABLE_JIT="1")
+    assert status == 2 and "error[emulator-jit]" in said and "Traceback" not in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another limit of memory")
+@pytest.mark.parametrize("kilobytes", [150_000, 200_000, 300_000, 450_000])
+def test_too_little_memory(tmp_path: Path, kilobytes: int) -> None:
+    status, said = ran_here(tmp_path, f"ulimit -v {kilobytes}; python -m cts run reductions.add.both_f32 -d emulator")
+    assert "Traceback" not in said and (status == 0 or "error" in said.lower()), said
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from cts.case.model import load_case
+from cts.device.capabilities import Capabilities, everything
+from cts.device.driver import Job, Outcome, Status
 from cts.judging.batch import judge_all
 from cts.judging.events import Event, Result
+from cts.judging.judge import OpenDriver
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import corpus
@@ -49,8 +54,8 @@ def test_results_are_grouped_by_case(fakes: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("ends", "where", "words"),
     [
-        ("raises", 2, "the batch has a bug"),
-        ("short", 2, "2 outcomes of 8 cases"),
+        ("raises", 7, "none does it alone: RuntimeError: the batch has a bug"),
+        ("short", 7, "2 outcomes of 8 cases"),
         ("long", 7, "more outcomes than the 8 cases"),
     ],
 )
@@ -62,6 +67,40 @@ def test_a_batch_that_breaks_off_costs_one_verdict(fakes: ModuleType, ends: str,
     expected[where] = Verdict.ERROR
     assert verdicts == expected
     assert words in judged[where].attempts[0].detail
+
+
+class Choosy:
+    """Takes all cases at once, and raises at one of them, together or alone."""
+
+    name = "choosy"
+    own_process, restarts = False, 0
+
+    def __init__(self, right: Callable[[Job], Any], bad: str) -> None:
+        self.right, self.bad = right, bad
+
+    def capabilities(self) -> Capabilities:
+        return everything()
+
+    def run(self, job: Job) -> Outcome:
+        if job.case.name == self.bad:
+            raise RuntimeError("this case is too much for it")
+        return Outcome(Status.DONE, self.right(job))
+
+    def run_many(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+        return iter([self.run(job) for job in list(jobs)])
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def test_a_batch_that_raises_names_the_case_that_raises(fakes: ModuleType) -> None:
+    cases = [load_case(e.path) for e in ENTRIES]
+    opened = OpenDriver("choosy", Choosy(fakes.right, cases[5].name), everything())
+    judged = judge_all(cases, [opened], registry.oracle().expect)
+    assert [j.attempts[0].verdict is Verdict.ERROR for j in judged] == [i == 5 for i in range(8)]
+    first, second = judged[5].attempts[0].detail.splitlines()
+    assert first == "RuntimeError: this case is too much for it"
+    assert second.endswith(", in run") and "test_batch.py" in second
 
 
 @pytest.mark.parametrize("kind", ["right", "wrong", "crash", "flaky", "says-unsupported", "wrong-after"])

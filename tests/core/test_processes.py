@@ -144,7 +144,8 @@ def test_interrupted_and_resumed(ended: signal.Signals, tmp_path: Path) -> None:
         (os.killpg if ended is signal.SIGINT else os.kill)(process.pid, ended)
         _, err = process.communicate()
     assert process.returncode == 130 and "cts run --resume" in err
-    assert load(tmp_path / "cts-run" / "001").footer is None
+    cut = load(tmp_path / "cts-run" / "001")
+    assert cut.footer is not None and cut.footer.exit_status == 130 and "it was cut short" in cut.incomplete
     resumed = [sys.executable, "-m", "cts", "run", "--resume", "cts-run/001", "-j", "2"]
     done = subprocess.run(resumed, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

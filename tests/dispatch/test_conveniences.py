@@ -88,6 +88,15 @@ def test_tensors_by_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load(file(folder, "file: 'bad.safetensors:w'"))
 
 
+@pytest.mark.parametrize("data", [b"", b"GGUF", b"GGUF\x03\x00\x00\x00" + b"\xff" * 16, b"no gguf at all, but longer"])
+def test_a_broken_gguf(folder: Path, data: bytes) -> None:
+    pytest.importorskip("gguf")
+    (folder / "x.gguf").write_bytes(data)
+    with pytest.raises(BadInput, match=r"x\.gguf is broken: the package gguf cannot read it") as raised:
+        load(file(folder, "file: {path: 'x.gguf:t'}"))
+    assert "a .gguf file" in raised.value.remedy
+
+
 def test_tensors_of_gguf(folder: Path) -> None:
     gguf = pytest.importorskip("gguf")
     writer = gguf.GGUFWriter(folder / "x.gguf", "any")

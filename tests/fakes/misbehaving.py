@@ -8,14 +8,16 @@ import importlib
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from cts.device.capabilities import Capabilities, everything
@@ -26,6 +28,33 @@ CONTROLS = "\x1b[2J\x00::error::forged\n::error::forged"
 
 class Unknown(BaseException):
     """Nobody expects it."""
+
+
+class Silent(Exception):
+    """Its text cannot be had."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+class Bomb:
+    """Ends the process that unpickles it."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (0,)
+
+
+class Odd(Mapping[str, Any]):
+    """Buffers that cannot be listed."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise ZeroDivisionError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        raise ZeroDivisionError("no names")
+
+    def __len__(self) -> int:
+        return 2
 
 
 def _raise(error: BaseException) -> None:
@@ -73,6 +102,34 @@ def _ignores_signals() -> None:
     _sleeps()
 
 
+def _forks() -> None:
+    """And returns twice."""
+    os.fork()
+
+
+def _says(data: bytes) -> None:
+    """To the suite, in the place of an answer: on each pipe that can be written to, but standard streams."""
+    for number in range(3, 64):
+        with contextlib.suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                os.write(number, data)
+
+
+def _frame(number: int, *parts: Any) -> bytes:
+    """A message of the wire, made without it."""
+    body = msgspec.msgpack.encode(["returned", number, *parts])
+    return len(body).to_bytes(4, "little") + body
+
+
+def _closes_everything() -> None:
+    os.closerange(0, 256)
+    _sleeps()
+
+
+def _stops() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 #: What can be done at any call. Those that are harmless come back, and the call is right.
 WAYS: dict[str, Callable[[], object]] = {
     "exit": lambda: sys.exit(0),
@@ -87,6 +144,19 @@ WAYS: dict[str, Callable[[], object]] = {
     "controls": lambda: _raise(RuntimeError(CONTROLS)),
     "recursion": lambda: _recursion(),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "silent": lambda: _raise(Silent()),
+    "group": lambda: _raise(ExceptionGroup("several", [RuntimeError("one"), ValueError("two")])),
+    "stale": lambda: _says(_frame(1, None)),
+    "future": lambda: _says(_frame(1 << 40, None)),
+    "negative": lambda: _says(_frame(-1, None)),
+    "parts": lambda: _says(_frame(1, None, None, None)),
+    "garbage": lambda: _says(b"\x05\x00\x00\x00\xff\xff\xff\xff\xff"),
+    "huge": lambda: _says(b"\xff\xff\xff\xff"),
+    "nested": lambda: _says((4096).to_bytes(4, "little") + b"\x91" * 4096),
+    "cut": lambda: (_says(b"\x10\x00\x00\x00\xff"), os._exit(0)),
+    "fork": _forks,
+    "everything": _closes_everything,
+    "stop": _stops,
     "hang": _sleeps,
     "deaf": _ignores_signals,
     "print": _prints,
@@ -103,11 +173,11 @@ def _recursion() -> object:
 
 
 #: Ways after which the driver is right.
-HARMLESS = ("print", "flood", "thread", "process", "folder", "streams")
+HARMLESS = ("print", "flood", "thread", "process", "folder", "streams", "fork")
 
 
 class Unsendable(Outcome):
-    """An outcome that cannot be sent to another process."""
+    """An outcome that cannot be pickled, which nobody does."""
 
     def __reduce__(self) -> Any:
         raise TypeError("this is not to be pickled")
@@ -128,19 +198,41 @@ RETURNED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "control-text": lambda memory: Outcome(Status.CRASH, detail=CONTROLS),
     "half-text": lambda memory: Outcome(Status.CRASH, detail="a half \ud800 of a pair"),
     "number-text": lambda memory: Outcome(Status.CRASH, detail=3),  # type: ignore[arg-type]
+    "bomb": lambda memory: Bomb(),
+    "bomb-inside": lambda memory: Outcome(Status.DONE, memory, trace=(Bomb(),)),  # type: ignore[arg-type]
+    "bad-status": lambda memory: Outcome("well", memory),  # type: ignore[arg-type]
+    "no-status": lambda memory: Outcome(None, memory),  # type: ignore[arg-type]
+    "odd-memory": lambda memory: Outcome(Status.DONE, Odd()),  # type: ignore[arg-type]
+    "list-memory": lambda memory: Outcome(Status.DONE, list(memory)),  # type: ignore[arg-type]
+    "number-names": lambda memory: Outcome(Status.DONE, dict(enumerate(memory.values()))),  # type: ignore[arg-type]
+    "objects": lambda memory: _changed(memory, lambda data: np.array([Bomb()])),
+    "floats": lambda memory: Outcome(Status.DONE, memory, matrices={"m": np.array([Bomb()])}),
+    "statistics": lambda memory: Outcome(Status.DONE, memory, statistics={"registers": "many"}),  # type: ignore[dict-item]
+    "fault": lambda memory: Outcome(Status.CRASH, fault="no fault"),  # type: ignore[arg-type]
+    "class": lambda memory: Outcome,
+    "generator": lambda memory: (outcome for outcome in [Outcome(Status.DONE, memory)]),
+    "tuple": lambda memory: (Status.DONE, memory),
 }
+
+#: Texts of any kind that are right.
+TEXTS = ("long-text", "control-text", "half-text")
 
 #: Every way, and what becomes of each case: a verdict, or "" where the driver cannot be used at all.
 EXPECTED = {
     **{f"factory-{way}": "" for way in ("exit", "end", "abort", "raise", "unknown", "interrupt", "surrogate", "hang")},
     **{f"capabilities-{way}": "" for way in ("exit", "end", "status", "segfault", "controls", "deaf", "kill")},
     **{f"run-{way}": "error" for way in ("exit", "raise", "unknown", "interrupt", "surrogate", "controls")},
-    **{
-        f"run-{way}": "error"
-        for way in ("recursion", "kill", "nothing", "text", "nan", "short", "unsendable", "number-text")
-    },
+    **{f"run-{way}": "error" for way in ("recursion", "kill", "silent", "group")},
+    **{f"run-{way}": "error" for way in ("stale", "future", "negative", "parts", "garbage", "huge", "nested", "cut")},
+    **{f"run-{way}": "error" for way in RETURNED if way not in ("unsendable", *TEXTS)},
+    "run-unsendable": "pass",
+    "run-everything": "crash",
+    "run-stop": "timeout",
+    "capabilities-stale": "",
+    "capabilities-garbage": "",
+    "factory-huge": "",
     **{f"run-{way}": "crash" for way in ("end", "status", "abort", "segfault")},
-    **{f"run-{way}": "crash" for way in ("long-text", "control-text", "half-text")},
+    **{f"run-{way}": "crash" for way in TEXTS},
     **{f"run-{way}": "timeout" for way in ("hang", "deaf")},
     **{f"{call}-{way}": "pass" for call in ("factory", "run", "close") for way in HARMLESS},
     **{f"close-{way}": "pass" for way in ("exit", "end", "abort", "raise", "hang", "interrupt")},

@@ -37,7 +37,7 @@ def expected(fakes_path: Path) -> dict[str, str]:
 
 def spec(way: str) -> str:
     """Only what never answers is not waited for as long as a busy machine may need to start a process."""
-    hangs = way.endswith(("-hang", "-deaf"))
+    hangs = way.endswith(("-hang", "-deaf", "-stop"))
     return f"misbehaving:{way},process_timeout=3" if hangs else f"misbehaving:{way}"
 
 
@@ -83,7 +83,7 @@ def ways_of(fakes_path: Path, some: Iterable[str]) -> dict[str, str]:
 
 def test_there_are_enough_ways(fakes_path: Path) -> None:
     every = expected(fakes_path)
-    assert len(every) >= 30
+    assert len(every) >= 70
     assert {way.partition("-")[0] for way in every} == {"factory", "capabilities", "run", "close"}
 
 
@@ -95,6 +95,25 @@ def test_in_one_process(tmp_path: Path, fakes_path: Path) -> None:
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [e["event"] for e in events].count("run-finished") == 1 and events[-1]["exit_status"] == 3
     assert fit(done.stdout) and fit(done.stderr)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_in_the_process_of_the_suite(tmp_path: Path, fakes_path: Path) -> None:
+    """There a driver may end the suite, but what it returns or raises belongs to it."""
+    every = expected(fakes_path)
+    raising = ("exit", "raise", "unknown", "surrogate", "controls", "recursion", "silent", "group")
+    returning = importlib.import_module("misbehaving").RETURNED
+    ways = {f"run-{way}": every[f"run-{way}"] for way in (*raising, *returning)}
+    assert len(ways) >= 25
+    words = [word for way in ways for word in ("-d", f"{spec(way)},process=shared")]
+    done = ran(tmp_path, fakes_path, "cts", "run", *words, CASES[0], "--reruns", "0")
+    kept = load(tmp_path / "cts-run")
+    assert (done.returncode, kept.footer and kept.footer.exit_status) == (3, 3)
+    assert {r.driver: r.verdict.value for r in kept.results} == {
+        f"{spec(way)},process=shared": verdict for way, verdict in ways.items()
+    }
+    assert "Traceback" not in done.stdout + done.stderr
+    assert all("cts/" not in r.detail or "fakes" in r.detail for r in kept.results)
 
 
 def test_in_several_processes(tmp_path: Path, fakes_path: Path) -> None:

@@ -197,7 +197,9 @@ def test_a_run_that_is_left_in_order_blames_no_case(runs: Runs) -> None:
         with pytest.raises(KeyboardInterrupt):
             run(plan, folder)
         folder.close()
-        assert load(folder.path).died == {}
+        left = load(folder.path)
+        assert left.died == {}
+        assert left.footer is not None and left.footer.exit_status == 130 and left.incomplete == ("it was cut short",)
         folder, plan = resume(folder.path)
     folder.close()
 

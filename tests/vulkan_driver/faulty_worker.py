@@ -93,6 +93,7 @@ TRIAL_FAULTS = (
     "timeout of a conversion",
     "bug in a conversion",
     "no result of a conversion",
+    "stale conversion",
     "no conversions",
 )
 
@@ -189,15 +190,16 @@ def converted(request: Try) -> Tried | Failed:
     if fault == "crash in a conversion":
         os.kill(os.getpid(), signal.SIGSEGV)
     elif fault == "lost in a conversion":
-        return Failed("device-lost", "VkErrorDeviceLost: ")
+        return Failed("device-lost", "VkErrorDeviceLost: ", request.id)
     elif fault == "timeout of a conversion":
-        return Failed("timeout", "the device did not finish within 10 s of vkQueueSubmit")
+        return Failed("timeout", "the device did not finish within 10 s of vkQueueSubmit", request.id)
     elif fault == "bug in a conversion":
-        return Failed("error", "KeyError: 'do'")
+        return Failed("error", "KeyError: 'do'", request.id)
     elif fault == "no result of a conversion":
-        return Tried({"answers": "none"})
+        return Tried(request.id, {"answers": "none"})
     elif fault == "no conversions":
-        return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV")
+        return Failed("unsupported", "the device has no vkConvertCooperativeVectorMatrixNV", request.id)
+    number = request.id - (fault == "stale conversion")
     # Other faults need no Numba.
     from cts.device.driver_options import parse
     from cts.device.trials import Trial
@@ -208,7 +210,7 @@ def converted(request: Try) -> Tried | Failed:
     bug = {"mutant": "conversion-ties-away"} if fault == "wrong conversions" else {}
     trial = msgspec.convert(request.trial, Trial, builtin_types=(bytes,), strict=False)
     found = run_trial(Converter(parse(Options, bug, "emulator")), trial)
-    return Tried(msgspec.to_builtins(found, builtin_types=(bytes,)))
+    return Tried(number, msgspec.to_builtins(found, builtin_types=(bytes,)))
 
 
 def compiled(wire: Wire, run: Run, opcode: int) -> None:

@@ -133,6 +133,7 @@ def test_a_trial_that_does_not_come_back(fault: str, words: str) -> None:
     [
         ("bug in a conversion", "KeyError: 'do'"),
         ("no result of a conversion", "the worker broke the protocol"),
+        ("stale conversion", "it answered trial 0 in the place of 1"),
         ("no conversions", "the device has no vkConvertCooperative"),
     ],
 )

@@ -102,7 +102,7 @@ def _run() -> int:
         return 2 if isinstance(e, BadInput) else 3
     except BrokenPipeError:
         raise
-    except OSError as e:
+    except (OSError, MemoryError) as e:
         print(surroundings.trouble(e), file=sys.stderr)
         return 3
     except KeyboardInterrupt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -82,8 +81,8 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
 
     That of a run that is interrupted is that of a program that the signal SIGINT has ended.
     """
-    from cts.base.errors import CtsError, HarnessTrouble
-    from cts.judging.verdict import TROUBLE
+    from cts.base.errors import BadInput, CtsError, HarnessTrouble
+    from cts.judging.verdict import BAD_INPUT, INTERRUPTED, TROUBLE
 
     bundle_dir = settings.bundle_dir
     status = TROUBLE
@@ -91,9 +90,13 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
         with ExitStack() as stack:
             stack.callback(folder.close)
             status = run_and_report(plan, folder, stack, settings, in_workflow=True)
-    except KeyboardInterrupt:
-        status = 128 + signal.SIGINT
-        typer.echo(f"interrupted: the run is not complete; to go on: {verb} --resume {folder.path}", err=True)
+    except (KeyboardInterrupt, CtsError) as e:
+        if isinstance(e, CtsError) and not e.told:
+            raise
+        interrupted = isinstance(e, KeyboardInterrupt)
+        status = INTERRUPTED if interrupted else BAD_INPUT if isinstance(e, BadInput) else TROUBLE
+        again = f"{verb} --resume {folder.path}{f' --scheduler {settings.scheduler}' if settings.scheduler else ''}"
+        typer.echo(f"{'interrupted: ' if interrupted else ''}the run is not complete; to go on: {again}", err=True)
     except SystemExit as e:
         remedy = f"{verb} --resume {folder.path}; a driver in a process of its own cannot do that: process=own"
         raise HarnessTrouble("exit", f"something has ended the run by an exit ({e.code})", remedy=remedy) from e

@@ -86,7 +86,7 @@ def printed_streams(environment: Mapping[str, str] = os.environ) -> Iterator[Non
         sys.stderr = _printed(sys.stderr, sys.stderr.buffer, in_log=in_log, line_buffering=True)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.flush()
-        stream = sys.stdout.buffer if aside is None else os.fdopen(aside, "wb")
+        stream = sys.stdout.buffer if aside is None else os.fdopen(aside, "wb", closefd=False)
         sys.stdout = _printed(sys.stdout, stream, in_log=in_log, line_buffering=sys.stdout.isatty())
     if aside is not None:
         os.dup2(2, 1)
@@ -98,6 +98,7 @@ def printed_streams(environment: Mapping[str, str] = os.environ) -> Iterator[Non
                 stream_.end()
         if aside is not None:
             os.dup2(aside, 1)
+            os.close(aside)
         sys.stdout, sys.stderr = before
 
 

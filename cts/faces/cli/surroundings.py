@@ -42,8 +42,12 @@ def check(arguments: Sequence[str]) -> None:
         raise BadInput("no-folder", "the current folder is gone", "", "cd to a folder that exists") from e
 
 
-def trouble(error: OSError) -> HarnessTrouble:
+def trouble(error: OSError | MemoryError) -> HarnessTrouble:
     """An error of the operating system that nothing has expected, with the file that it names."""
+    if isinstance(error, MemoryError):
+        return HarnessTrouble(
+            "memory", f"there is too little memory: {error}".rstrip(": "), "", "more, or fewer processes"
+        )
     files = [str(name) for name in (error.filename, error.filename2) if name is not None]
     remedy = "a path that can be read or written there, and free space; please report this if it is no such thing"
     return HarnessTrouble("system", error.strerror or str(error), ", ".join(files), remedy)

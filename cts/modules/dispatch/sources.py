@@ -181,7 +181,8 @@ def _tensor(path: Path, name: str | None) -> Array:
         remedy = "pip install 'coopmat-cts[tensors]'"
         raise BadSource(f"{path.suffix} files need the package {package}: {e}", "file", remedy) from e
     except Exception as e:
-        raise BadSource(f"{path.name}: {type(e).__name__}: {e}", "file", f"a {path.suffix} file") from e
+        what = f"{path.name} is broken: the package {package} cannot read it ({type(e).__name__}: {e})"
+        raise BadSource(what, "file", f"a {path.suffix} file") from e
     if isinstance(tensor, list):
         what = f"the file has no tensor {name!r}" if name else f"which tensor of {path.name} is not said"
         listed = ", ".join(tensor[:20]) + (f" and {len(tensor) - 20} more" if len(tensor) > 20 else "")

@@ -67,6 +67,7 @@ class Run:
     def incomplete(self) -> tuple[str, ...]:
         """Why something that was asked for has no verdict, a reason each; none where all has one."""
         reasons = [] if self.footer is not None else ["it did not end"]
+        reasons += ["it was cut short"] if self.footer and self.footer.cut_short else []
         opened = {driver.driver for driver in self.manifest.drivers}
         reasons += [f"{spec} was never opened" for spec in dict.fromkeys(self.manifest.specs) if spec not in opened]
         counts = {

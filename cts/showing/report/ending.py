@@ -42,6 +42,7 @@ def counts_text(footer: RunFinished) -> str:
     for count, noun in ((footer.rejected, "input"), (footer.troubles, "other error")):
         if count:
             counts += f", {count} {noun}{'s' if count != 1 else ''}{' rejected' if noun == 'input' else ''}"
+    counts += ", cut short" if footer.cut_short else ""
     cases = f"{footer.examples:,} case{'s' if footer.examples != 1 else ''}"
     return f"{counts}; {cases} judged in {footer.seconds:.1f} s; exit status {footer.exit_status}"
 

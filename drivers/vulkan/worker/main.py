@@ -97,6 +97,7 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[protocol.Request])
             return None
         if isinstance(request, protocol.Open):
             return _open(wire, instance, request)
+        number = request.id if isinstance(request, protocol.Try) else None
         try:
             if isinstance(request, protocol.Ask):
                 wire.send(protocol.Answers(answers(instance, request.device, announce)))
@@ -108,16 +109,16 @@ def _serve(wire: Wire, instance: Instance, requests: Iterator[protocol.Request])
                     raise Unsupported(f"the device does not support {', '.join(lacking)}")
                 announce("vkCreateDevice")
                 tried[place] = LogicalDevice(instance, request.device, Home(CONVERSIONS), request.memory)
-            wire.send(protocol.Tried(run_trial(tried[place], request.trial, announce)))
+            wire.send(protocol.Tried(request.id, run_trial(tried[place], request.trial, announce)))
         except Unsupported as e:
-            wire.send(protocol.Failed("unsupported", str(e)))
+            wire.send(protocol.Failed("unsupported", str(e), number))
         except Hung as e:
-            wire.send(protocol.Failed("timeout", str(e)))
+            wire.send(protocol.Failed("timeout", str(e), number))
             return None
         except Exception as e:  # noqa: BLE001 - the worker must answer whatever went wrong
             traceback.print_exc()
             lost = type(e).__name__ == "VkErrorDeviceLost"
-            wire.send(protocol.Failed("device-lost" if lost else "error", f"{type(e).__name__}: {e}"))
+            wire.send(protocol.Failed("device-lost" if lost else "error", f"{type(e).__name__}: {e}", number))
             if lost:
                 return None
     return None

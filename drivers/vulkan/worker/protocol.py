@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 #: Changes whenever a message changes its meaning; both sides must agree.
-VERSION = 11
+VERSION = 12
 
 
 FailureStatus: TypeAlias = Literal[
@@ -76,11 +76,12 @@ class Ask(_Message, frozen=True, tag="ask"):
 
 
 class Try(_Message, frozen=True, tag="try"):
-    """Like `Ask`: calls that convert matrices, as cts/device/trials.py has them.
+    """Like `Ask`: calls that convert matrices, as cts/device/trials.py has them. `memory` is as in `Open`.
 
-    `memory` is that of the command, as in `Open`. Answered by `Asking` and `Tried`, or `Failed`.
+    Answered by `Asking` and `Tried`, or `Failed`, with the same `id`.
     """
 
+    id: int
     device: int
     trial: dict[str, Any]
     memory: Literal["auto", "host", "staged"] = "auto"
@@ -350,8 +351,9 @@ class Answers(_Message, frozen=True, tag="answers"):
 
 
 class Tried(_Message, frozen=True, tag="tried"):
-    """What came of a trial, none of it judged."""
+    """What came of trial `id`, none of it judged."""
 
+    id: int
     result: dict[str, Any]
 
 
@@ -380,7 +382,7 @@ class Done(_Message, frozen=True, tag="done"):
 
 
 class Failed(_Message, frozen=True, tag="failed"):
-    """Why a request, or run `id`, has no result. After "timeout" and "device-lost" the worker exits."""
+    """Why a request, run or trial has no result. The worker exits after "timeout" and "device-lost"."""
 
     status: FailureStatus
     what: str
