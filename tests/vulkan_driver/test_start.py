@@ -298,7 +298,8 @@ def test_a_worker_as_a_program_says_what_it_takes(arguments: list[str], tmp_path
 
 _DYING = """
 import os, sys
-from cts.drivers.vulkan.worker.protocol import Asking, frame
+from cts.drivers.vulkan.worker.frames import frame
+from cts.drivers.vulkan.worker.protocol import Asking
 for call in {calls!r}:
     sys.stdout.buffer.write(frame(Asking(call)))
 sys.stdout.flush()
