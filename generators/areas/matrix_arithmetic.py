@@ -22,6 +22,7 @@ from cts.generators.parts.computations import (
     draw_there_and_back,
     draw_times_scalar,
 )
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.policy.matrices import ProductDraws
 
 
@@ -79,6 +80,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     if kept:
         # An implementation may overwrite what is still needed.
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
@@ -109,6 +111,7 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     kernel.store(choices, m)
     if choices.chance(ProductDraws.SOURCE_KEPT):
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 

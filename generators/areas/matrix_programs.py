@@ -24,6 +24,7 @@ from cts.generators.parts.computations import (
     emit_arithmetic,
 )
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
@@ -85,6 +86,7 @@ def _draw_chain(
     if m is not before and choices.chance(ProgramDraws.PRODUCT_KEPT):
         # An implementation may overwrite what is still needed.
         _store(choices, kernel, before)
+    draw_chain(choices, kernel, m)
     return kernel.case(
         controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
     )
@@ -262,6 +264,7 @@ def _draw_flow(
     kernel.store(choices, m)
     if choices.chance(ProgramDraws.FIRST_KEPT):
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case()
 
 

@@ -13,7 +13,8 @@ from cts.reference.addressing.accesses import Access, instances_of
 from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
 from cts.reference.execution.execute import run
-from cts.reference.execution.program import Evaluation, Step
+from cts.reference.execution.program import Evaluation
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import I64, U8, Mask
 
 _I32 = npt.NDArray[np.int32]

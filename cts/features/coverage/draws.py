@@ -177,7 +177,8 @@ def _flows(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, str, bo
     """Which instruction's results are which operands of others; not of layouts, views and pointers."""
     program = cases.case.program
     for i in program:
-        shows = i.writes is not None or not seen.isdisjoint(i.defines) or bool(_outputs(cases.case, i))
+        flow = isinstance(i, model.BlockStart | model.BlockEnd | model.Exit)
+        shows = flow or i.writes is not None or not seen.isdisjoint(i.defines) or bool(_outputs(cases.case, i))
         for field_ in _result_fields(type(i)):
             value = getattr(i, field_)
             for name in (value,) if isinstance(value, str) else value or ():
