@@ -19,6 +19,7 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts import vector_parts
+from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import components_of, draw_operation
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
@@ -60,6 +61,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     for n, vector in enumerate(pool):
         if vector.id not in used or (kept and n == 0):
             choices.group(partial(kernel.store, vector=vector))
+    draw_vector_chain(choices, kernel, component, length)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

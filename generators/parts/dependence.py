@@ -105,9 +105,16 @@ class _Chain:
 
     # Places.
 
+    @property
+    def own(self) -> Varying:
+        """Each instance's place; those of a workgroup's subgroups adjoin."""
+        workgroups = replace(self.grid, sg=1).tiles(self.tile * self.grid.sg)
+        step = self.tile if self.grid.sg > 1 else 0
+        return Varying(self.base, workgroups).plus(Varying(0, Factors(sg=step)))
+
     def offset(self, access: _Access) -> Varying:
         """Where an access begins, in elements."""
-        own = Varying(self.base, self.grid.tiles(self.tile))
+        own = self.own
         if access.whose == ANOTHER:
             own = of_another(own, self.grid)
         if access.whose == ALL:
@@ -209,7 +216,7 @@ def _draw_place(choices: Choices, kernel: Kernel, tile: Tile | Matrix, only: boo
         region = Source(name, component, 1, kept, data)
     kernel.add(region)
     chain = _Chain(kernel, kind, region, stride, each, base * stride, packed, orders, grid, only)
-    region.size = (Varying(chain.base, grid.tiles(each)).range(grid)[1] + each) * size
+    region.size = (chain.own.range(grid)[1] + each) * size
     return chain
 
 
