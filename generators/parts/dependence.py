@@ -287,7 +287,8 @@ def _ways(chain: _Chain, write: bool) -> Iterator[str]:
         yield "callback"
     of_device = not isinstance(chain.region, Part) and Feature.BUFFER_DEVICE_ADDRESS in features
     if not write and {Feature.TENSOR_ADDRESSING, Feature.BLOCK_LOADS} <= features and of_device:
-        yield "decoded"
+        # Twice: fewer kinds of memory admit these.
+        yield from ("decoded", "decoded")
 
 
 def _kinds(chain: _Chain, differs: str) -> Iterator[_Kind]:

@@ -9,14 +9,14 @@ from cts.generators.policy.weighted import weights
 class DependenceDraws:
     """Chances of chains of accesses to one place."""
 
-    #: A case of matrices in memory has a chain: nearly half, as thirty-three pairs of accesses share these cases.
-    CHAINED = tenths(4, 3, 5)
+    #: A case of matrices has a chain: thirty-three pairs of accesses share these cases, which take longer than others.
+    CHAINED = tenths(3, 2, 4)
 
     #: A case of vectors has a chain: fewer, vectors are accessed in one way.
     VECTORS_CHAINED = tenths(2, 1, 3)
 
-    #: A chain is in a loop: a third, so that accesses meet those of another iteration.
-    IN_LOOP = tenths(3, 2, 5)
+    #: A chain is in a loop: a fifth, so that accesses meet those of another iteration.
+    IN_LOOP = tenths(2, 1, 3)
 
     #: Tiles lie directly below one another, so that a matrix of the workgroup covers those of its subgroups.
     PACKED = tenths(4, 3, 6)
@@ -40,13 +40,13 @@ class DependenceDraws:
     GIVEN = Chance(5, 10)
 
     #: Accesses of a chain: several, each pair of neighbours depends on one another.
-    ACCESSES = (3, 4, 5, 6)
+    ACCESSES = (3, 3, 4, 5)
 
     #: The same in a loop, where the last access meets the first of the next iteration.
-    LOOP_ACCESSES = (2, 3, 4)
+    LOOP_ACCESSES = (2, 3)
 
     #: Iterations of such a loop: two at least.
-    TURNS = (2, 3, 4)
+    TURNS = (2, 2, 3)
 
     #: What follows a write, and a read: reads alone depend on nothing.
     AFTER_WRITE = weights(read=5, write=4)
