@@ -10,6 +10,8 @@ from msgspec import structs
 from cts.case import model
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
+from cts.drivers.emulator.history import BUGS as DEPENDENCES
+from cts.drivers.emulator.history import History
 from cts.drivers.emulator.instances import Instances, has_both_scopes
 from cts.drivers.emulator.matrices import fusions
 from cts.drivers.emulator.matrices import layout as setter
@@ -64,6 +66,7 @@ class Machine:
         self._unrounding = ScalarMachine(unrounding(settings), True, options.bug)
         self._context = Context(case, options, instances, operands, scalars, self.matrices, self._access)
         self._flow = Flow(case.program, instances, operands, self, options.bug)
+        self._history = History(case, memory, options.bug) if options.bug in DEPENDENCES else None
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
@@ -71,6 +74,12 @@ class Machine:
 
     def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
+        if self._history is None:
+            self._step(i)
+        else:
+            self._history.step(i, self._step)
+
+    def _step(self, i: model.Instruction) -> None:
         if self._bug in fusions.BUGS:
             if hoisted(i, self._bug) and self._later_iteration():
                 return
