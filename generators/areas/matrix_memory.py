@@ -145,7 +145,7 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step")[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step", long=True)[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:

@@ -353,7 +353,7 @@ class _Flow:
                 updated[grown] = self._grown(c, carried[0], depth, inner)
             return updated
 
-        return draw_loop(choices, self.kernel, inits, iteration)[result]
+        return draw_loop(choices, self.kernel, inits, iteration, long=depth == 0)[result]
 
     def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: str) -> Matrix:
         """What an iteration makes of a matrix: a sum, perhaps under a condition, in a switch or a loop of its own."""

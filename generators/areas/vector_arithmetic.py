@@ -181,7 +181,7 @@ class _Steps:
                 self.kernel.store(c, step)
             return [*carried[1:], step]
 
-        return draw_loop(choices, self.kernel, [grown] * count, iteration)[-1]
+        return draw_loop(choices, self.kernel, [grown] * count, iteration, long=integers and depth == 0)[-1]
 
     def _draw_iteration(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
         """The vector that an iteration carries on: of the same type, and in the range that is known of `carried`."""

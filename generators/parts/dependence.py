@@ -174,7 +174,7 @@ def _draw_chain(
         alike = [m for m in read if m.type == carried[0].type]
         return [alike[-1] if alike else carried[0]]
 
-    last = draw_loop(choices, kernel, [first], iteration, uniform=True, counts=DependenceDraws.TURNS)
+    last = draw_loop(choices, kernel, [first], iteration, uniform=True, counts=DependenceDraws.TURNS, long=True)
     _keep(choices, chain, last[0], chain.kind.scope)
 
 

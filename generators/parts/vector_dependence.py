@@ -97,7 +97,7 @@ def _draw_chain(choices: Choices, kernel: VectorKernel, component: model.Compone
         read = _draw_accesses(c, chain, c.pick(DependenceDraws.LOOP_ACCESSES), carried[0])
         return [read[-1] if read else carried[0]]
 
-    last = draw_loop(choices, kernel, [first], iteration)
+    last = draw_loop(choices, kernel, [first], iteration, long=True)
     _keep(chain, last[0])
 
 
