@@ -35,8 +35,10 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
+from cts.generators.parts.web_cases import draw_web_case, square_rows
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.programs import ProgramDraws
+from cts.generators.policy.web import WebDraws
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -51,7 +53,11 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
+    webs = square_rows(products)
+
     def matrix_programs(choices: Choices) -> Case:
+        if webs and choices.chance(WebDraws.WEB):
+            return draw_web_case(choices, supports, webs)
         if rows and (choices.chance(ProgramDraws.FLOW) or not products):
             return _draw_flow(choices, supports, rows, pointees)
         return _draw_chain(choices, supports, products, pointees)

@@ -14,6 +14,7 @@ from cts.drivers.emulator.mutants import (
     matrices,
     numbers,
     origins,
+    sizes,
     vectors,
 )
 from cts.drivers.emulator.mutants.matrices import ENTRIES
@@ -21,7 +22,7 @@ from cts.drivers.emulator.mutants.matrices import ENTRIES
 #: The modules that enter mutants, in the order of their numbers.
 MODULES = (
     *(matrices, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
-    *(dependences,),
+    *(dependences, sizes),
 )
 
 
