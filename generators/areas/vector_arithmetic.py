@@ -19,10 +19,12 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts import vector_parts
+from cts.generators.parts.edge_cases import draw_vector_edges
 from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import components_of, draw_operation
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
+from cts.generators.policy.edges import EdgeDraws
 from cts.generators.policy.vectors import VectorDraws
 
 
@@ -33,6 +35,8 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver has no cooperative vectors to compute with")
 
     def vector_arithmetic(choices: Choices) -> Case:
+        if choices.chance(EdgeDraws.EDGES):
+            return draw_vector_edges(choices, capabilities, components)
         return _draw_case(choices, capabilities, components)
 
     return vector_arithmetic

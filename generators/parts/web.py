@@ -6,7 +6,8 @@ All matrices are square and of three types, those of one row of products, so tha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from cts.base.choices import Choices
@@ -17,7 +18,14 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, TENSOR_ALIGNMENT, draw_read
 from cts.generators.build.value_ranges import Known, added, anything, multiplied, negated, subtracted
 from cts.generators.parts.combine_functions import draw_combining
-from cts.generators.parts.computations import ARITHMETIC, draw_copy, emit_arithmetic, emit_function, emit_scaled
+from cts.generators.parts.computations import (
+    ARITHMETIC,
+    draw_components,
+    draw_copy,
+    emit_arithmetic,
+    emit_function,
+    emit_scaled,
+)
 from cts.generators.parts.conversion_operands import Step, emit_step, feasible, sound
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.products import draw_mul_add
@@ -26,6 +34,15 @@ from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.policy.web import WebDraws
 
 _A, _B, _C = model.Use.A, model.Use.B, model.Use.Accumulator
+
+#: Kinds of conversions, each an instruction of its own.
+_KINDS: Mapping[str, Callable[[Step], bool]] = {
+    "convert": lambda s: s.operation is not None and not s.decorated,
+    "bitcast": lambda s: s.operation is None and s.use is None and not s.transpose,
+    "use": lambda s: s.operation is None and s.use is not None and not s.transpose and not s.decorated,
+    "transposed": lambda s: s.transpose,
+    "turned": lambda s: s.decorated,
+}
 
 #: The largest magnitude of floats that are operands of anything but stores.
 _MOST = 64
@@ -71,7 +88,8 @@ def _draw_step(choices: Choices, web: _Web) -> Matrix | None:
     """One consumer, of one producer's result."""
     if choices.chance(WebDraws.BARRIER):
         web.kernel.program.barrier()
-    name, use = choices.pick([(n, u) for n, uses in web.consumers.items() for u in uses])
+    name = choices.pick([n for n in web.consumers for _ in range(WebDraws.WEIGHTS.get(n, 1))])
+    use = choices.pick(web.consumers[name])
     operand = choices.group(lambda c: web.produce(c, use))
     web.used.add(operand.id)
     result = choices.group(lambda c: web.consume(c, name, operand))
@@ -90,6 +108,8 @@ class _Web:
         self.types = {_A: row.a, _B: row.b, _C: row.result}
         self.alive: list[Matrix] = []
         self.used: set[str] = set()
+        self._known_steps: dict[tuple[model.ComponentType, model.Use], list[Step]] = {}
+        self._known_sources: dict[tuple[model.Use, str], list[tuple[model.ComponentType, model.Use, Step]]] = {}
         self.consumers = self._consumers()
 
     def keep(self, matrix: Matrix) -> None:
@@ -113,12 +133,15 @@ class _Web:
             "copy": every,
             "carried": every,
             "merged": every,
-            "converted": every,
+            "convert": every,
             "first": computed,
             "second": computed,
             "negated": computed,
             "scaled": computed,
+            "components": computed,
         }
+        for name in ("bitcast", "use", "transposed", "turned"):
+            found[name] = tuple(u for u in every if any(map(_KINDS[name], self._steps(self.types[u], u))))
         if Feature.TENSOR_ADDRESSING in features:
             found |= {"tensor store": every, "object": every}
         if Feature.PER_ELEMENT in features:
@@ -129,9 +152,10 @@ class _Web:
 
     def _producers(self, use: model.Use) -> list[str]:
         features = self.kernel.features
-        found = ["load", "constant", "null", "copy", "loop", "condition", "switch", "converted"]
+        found = ["load", "constant", "null", "copy", "loop", "condition", "switch"]
+        found += [name for name in _KINDS if self._sources(use, name)]
         if self._computes(use):
-            found += ["sum", "negation", "scaled"]
+            found += ["sum", "negation", "scaled", "components"]
         if Feature.TENSOR_ADDRESSING in features:
             found.append("tensor")
             if {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= features:
@@ -139,11 +163,9 @@ class _Web:
         if Feature.PER_ELEMENT in features:
             found.append("function")
         if use is _C:
-            found += ["product", "product"]
+            found.append("product")
             if Feature.REDUCTIONS in features:
                 found.append("reduced")
-        else:
-            found.append("converted")
         return found
 
     def fits(self, matrix: Matrix) -> bool:
@@ -156,13 +178,16 @@ class _Web:
     # Producers.
 
     def load(self, choices: Choices, use: model.Use) -> Matrix:
-        """A matrix from memory."""
-        component = self.types[use]
-        wanted = Wanted(size=3, exact=True, halves=False, full=not component.is_float)
-        contents = draw_contents(choices, component, wanted)
-        loaded = self.kernel.load(choices, component, self.side, self.side, use, contents)
+        """A matrix from memory, outside of blocks."""
+        loaded = self._loaded(choices, use)
         self.keep(loaded)
         return loaded
+
+    def _loaded(self, choices: Choices, use: model.Use, component: model.ComponentType | None = None) -> Matrix:
+        component = component or self.types[use]
+        wanted = Wanted(size=3, exact=True, halves=False, full=not component.is_float)
+        contents = draw_contents(choices, component, wanted)
+        return self.kernel.load(choices, component, self.side, self.side, use, contents)
 
     def some(self, choices: Choices, use: model.Use) -> Matrix:
         """A matrix that is there, whatever made it, or a new one."""
@@ -176,7 +201,7 @@ class _Web:
 
     def produce(self, choices: Choices, use: model.Use) -> Matrix:
         """A matrix of a use by any producer."""
-        kind = choices.pick(self._producers(use))
+        kind = choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
         made = self._made(choices, kind, use)
         if made is None or not self.fits(made):
             return self.some(choices, use)
@@ -196,8 +221,8 @@ class _Web:
                 return self._by_tensor(choices, use, None, decoded=kind == "decoded")
             case "product":
                 return self.product(choices, self.some(choices, _A), self.some(choices, _B), self.some(choices, _C))
-            case "converted":
-                return self._converted_to(choices, use)
+            case "convert" | "bitcast" | "use" | "transposed" | "turned":
+                return self._converted_to(choices, use, kind)
             case "sum":
                 return self.sum(choices, self.some(choices, use), self.some(choices, use))
         matrix = self.some(choices, use)
@@ -214,6 +239,8 @@ class _Web:
                 return self.negated(matrix)
             case "scaled":
                 return self.scaled(choices, matrix)
+            case "components":
+                return draw_components(choices, kernel, matrix)
             case "function":
                 return self.function(choices, matrix, None)
             case "reduced":
@@ -228,29 +255,55 @@ class _Web:
         return draw_copy(choices, self.kernel, matrix) if kind == 2 else matrix
 
     def _carried(self, choices: Choices, matrix: Matrix) -> Matrix:
-        """A loop in which a matrix and another one change places."""
-        other = self.some(choices, matrix.use)
-        return draw_loop(choices, self.kernel, [matrix, other], lambda c, carried: carried[::-1], long=True)[0]
+        """A loop in which a matrix and another one change places, or in which each turn makes another matrix."""
+        other, kind = self.some(choices, matrix.use), choices.pick(WebDraws.TURN)
+        known = matrix.known.union(other.known)
+        known = known.union(negated(matrix.component, known))
+        inits = [replace(m, known=known) for m in (matrix, other)]
 
-    def _converted_to(self, choices: Choices, use: model.Use) -> Matrix | None:
-        """A conversion that gives this type and use, of a matrix of another one, where there is such a step."""
-        component = self.types[use]
-        sources = [s for s in (_C, _A, _B) if (s, self.types[s]) != (use, component)]
-        options = [
-            (source, step)
-            for source in sources
-            for step in self._steps(self.types[source], source)
-            if step.component is component and (step.use or source) is use
-        ]
-        if not options:
-            return None
-        source, step = choices.pick(options)
-        matrix = self.some(choices, source)
+        def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
+            first, second = carried
+            if kind == "negation" and self._computes(matrix.use):
+                return self.negated(first), second
+            if kind == "copy":
+                return second, draw_copy(c, self.kernel, first)
+            if kind == "function" and Feature.PER_ELEMENT in self.kernel.features:
+                return self.function(c, first, second), first
+            if kind == "load":
+                return self._loaded(c, matrix.use), first
+            return second, first
+
+        return draw_loop(choices, self.kernel, inits, turn, long=True)[0]
+
+    def _converted_to(self, choices: Choices, use: model.Use, kind: str) -> Matrix | None:
+        """A conversion of a kind that gives this use, of a matrix of another type."""
+        component, source, step = choices.pick(self._sources(use, kind))
+        matrix = self.some(choices, source) if component is self.types[source] else None
+        if matrix is None:
+            matrix = self._loaded(choices, source, component)
+            self.keep(matrix)
+            self.used.add(matrix.id)
         return emit_step(self.kernel, matrix, step) if sound(matrix.component, matrix.known, step) else None
+
+    def _sources(self, use: model.Use, kind: str) -> list[tuple[model.ComponentType, model.Use, Step]]:
+        """The steps of a kind that give a use, each with the type that it starts from."""
+        if (use, kind) not in self._known_sources:
+            self._known_sources[use, kind] = [
+                (component, source, step)
+                for source in dict.fromkeys((use, _C) if use is not _C else (_C, _A, _B))
+                for component in model.ComponentType
+                if self.kernel.admits(component, self.side, self.side, source)
+                for step in self._steps(component, source)
+                if _KINDS[kind](step) and step.component is self.types[use] and (step.use or source) is use
+            ]
+        return self._known_sources[use, kind]
 
     def _steps(self, component: model.ComponentType, use: model.Use) -> list[Step]:
         kernel = self.kernel
-        return list(feasible(component, self.side, self.side, use, kernel.admits, kernel.features))
+        if (component, use) not in self._known_steps:
+            steps = feasible(component, self.side, self.side, use, kernel.admits, kernel.features)
+            self._known_steps[component, use] = list(steps)
+        return self._known_steps[component, use]
 
     def _by_tensor(
         self, choices: Choices, use: model.Use, spare: Matrix | None, *, decoded: bool = False
@@ -340,14 +393,14 @@ class _Web:
                 return self.function(choices, self.some(choices, m.use), m)
             case "reduced":
                 return self.reduced(choices, m)
-            case "converted":
-                steps = [s for s in self._steps(m.component, m.use) if sound(m.component, m.known, s)]
+            case "components":
+                return draw_components(choices, kernel, m)
+            case "convert" | "bitcast" | "use" | "transposed" | "turned":
+                steps = [s for s in self._steps(m.component, m.use) if _KINDS[kind](s)]
+                steps = [s for s in steps if sound(m.component, m.known, s)]
                 if not steps:
                     return draw_copy(choices, kernel, m)
-                step = choices.pick(
-                    [s for s in steps if s.kind == choices.pick(sorted({s.kind for s in steps}))] or steps
-                )
-                return emit_step(kernel, m, step)
+                return emit_step(kernel, m, choices.pick(steps))
         return None
 
     def product(self, choices: Choices, a: Matrix, b: Matrix, c: Matrix) -> Matrix:

@@ -13,11 +13,13 @@ from cts.generators.build.supports import Supports, draw_dispatch
 from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.products import draw_product_row
 from cts.generators.parts.web import draw_side, draw_web, square_rows
+from cts.generators.policy.web import WebDraws
 
 
 def draw_web_case(choices: Choices, supports: Supports, rows: Sequence[MulAddSupport]) -> Case:
     """A web of matrices of one of the rows, which `square_rows` gives."""
-    row = draw_product_row(choices, rows)
+    same = [row for row in rows if row.a is row.b is row.result]
+    row = draw_product_row(choices, same if same and choices.chance(WebDraws.ALIKE) else rows)
     side = draw_side(choices, row)
     dispatch = draw_dispatch(choices, row.scope, row.subgroups, supports.capabilities, side * side)
     controls = draw_float_controls(choices, supports.capabilities)
