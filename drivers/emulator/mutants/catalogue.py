@@ -9,6 +9,7 @@ from cts.drivers.emulator.mutants import (
     callbacks,
     control,
     dependences,
+    edges,
     fusions,
     maintenance1,
     matrices,
@@ -16,13 +17,14 @@ from cts.drivers.emulator.mutants import (
     origins,
     sizes,
     vectors,
+    webs,
 )
 from cts.drivers.emulator.mutants.matrices import ENTRIES
 
 #: The modules that enter mutants, in the order of their numbers.
 MODULES = (
     *(matrices, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
-    *(dependences, sizes),
+    *(dependences, sizes, webs, edges),
 )
 
 

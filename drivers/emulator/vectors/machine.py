@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import structs
 
 from cts.case import model
-from cts.drivers.emulator import control
+from cts.drivers.emulator import control, edge_bugs
 from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.history import BUGS as DEPENDENCES
 from cts.drivers.emulator.history import History
@@ -112,7 +112,12 @@ class VectorMachine:
                 return composites.insert(vector, self.matrices[i.scalar], index, self._instances.running, self._bug)
             case model.VectorArithmetic():
                 operands = [self._operand(i, name) for name in (i.a, i.b, i.c) if name is not None]
-                return elements.arithmetic(i.operation, operands)
+                made = elements.arithmetic(i.operation, operands)
+                if self._bug not in edge_bugs.BUGS:
+                    return made
+                given = [operand.registers for operand in operands]
+                bits = edge_bugs.changed(i.operation.value, made.component, given, made.registers, self._bug)
+                return made.with_registers(bits)
             case model.VectorTimesScalar():
                 return elements.times(self._operand(i, i.vector), self._scalars(i))
             case model.VectorConvert():
