@@ -104,14 +104,12 @@ class Web:
             found += ["sum", "negation", "scaled", "components"]
         if Feature.TENSOR_ADDRESSING in features:
             found.append("tensor")
-            if {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= features:
-                found.append("decoded")
+            found += ["decoded"] if {Feature.BLOCK_LOADS, Feature.BUFFER_DEVICE_ADDRESS} <= features else []
         if Feature.PER_ELEMENT in features:
             found.append("function")
         if use is _C:
             found.append("product")
-            if Feature.REDUCTIONS in features:
-                found.append("reduced")
+            found += ["reduced"] if Feature.REDUCTIONS in features else []
         return found
 
     def fits(self, matrix: Matrix) -> bool:
@@ -167,10 +165,10 @@ class Web:
                 return self.product(choices, self.some(choices, _A), self.some(choices, _B), self.some(choices, _C))
             case "convert" | "bitcast" | "use" | "transposed" | "turned":
                 return self._converted_to(choices, use, kind)
-            case "sum":
-                return self.sum(choices, self.some(choices, use), self.some(choices, use))
         matrix = self.some(choices, use)
         match kind:
+            case "sum":
+                return self.sum(choices, matrix, self.some(choices, use))
             case "copy":
                 return draw_copy(choices, kernel, matrix)
             case "loop":
@@ -370,8 +368,8 @@ class Web:
 
     def scaled(self, choices: Choices, m: Matrix) -> Matrix:
         """A multiple."""
-        unsigned = not m.component.is_float and not m.component.is_signed
-        value = abs(choices.pick(WebDraws.SCALARS)) if unsigned else choices.pick(WebDraws.SCALARS)
+        value = choices.pick(WebDraws.SCALARS)
+        value = value if m.component.is_float or m.component.is_signed else abs(value)
         known = multiplied(m.component, m.known, Known(value, value))
         return emit_scaled(self.kernel, m, self.kernel.constness.component(value), known)
 

@@ -33,9 +33,9 @@ def fused(i: model.Instruction, case: model.Case, bug: int) -> model.Instruction
         case model.MatrixConvert() if bug == bugs.CONVERT_OF_SCALED:
             scaled = makers.get(i.matrix)
             return structs.replace(i, matrix=scaled.matrix) if isinstance(scaled, model.MatrixTimesScalar) else i
-        case model.MatrixLoadTensor() if bug == bugs.OBJECT_OF_PRODUCT:
-            product = makers.get(i.object)
-            return structs.replace(i, object=product.c) if isinstance(product, model.MatrixMulAdd) else i
+        case model.MatrixLoadTensor() if bug == bugs.OBJECT_OF_NEGATION:
+            negation = makers.get(i.object)
+            return structs.replace(i, object=negation.a) if _negates(negation) else i  # type: ignore[union-attr]
         case model.MatrixArithmetic() if bug == bugs.NEGATION_OF_COPY:
             if _negates(i) and isinstance(makers.get(i.a), model.MatrixCopy):
                 return _copy(i.id, i.a)
