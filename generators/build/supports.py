@@ -205,7 +205,7 @@ def _draw_large(
     choices: Choices, scope: model.Scope, asked: int | None, capabilities: Capabilities, elements: int
 ) -> model.Dispatch | None:
     """Many workgroups along an axis, many subgroups, or both; None if the elements are too many for that."""
-    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.between(0, 2)
+    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.pick(CaseDraws.AXES)
     many, subgroups = choices.pick(CaseDraws.MANY_WORKGROUPS), choices.pick(CaseDraws.MANY_SUBGROUPS)
     if scope is model.Scope.Workgroup:
         kind, subgroups = "workgroups", asked or 1

@@ -151,7 +151,7 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
 
 def _draw_large(choices: Choices, most: int, places: int) -> Dispatch:
     """At most so many invocations in one workgroup, or few in many workgroups: `places` in all."""
-    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.between(0, 2)
+    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.pick(CaseDraws.AXES)
     many, invocations = choices.pick(CaseDraws.MANY_WORKGROUPS), choices.pick(CaseDraws.MANY_INVOCATIONS)
     if kind == "subgroups":
         return Dispatch(invocations=min(invocations, most))

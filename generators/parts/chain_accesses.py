@@ -101,8 +101,8 @@ def _begins(chain: Chain, access: Access) -> tuple[str, Varying]:
 def _layout(choices: Choices, chain: Chain, access: Access, offset: Varying) -> tuple[str, Varying]:
     """A layout of the lines of one place, or a slice of all; and the offset from which it counts."""
     kernel, kind = chain.kernel, access.kind
-    sliced, clamp = choices.record(1, 1)
-    mode = (model.ClampMode.Undefined, model.ClampMode.Constant)[clamp]
+    sliced, clamped = choices.chance(DependenceDraws.SLICED), choices.chance(DependenceDraws.CLAMPED)
+    mode = model.ClampMode.Constant if clamped else model.ClampMode.Undefined
     f = offset.factors
     if not sliced or access.pointer:
         layout = kernel.program.tensor([kind.rows, kind.cols], mode)

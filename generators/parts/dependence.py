@@ -74,7 +74,7 @@ def _draw_place(choices: Choices, kernel: Kernel, tile: Tile | Matrix, only: boo
     packed, storage, orders = (
         choices.chance(DependenceDraws.PACKED),
         choices.pick(DependenceDraws.STORAGES),
-        choices.pick((tuple(model.Order)[:1], tuple(model.Order))),
+        tuple(model.Order)[: choices.pick(DependenceDraws.ORDERS)],
     )
     base = choices.pick(DependenceDraws.BASES) if choices.chance(DependenceDraws.BASE) else 0
     size, component = tile.component.size, tile.component
@@ -117,7 +117,7 @@ def _draw_accesses(
     """So many accesses; what they read is stored to places of its own, at once or at the end. The matrices read."""
     read: list[Matrix] = []
     later: list[tuple[Matrix, model.Scope]] = []
-    write = choices.below(2) == 1
+    write = choices.chance(DependenceDraws.WRITES_FIRST)
     for n in range(count):
         access = choices.group(partial(_draw_access, chain=chain, write=write))
         if access.write:
@@ -143,7 +143,7 @@ def _draw_access(choices: Choices, chain: Chain, write: bool) -> Access:
     kernel = chain.kernel
     ways = list(_ways(chain, write))
     way = choices.pick(ways)
-    differs, which = choices.pick(DependenceDraws.WAYS), choices.below(64)
+    differs, which = choices.pick(DependenceDraws.WAYS), choices.pick(DependenceDraws.NUMBERS)
     another = choices.chance(DependenceDraws.ANOTHER) and chain.grid.sg > 1
     access = Access(way, write, chain.kind, ANOTHER if another else OWN)
     if way == "callback" and not write:

@@ -150,12 +150,11 @@ def _draw_modes(
     choices: Choices, capabilities: Capabilities, component: model.ComponentType, controls: model.FloatControls
 ) -> dict[model.FloatWidth, tuple[model.FloatMode, ...]]:
     """A rounding and a treatment of denormals, by which edges of floats are judged, where the device has them."""
-    rounding, denormals = choices.record(1, 2)
+    rounding, denormals = choices.pick(EdgeDraws.ROUNDINGS), choices.pick(EdgeDraws.DENORMALS)
     if not component.is_float or controls is not model.FloatControls.FastMathNone:
         return {}
     width = model.FloatWidth(component.value)
-    wanted = [(model.FloatMode.RoundingModeRTE, model.FloatMode.RoundingModeRTZ)[rounding]]
-    wanted += [(), (model.FloatMode.DenormPreserve,), (model.FloatMode.DenormFlushToZero,)][denormals]
+    wanted = (rounding, *denormals)
     support = capabilities.float_modes
     modes = {width: tuple(m for m in wanted if (m, width) in support.modes)}
     if any(support.missing(modes)):

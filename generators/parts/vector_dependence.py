@@ -105,7 +105,7 @@ def _draw_accesses(choices: Choices, chain: _Chain, count: int, given: Vector | 
     """So many accesses; what they read is stored at once or at the end. The vectors of the usual type among it."""
     read: list[Vector] = []
     later: list[Vector] = []
-    write = choices.below(2) == 1
+    write = choices.chance(DependenceDraws.WRITES_FIRST)
     for n in range(count):
         access = choices.group(partial(_draw_access, chain=chain, write=write))
         if access.write:
@@ -129,7 +129,7 @@ def _draw_accesses(choices: Choices, chain: _Chain, count: int, given: Vector | 
 
 def _draw_access(choices: Choices, chain: _Chain, write: bool) -> _Access:
     """An access that differs in one thing at most from the usual one."""
-    differs, which = choices.pick(DependenceDraws.WAYS), choices.below(64)
+    differs, which = choices.pick(DependenceDraws.WAYS), choices.pick(DependenceDraws.NUMBERS)
     several = chain.kernel.lanes_of(chain.region).inv > 1
     another = choices.chance(DependenceDraws.ANOTHER) and chain.together and several
     access = _Access(write, chain.component, chain.length, another)

@@ -31,7 +31,7 @@ def _unit(row: MulAddSupport) -> int:
 def draw_side(choices: Choices, row: MulAddSupport) -> int:
     """Rows and columns of all matrices of a web."""
     unit, times = _unit(row), choices.pick(WebDraws.SIDES)
-    extra = choices.between(0, 7)
+    extra = choices.pick(WebDraws.MORE_ROWS)
     if row.exact:
         return row.m
     return min(unit * (times + extra if unit == 1 else times), max(MOST_SIDE // unit, 1) * unit)

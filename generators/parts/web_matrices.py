@@ -154,7 +154,7 @@ class Web:
         kernel, component, shape = self.kernel, self.types[use], (self.side, self.side)
         match kind:
             case "constant":
-                return kernel.constant(component, *shape, use, choices.pick((1, 2, 3)))
+                return kernel.constant(component, *shape, use, choices.pick(WebDraws.CONSTANTS))
             case "null":
                 return kernel.null(component, *shape, use)
             case "load":
@@ -191,10 +191,10 @@ class Web:
 
     def _in_arm(self, choices: Choices, matrix: Matrix) -> Matrix:
         """What an arm makes of a matrix that is there before it: a copy, a negation, or nothing."""
-        kind = choices.below(3)
-        if kind == 1 and self._computes(matrix.use):
+        kind = choices.pick(WebDraws.ARMS)
+        if kind == "negation" and self._computes(matrix.use):
             return self.negated(matrix)
-        return draw_copy(choices, self.kernel, matrix) if kind == 2 else matrix
+        return draw_copy(choices, self.kernel, matrix) if kind == "copy" else matrix
 
     def _carried(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A loop in which a matrix and another one change places, or in which each turn makes another matrix."""
@@ -250,7 +250,7 @@ class Web:
     def _by_tensor(
         self, choices: Choices, use: model.Use, spare: Matrix | None, *, decoded: bool = False
     ) -> Matrix | None:
-        """A tensor load of a square, of which a `spare` matrix keeps the elements that a view clips."""
+        """A tensor load of a square. A view clips some elements; a `spare` matrix supplies them."""
         kernel, component, side = self.kernel, self.types[use], self.side
         wanted = Wanted(size=3, exact=True, halves=False, full=not component.is_float)
         contents = draw_contents(choices, component, wanted)
@@ -356,7 +356,7 @@ class Web:
 
     def sum(self, choices: Choices, a: Matrix, b: Matrix) -> Matrix:
         """A sum or a difference."""
-        minus = choices.below(2)
+        minus = choices.chance(WebDraws.DIFFERENCE)
         operation = model.Arithmetic("FI"[not a.component.is_float] + ("Add", "Sub")[minus])
         known = (subtracted if minus else added)(a.component, a.known, b.known)
         return emit_arithmetic(self.kernel, operation, a, b, known)
@@ -375,7 +375,7 @@ class Web:
 
     def function(self, choices: Choices, m: Matrix, extra: Matrix | None) -> Matrix:
         """A function of elements, perhaps of those of another matrix, too."""
-        chosen, kernel = choices.below(2), self.kernel
+        chosen, kernel = choices.chance(WebDraws.OTHER_BODY), self.kernel
         if extra is None:
             body = ("value if row < col else value", "-value if row > col else value")[
                 chosen if m.component in ARITHMETIC and (m.component.is_float or m.component.is_signed) else 0
@@ -392,7 +392,7 @@ class Web:
 
     def reduced(self, choices: Choices, m: Matrix) -> Matrix | None:
         """A reduction of rows or of columns."""
-        mode = choices.pick(((model.ReduceMode.Row,), (model.ReduceMode.Column,)))
+        mode = (choices.pick(WebDraws.MODES),)
         found = draw_computed_reduction(choices, self.kernel, m, mode, draw_combining)
         if found is not None and (found.rows, found.cols) != (m.rows, m.cols):
             self.kernel.store(choices, found)

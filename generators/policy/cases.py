@@ -66,6 +66,9 @@ class CaseDraws:
     #: Ways to be large: workgroups along one axis, subgroups of a workgroup, or both.
     LARGE_IN = weights(workgroups=3, subgroups=2, both=1)
 
+    #: The axis along which there are many workgroups: each as often.
+    AXES = range(3)
+
     #: Workgroups along the long axis: beyond three bits, and up to the six that programs rarely exceed.
     MANY_WORKGROUPS = (9, 64, 17, 12, 33, 16, 50)
 

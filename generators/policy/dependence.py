@@ -39,6 +39,21 @@ class DependenceDraws:
     #: What a chain writes comes from the program around it, or from memory of its own.
     GIVEN = Chance(5, 10)
 
+    #: A chain begins with a write, or with a read: neither is simpler.
+    WRITES_FIRST = Chance(5, 10)
+
+    #: A tensor access slices a layout of all places; else its offset is that of the place.
+    SLICED = Chance(5, 10)
+
+    #: A tensor layout clamps, which nothing in bounds shows.
+    CLAMPED = Chance(5, 10)
+
+    #: Orders of lines in a chain: one, or both.
+    ORDERS = (1, 2)
+
+    #: Numbers of types among those that an access may have: more than there are.
+    NUMBERS = range(64)
+
     #: Accesses of a chain: several, each pair of neighbours depends on one another.
     ACCESSES = (3, 3, 4, 5)
 

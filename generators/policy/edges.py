@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cts.base.choices import Chance, one_in
+from cts.case.model import FloatMode
 
 
 class EdgeDraws:
@@ -16,6 +17,16 @@ class EdgeDraws:
 
     #: Operations of a case, each of its own operands.
     OPERATIONS = (1, 2, 2, 3)
+
+    #: Rounding modes, by which ties and overflow are judged.
+    ROUNDINGS = (FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ)
+
+    #: Treatments of denormals: none, or either.
+    DENORMALS: tuple[tuple[FloatMode, ...], ...] = (
+        (),
+        (FloatMode.DenormPreserve,),
+        (FloatMode.DenormFlushToZero,),
+    )
 
     #: Orders of pairs: sixteen, so that a case keeps its numbers if other draws change.
     SEEDS = range(16)

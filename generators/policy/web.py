@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cts.base.choices import one_in, tenths
+from cts.base.choices import Chance, one_in, tenths
+from cts.case.model import ReduceMode
 from cts.generators.policy.weighted import weights
 
 
@@ -29,11 +30,29 @@ class WebDraws:
     #: A barrier stands between two steps.
     BARRIER = one_in(6, 4, 9)
 
+    #: A sum is a difference, whose operands cannot change sides.
+    DIFFERENCE = Chance(5, 10)
+
+    #: A function of elements has the other one of two bodies.
+    OTHER_BODY = Chance(5, 10)
+
     #: Steps of a web: several, so that values live across products.
     STEPS = (4, 5, 6, 7)
 
     #: Producers and consumers that few types have, and how often they stand among the others.
     WEIGHTS: Mapping[str, int] = {"bitcast": 4, "transposed": 3, "reduced": 2, "components": 2, "c": 2}
+
+    #: More rows and columns than that, of products without granules.
+    MORE_ROWS = range(8)
+
+    #: Values of constants: small, so that sums stay exact.
+    CONSTANTS = (1, 2, 3)
+
+    #: What an arm makes of a matrix that is there before it.
+    ARMS = ("nothing", "negation", "copy")
+
+    #: Reductions that keep a square's shape.
+    MODES = (ReduceMode.Row, ReduceMode.Column)
 
     #: What a turn of a loop does with the two matrices that it carries.
     TURN = weights(swap=1, negation=1, copy=1, function=1, load=1)

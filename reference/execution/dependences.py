@@ -19,7 +19,7 @@ from cts.reference.numeric.arrays import I64, U8, Mask
 
 _I32 = npt.NDArray[np.int32]
 
-#: In place of an access or an instance: there is none.
+#: No access, or no instance.
 _NONE = -1
 
 

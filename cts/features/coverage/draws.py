@@ -141,7 +141,7 @@ def _ways(cases: CaseView, found: Dependence) -> Iterator[str]:
 
 
 def _of_access(site: Site, name: str) -> object:
-    """What an access says of itself, or its matrix does."""
+    """An attribute of an access, or of its matrix."""
     instruction = site.of.instruction
     if name == "order":
         return getattr(instruction, "order", None)

@@ -1,4 +1,4 @@
-"""Planted bugs of pairs of instructions: what a compiler makes of an operand because of what made it."""
+"""Planted bugs of pairs of instructions: a compiler changes an operand that a certain instruction made."""
 
 from __future__ import annotations
 
