@@ -8,7 +8,7 @@ from functools import partial
 from cts.base.choices import Choices
 from cts.case import model
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport
-from cts.generators.build.contents import Contents, cycle
+from cts.generators.build.contents import Contents
 from cts.generators.build.edges import edge_pairs
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.memory import Lines, tile_elements
@@ -76,7 +76,7 @@ def _draw_pairs(choices: Choices, operation: str, component: model.ComponentType
     """The first operands of pairs, and the second ones, in the same order."""
     pairs = edge_pairs(operation, component, choices.pick(EdgeDraws.SEEDS))
     known = UNBOUNDED if component.is_float else anything(component)
-    return [Contents(known, cycle([pair[n] for pair in pairs]).data) for n in (0, 1)]
+    return [Contents(known, model.Data(cycle=tuple(pair[n] for pair in pairs))) for n in (0, 1)]
 
 
 def _load(

@@ -30,7 +30,7 @@ Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
 #: The most turns of a long loop, over all instances.
-MOST_TURNS = 320
+MOST_TURNS = 96
 
 
 def draw_count(
