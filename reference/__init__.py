@@ -8,11 +8,13 @@ from functools import cached_property
 
 from cts.case.model import Case
 from cts.case.model.sweep import Sweep
+from cts.case.oracle.dependence import Dependence
 from cts.case.oracle.deviation import Deviation
 from cts.case.oracle.expectation import AccessMap, Expectation, Extent, Swept, Trace, Violation
 from cts.reference.common.broken import violations_of
 from cts.reference.coordinates import coordinates, extents
 from cts.reference.deviated import leaves
+from cts.reference.execution.dependences import dependences
 from cts.reference.execution.execute import execute, run
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.machine import Recording
@@ -65,6 +67,10 @@ class Reference:
     def extents(self, case: Case) -> dict[int, Extent]:
         """What each tensor load and store of a well-formed case reaches, by its place in the program."""
         return extents(case)
+
+    def dependences(self, case: Case) -> tuple[Dependence, ...]:
+        """Which instructions of a valid case depend on one another through memory."""
+        return dependences(self._judged(case).evaluation)
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:
         """Every step behind the byte at `offset` of the buffer's contents, for the reader of a failure."""

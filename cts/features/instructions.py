@@ -18,6 +18,7 @@ from cts.case.model.fields import Held, held, leaves_of
 from cts.case.model.instructions import AnyInstruction
 from cts.case.oracle.expectation import Reach
 from cts.features.attributes import NUMBER, OPERAND, TRUTH, WORD, Attribute, one_of, several, word_of, words_of
+from cts.features.dependences import DEPENDENCES
 from cts.features.dispatches import CASE, CONVERSION
 from cts.features.functions import EXPRESSION, FUNCTION
 from cts.features.layouts import AXIS, LAYOUT, WHERE
@@ -54,6 +55,9 @@ FAMILIES: dict[str, type[model.Instruction]] = {
     "Setter": model.Setter,
     "Block": model.BlockStart,
 }
+
+#: The kinds that read or write a buffer, or whose callbacks do.
+ACCESSING = (model.Load, model.Store, model.Accumulation, model.MatrixPerElement)
 
 
 def _inside(site: Site) -> Values:
@@ -275,6 +279,8 @@ def attributes_of(kind: str) -> Mapping[str, Attribute]:
     common = COMMON | (FAST_MATH if "fast_math" in own else {})
     if issubclass(cls, model.BlockStart):
         common |= BLOCK
+    if issubclass(cls, ACCESSING):
+        common |= DEPENDENCES
     if issubclass(cls, model.TensorInstruction):
         common |= _REACHED
     if issubclass(cls, model.VectorMatrixMul):

@@ -29,7 +29,7 @@ _OF_OTHERS = {
 _LEFT_OUT = frozenset(
     {
         "op", "inputs", "around", "depth", "numbers", "behind_return", "text", "names", "operations", "written",
-        "reach", "modes", "input_type", "everywhere", "branches", "block", "zero",
+        "reach", "written_by", "read_by", "modes", "input_type", "everywhere", "branches", "block", "zero",
     }
 )  # fmt: skip
 

@@ -19,7 +19,8 @@ from cts.case import model
 from cts.case.model import expression as ast
 from cts.case.model.operand import modulus_of
 from cts.case.model.types import ResultType
-from cts.case.oracle.expectation import Extent
+from cts.case.oracle.dependence import Dependence
+from cts.case.oracle.expectation import Expectation, Extent
 from cts.features.layout_state import Layout
 
 #: What one attribute may be at once; None: it is not there.
@@ -189,14 +190,29 @@ class CaseView:
             return {}
 
     @cached_property
-    def results(self) -> dict[str, npt.NDArray[Any]]:
-        """The bits of matrices and vectors by name, where the oracle has them."""
+    def dependences(self) -> tuple[Dependence, ...]:
+        """Which instructions depend on one another through memory, as the oracle has it; of a valid case."""
         from cts.plugins import registry
 
         try:
-            return registry.oracle().expect(self.case).matrices
+            return registry.oracle().dependences(self.case)
         except BadInput:
-            return {}
+            return ()
+
+    @cached_property
+    def expectation(self) -> Expectation:
+        """What the oracle expects; nothing of a case too large to be judged."""
+        from cts.plugins import registry
+
+        try:
+            return registry.oracle().expect(self.case)
+        except BadInput:
+            return Expectation({})
+
+    @property
+    def results(self) -> dict[str, npt.NDArray[Any]]:
+        """The bits of matrices and vectors by name, where the oracle has them."""
+        return self.expectation.matrices
 
     def value(self, name: str) -> Site:
         """The site of a result."""

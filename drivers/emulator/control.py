@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.case import model
+from cts.drivers.emulator.counters import turns
 from cts.drivers.emulator.instances import Active, Instances
 from cts.drivers.emulator.matrices.access import MemoryFault
 from cts.drivers.emulator.mutants import control as flow
@@ -192,7 +193,7 @@ class Flow(Generic[V]):
 
     def _counts(self, loop: model.Loop) -> npt.NDArray[np.int64]:
         """Iterations, per subgroup."""
-        counts = self._operands.evaluate((loop.count,))[:, 0]
+        counts = turns(self._operands.evaluate((loop.count,))[:, 0], self._bug)
         if self._bug == flow.LOOP_ONE_TURN_SHORT:
             return np.maximum(counts - 1, 0)
         return np.maximum(counts, 1) if self._bug == flow.LOOP_AT_LEAST_ONCE else counts

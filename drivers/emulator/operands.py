@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cts.case.model import Case, ComponentType, Operand, SpecNumber, encode, factors_of, modulus_of, number_of
 from cts.case.model.operand import ComponentValue
+from cts.drivers.emulator import counters
 from cts.drivers.emulator.instances import Instances, Sets, has_both_scopes, members_of
 from cts.drivers.emulator.matrices.state import U32, Ints
 from cts.drivers.emulator.mutants import control as flow
@@ -52,6 +53,7 @@ class InstanceOperands:
             self._ids[:, :3] = 0
         elif bug == m.FIRST_SUBGROUP_OPERANDS or (bug == m.SUBGROUP_NUMBER_IGNORED and has_both_scopes(case)):
             self._ids[:, 3] = 0
+        self._ids = counters.narrowed(self._ids, bug)
 
     def evaluate(self, operands: Sequence[Operand]) -> Ints:
         """Values mod 2^32, shape (instances, len(operands)), dtype int64."""
@@ -86,7 +88,7 @@ class InstanceOperands:
 
     def _indices(self) -> tuple[int, int]:
         """The iterations of the innermost loop around the instruction, and of the loop around that."""
-        outer, inner = [0, 0, *self._instances.iterations][-2:]
+        outer, inner = (counters.iteration(i, self._bug) for i in [0, 0, *self._instances.iterations][-2:])
         if self._bug == flow.LOOP_INDEX_FROM_ONE:
             return inner + 1, outer + 1
         if self._bug == flow.LOOP_INDEX_FROZEN:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from cts.case.model import Case, case_dynamic_operands
 from cts.case.model.sweep import Sweep
+from cts.drivers.emulator.counters import dispatched
 from cts.drivers.emulator.instances import Instances, Sets, instances_of, members_of
 from cts.drivers.emulator.matrices.machine import Machine
 from cts.drivers.emulator.matrices.memory import Bytes
@@ -68,7 +69,8 @@ def _run(case: Case, sets: Sets, memory: dict[str, Bytes], options: Options) -> 
     times = case.dispatch.times
     for dispatch in range(times - 1 if options.bug == v.LAST_DISPATCH_LOST and times > 1 else times):
         instances = Instances(case, sets)
-        instances.active = np.tile(launched(case.dispatch, options.bug), instances.count // members_of(case.dispatch))
+        running = np.tile(launched(case.dispatch, options.bug), instances.count // members_of(case.dispatch))
+        instances.active = dispatched(running, case.dispatch, options.bug)
         spaces = Memory(case, everything, instances)
         for name, data in before.items():
             everything[name][:] = data

@@ -12,13 +12,14 @@ from cts.case.model.functions import Coordinates
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.float_modes import draw_float_modes
-from cts.generators.build.kernels import Kernel, draw_float_controls
+from cts.generators.build.kernels import Kernel, Tile, draw_float_controls
 from cts.generators.build.layout_sketches import LayoutSketch
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape, pointees_of
 from cts.generators.build.value_ranges import UNBOUNDED, Known, settled
 from cts.generators.parts.blocks import draw_fields, draw_memory, field_terms, reread
 from cts.generators.parts.bodies import draw_body
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.expressions import Term
 from cts.generators.parts.formats import FORMATTED, Format, formats_for
 from cts.generators.parts.helpers import draw_helpers
@@ -64,6 +65,8 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     kernel.ieee = draw_ieee(choices, controls, support.component)
     for _ in range(count):
         choices.group(partial(_draw_load, kernel=kernel, support=support, shape=shape, pointees=pointees))
+    declared = kernel.type(support.component, *shape, support.use)
+    draw_chain(choices, kernel, Tile(declared, support.component, *shape))
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 

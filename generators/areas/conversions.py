@@ -17,6 +17,7 @@ from cts.generators.build.specials import BOUNDED, KINDS, draw_ieee, draw_specia
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED
 from cts.generators.parts.conversion_operands import Step, _copied, emit_step, feasible, interesting, sound
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ConversionDraws
 
@@ -87,6 +88,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     if choices.chance(ConversionDraws.SOURCE_KEPT_IN_PLACE if in_place else ConversionDraws.SOURCE_KEPT):
         # An implementation may overwrite what is still needed, above all where the result is as wide.
         kernel.store(choices, source)
+    draw_chain(choices, kernel, source)
     return kernel.case(controls, modes)
 
 

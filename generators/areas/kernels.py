@@ -23,6 +23,7 @@ from cts.generators.build.vector_kernels import VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts.attention import FEATURES, Attention, Extents, draw_extents, fitting
 from cts.generators.parts.convolutions import draw_convolution
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.epilogues import draw_conversion, draw_epilogue, draw_result
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.products import Sizes, draw_factors, draw_product_row, draw_sizes, usable_products
@@ -113,6 +114,7 @@ def _draw_product(choices: Choices, supports: Supports, rows: Sequence[MulAddSup
         start = draw_start(choices, kernel, row, sizes, contents[2])
         accumulators = draw_grid(choices, kernel, row, sizes, tiles, start, grid)
     _finish(choices, kernel, accumulators, (a, b))
+    draw_chain(choices, kernel, accumulators[0])
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

@@ -22,7 +22,12 @@ from cts.generators.parts.computations import (
     draw_there_and_back,
     draw_times_scalar,
 )
+from cts.generators.parts.dependence import draw_chain
+from cts.generators.parts.edge_cases import draw_matrix_edges, usable
+from cts.generators.parts.web_cases import draw_web_case, square_rows
+from cts.generators.policy.edges import EdgeDraws
 from cts.generators.policy.matrices import ProductDraws
+from cts.generators.policy.web import WebDraws
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -36,7 +41,13 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     if not products and not rows:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
+    webs, edges = square_rows(products), usable(rows)
+
     def matrix_arithmetic(choices: Choices) -> Case:
+        if webs and choices.chance(WebDraws.ARITHMETIC_WEB):
+            return draw_web_case(choices, supports, webs)
+        if edges and choices.chance(EdgeDraws.EDGES):
+            return draw_matrix_edges(choices, supports, edges)
         if products and (choices.chance(ProductDraws.PRODUCTS) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)
@@ -79,6 +90,7 @@ def _draw_products(choices: Choices, supports: Supports, products: Sequence[MulA
     if kept:
         # An implementation may overwrite what is still needed.
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 
@@ -109,6 +121,7 @@ def _draw_elementwise(choices: Choices, supports: Supports, rows: Sequence[Matri
     kernel.store(choices, m)
     if choices.chance(ProductDraws.SOURCE_KEPT):
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))
 
 

@@ -15,6 +15,7 @@ from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
 from cts.generators.parts.computations import draw_copy
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.scopes import draw_regrouped
 from cts.generators.parts.shared_memory import RegionAllocator
@@ -57,6 +58,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     stores = 1 if len(pool) == 1 else choices.pick(MoveDraws.STORES)
     for matrix in pool[-stores:]:
         choices.group(partial(places.store, matrix=matrix))
+    draw_chain(choices, kernel, places.tile, pool)
     kernel.fill_workgroup_memory(choices)
     return with_far_buffers(
         choices, with_robustness(choices, kernel.case(), supports.capabilities), supports.capabilities
@@ -143,7 +145,7 @@ def _draw_loop(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix]
         first = step or carried[0]
         return [*carried[1:], first]
 
-    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step")[-1]
+    return draw_loop(choices, places.kernel, inits, iteration, uniform=kind != "step", long=True)[-1]
 
 
 def _draw_if(choices: Choices, places: RegionAllocator, pool: Sequence[Matrix], depth: int) -> Matrix | None:

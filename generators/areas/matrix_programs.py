@@ -24,6 +24,7 @@ from cts.generators.parts.computations import (
     emit_arithmetic,
 )
 from cts.generators.parts.conversion_operands import emit_step, feasible, sound
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.formats import formats_for
 from cts.generators.parts.per_element import draw_per_element
@@ -34,8 +35,10 @@ from cts.generators.parts.shared_memory import RegionAllocator
 from cts.generators.parts.tensor_loads import Memory, draw_block_load, sketch_for_blocks
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.tiled_products import draw_tiled_product
+from cts.generators.parts.web_cases import draw_web_case, square_rows
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.programs import ProgramDraws
+from cts.generators.policy.web import WebDraws
 
 
 def cases(capabilities: Capabilities) -> Source[Case]:
@@ -50,7 +53,11 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
     pointees = pointees_of(capabilities)
 
+    webs = square_rows(products)
+
     def matrix_programs(choices: Choices) -> Case:
+        if webs and choices.chance(WebDraws.WEB):
+            return draw_web_case(choices, supports, webs)
         if rows and (choices.chance(ProgramDraws.FLOW) or not products):
             return _draw_flow(choices, supports, rows, pointees)
         return _draw_chain(choices, supports, products, pointees)
@@ -85,6 +92,7 @@ def _draw_chain(
     if m is not before and choices.chance(ProgramDraws.PRODUCT_KEPT):
         # An implementation may overwrite what is still needed.
         _store(choices, kernel, before)
+    draw_chain(choices, kernel, m)
     return kernel.case(
         controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
     )
@@ -262,6 +270,7 @@ def _draw_flow(
     kernel.store(choices, m)
     if choices.chance(ProgramDraws.FIRST_KEPT):
         kernel.store(choices, first)
+    draw_chain(choices, kernel, first)
     return kernel.case()
 
 
@@ -350,7 +359,7 @@ class _Flow:
                 updated[grown] = self._grown(c, carried[0], depth, inner)
             return updated
 
-        return draw_loop(choices, self.kernel, inits, iteration)[result]
+        return draw_loop(choices, self.kernel, inits, iteration, long=depth == 0)[result]
 
     def _grown(self, choices: Choices, matrix: Matrix, depth: int, inner: str) -> Matrix:
         """What an iteration makes of a matrix: a sum, perhaps under a condition, in a switch or a loop of its own."""

@@ -14,6 +14,7 @@ from cts.generators.build.float_modes import draw_float_modes
 from cts.generators.build.kernels import Kernel, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.per_element import draw_per_element
 from cts.generators.policy.matrices import ComputationDraws
 
@@ -59,4 +60,5 @@ def _draw_case(
     if choices.chance(ComputationDraws.PER_ELEMENT_SOURCE_KEPT):
         # An implementation may overwrite what is still needed.
         kernel.store(choices, source)
+    draw_chain(choices, kernel, source)
     return kernel.case(controls, draw_float_modes(choices, supports.capabilities, controls))

@@ -14,6 +14,7 @@ from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts.combine_functions import combinings, draw_combining, draw_special_terms
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.reductions import combined_count, draw_computed_reduction, draw_mode, draw_reduction
 from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.matrices import ComputationDraws
@@ -56,6 +57,7 @@ def _draw_case(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppor
     kernel.store(choices, first)
     if choices.chance(ComputationDraws.SECOND_REDUCTION):
         choices.group(partial(_draw_second, kernel=kernel, source=source, first=first))
+    draw_chain(choices, kernel, source)
     return kernel.case(
         controls, draw_float_modes(choices, supports.capabilities, controls, zeros=not kernel.takes_zeros)
     )

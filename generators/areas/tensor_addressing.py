@@ -13,6 +13,7 @@ from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import MAX_ELEMENTS, Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.tensor_loads import draw_tensor_load
 from cts.generators.parts.tensor_stores import draw_tensor_store
 from cts.generators.parts.transfers import Transfers
@@ -57,6 +58,7 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
         kernel.program.keep_only(last)
     for region in transfers.regions:
         kernel.add(region)
+    draw_chain(choices, kernel, transfers.tile, only=True)
     return with_far_buffers(
         choices, with_robustness(choices, kernel.case(), supports.capabilities), supports.capabilities
     )

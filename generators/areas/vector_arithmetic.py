@@ -19,9 +19,12 @@ from cts.generators.build.value_ranges import UNBOUNDED, Known, added, anything
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts import vector_parts
+from cts.generators.parts.edge_cases import draw_vector_edges
+from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import components_of, draw_operation
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
+from cts.generators.policy.edges import EdgeDraws
 from cts.generators.policy.vectors import VectorDraws
 
 
@@ -32,6 +35,8 @@ def cases(capabilities: Capabilities) -> Source[Case]:
         raise NothingToGenerate("the driver has no cooperative vectors to compute with")
 
     def vector_arithmetic(choices: Choices) -> Case:
+        if choices.chance(EdgeDraws.EDGES):
+            return draw_vector_edges(choices, capabilities, components)
         return _draw_case(choices, capabilities, components)
 
     return vector_arithmetic
@@ -60,6 +65,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: Sequenc
     for n, vector in enumerate(pool):
         if vector.id not in used or (kept and n == 0):
             choices.group(partial(kernel.store, vector=vector))
+    draw_vector_chain(choices, kernel, component, length)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 
@@ -179,7 +185,7 @@ class _Steps:
                 self.kernel.store(c, step)
             return [*carried[1:], step]
 
-        return draw_loop(choices, self.kernel, [grown] * count, iteration)[-1]
+        return draw_loop(choices, self.kernel, [grown] * count, iteration, long=integers and depth == 0)[-1]
 
     def _draw_iteration(self, choices: Choices, pool: Sequence[Vector], carried: Vector, depth: int) -> Vector:
         """The vector that an iteration carries on: of the same type, and in the range that is known of `carried`."""

@@ -15,6 +15,7 @@ from cts.generators.build.value_ranges import Known
 from cts.generators.build.vector_kernels import VectorKernel
 from cts.generators.build.vector_operands import At
 from cts.generators.parts.conversion_operands import Step, interesting
+from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_layers import Factor, as_read, emit_product
 from cts.generators.parts.vector_matrices import Stored, draw_plain_place, interpreted
 from cts.generators.parts.vector_operations import components_of
@@ -60,6 +61,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, components: list[mo
             usable.append(place.of)
         source = place
     _draw_program(choices, kernel, usable, contents.known, components)
+    draw_vector_chain(choices, kernel, components[0], 1 + cols % kernel.capabilities.max_vector_length)
     return kernel.case()
 
 

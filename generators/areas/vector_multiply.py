@@ -15,6 +15,7 @@ from cts.generators.build.specials import draw_ieee
 from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
+from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import results_of, usable_rows
@@ -58,6 +59,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, rows: Sequence[Vect
     if kept != "nothing":
         # An implementation may overwrite what is still needed.
         kernel.store(choices, first if kept == "first" else source)
+    draw_vector_chain(choices, kernel, result.component, result.length)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

@@ -21,6 +21,7 @@ from cts.generators.build.supports import draw_length
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch, written
 from cts.generators.parts.training import Training, accumulators_of
+from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_condition, draw_loop
 from cts.generators.policy.vectors import TrainingDraws
 
@@ -58,6 +59,7 @@ def _draw_case(choices: Choices, capabilities: Capabilities, accumulators: Seque
         outer = outer != choices.chance(TrainingDraws.OTHER_KIND) and OUTER_FACTOR in capabilities.vector_components
     if training.can_read_sums and choices.chance(TrainingDraws.SUM_READ):
         training.read_sum(choices)
+    draw_vector_chain(choices, kernel, accumulators[0], m)
     return kernel.case(controls, draw_float_modes(choices, capabilities, controls))
 
 

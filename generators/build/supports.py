@@ -177,6 +177,8 @@ def draw_dispatch(
 
     A Workgroup scope row may have `asked` for a number of subgroups.
     """
+    if choices.chance(CaseDraws.LARGE) and (large := _draw_large(choices, scope, asked, capabilities, elements)):
+        return large
     subgroups, workgroups = 1, (1, 1, 1)
     if scope is model.Scope.Workgroup:
         powers = [1 << i for i in range(capabilities.subgroups_of(scope).bit_length())]
@@ -197,6 +199,31 @@ def draw_dispatch(
     if workgroups == (1, 1, 1):
         return model.Dispatch(subgroups=subgroups)
     return model.Dispatch(workgroups=workgroups, subgroups=subgroups)
+
+
+def _draw_large(
+    choices: Choices, scope: model.Scope, asked: int | None, capabilities: Capabilities, elements: int
+) -> model.Dispatch | None:
+    """Many workgroups along an axis, many subgroups, or both; None if the elements are too many for that."""
+    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.pick(CaseDraws.AXES)
+    many, subgroups = choices.pick(CaseDraws.MANY_WORKGROUPS), choices.pick(CaseDraws.MANY_SUBGROUPS)
+    if scope is model.Scope.Workgroup:
+        kind, subgroups = "workgroups", asked or 1
+    elif kind == "workgroups":
+        subgroups = 1
+    subgroups = min(subgroups, capabilities.max_subgroups)
+    apart = subgroups if scope is model.Scope.Subgroup else 1
+    if kind == "subgroups":
+        many = 1
+    many = min(many, MAX_ELEMENTS // (apart * elements))
+    if many < 1 or (kind == "workgroups" and many <= max(CaseDraws.WORKGROUPS)):
+        return None
+    return model.Dispatch(workgroups=along(axis, many), subgroups=subgroups)
+
+
+def along(axis: int, count: int) -> tuple[int, int, int]:
+    """So many workgroups along an axis."""
+    return (count, 1, 1) if axis == 0 else (1, count, 1) if axis == 1 else (1, 1, count)
 
 
 def grid_of(dispatch: model.Dispatch, scope: model.Scope) -> Grid:

@@ -83,6 +83,8 @@ class VectorKernel:
         self.opaque: dict[str, model.OpaqueMatrix] = {}
         self.conversions: list[model.MatrixConversion] = []
         self._regions: list[Region] = []
+        #: Buffers in which an invocation must find what it has stored itself.
+        self.own_places: set[str] = set()
         self._shared_left = capabilities.max_workgroup_bytes
 
     def name(self, prefix: str) -> str:
@@ -264,7 +266,7 @@ class VectorKernel:
             schema=model.SCHEMA_VERSION,
             name="generated",
             buffers=buffers,
-            program=tuple(by_coordinates(self._choices, program, dispatch)),
+            program=tuple(by_coordinates(self._choices, program, dispatch, self.own_places)),
             dispatch=dispatch,
             float_controls=float_controls,
             float_modes=float_modes or {},

@@ -12,6 +12,8 @@ from cts.case.model import Dispatch, Operand, Scalar
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Capabilities
 from cts.generators.build.operands import NOWHERE, Constness
+from cts.generators.build.supports import along
+from cts.generators.policy.cases import CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 
 #: Components, over all invocations, that one instruction of a generated case handles.
@@ -135,6 +137,8 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
     fitting = [n for n in _INVOCATIONS if n <= most]
     invocations = choices.between(1, min(70, most)) if choices.chance(VectorDraws.ANY_COUNT) else choices.pick(fitting)
     workgroups = (1, 1, 1)
+    if choices.chance(CaseDraws.LARGE):
+        return _draw_large(choices, most, MAX_COMPONENTS // length)
     if choices.chance(VectorDraws.WORKGROUPS):
         x, y, z = choices.record(2, 1, 1)
         workgroups = (1 + x, 1 + y, 1 + z)
@@ -143,6 +147,17 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
     if workgroups == (1, 1, 1):
         return Dispatch(invocations=invocations)
     return Dispatch(workgroups=workgroups, invocations=invocations)
+
+
+def _draw_large(choices: Choices, most: int, places: int) -> Dispatch:
+    """At most so many invocations in one workgroup, or few in many workgroups: `places` in all."""
+    kind, axis = choices.pick(CaseDraws.LARGE_IN), choices.pick(CaseDraws.AXES)
+    many, invocations = choices.pick(CaseDraws.MANY_WORKGROUPS), choices.pick(CaseDraws.MANY_INVOCATIONS)
+    if kind == "subgroups":
+        return Dispatch(invocations=min(invocations, most))
+    few = min(1 + invocations % 7, most)
+    count = max(min(many, places // few), 1)
+    return Dispatch(workgroups=along(axis, count), invocations=few)
 
 
 def lanes_of(dispatch: Dispatch) -> Lanes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -40,19 +40,26 @@ def draw_size(choices: Choices, dispatch: Dispatch, capabilities: Capabilities, 
     return structs.replace(dispatch, size_by=size_by)
 
 
-def by_coordinates(choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch) -> list[AnyInstruction]:
+def by_coordinates(
+    choices: Choices, program: Sequence[AnyInstruction], dispatch: Dispatch, own: Container[str] = ()
+) -> list[AnyInstruction]:
     """The program, in which some operands of most shaped workgroups find invocations by x, y and z, not by index.
 
     Either all instructions that write memory, or all others: so a wrong count of one half does not meet the same wrong
     count of the other. Or only stores, with the smallest steps along z and the largest along x: then each invocation
-    stores to another one's place.
+    stores to another one's place, but not in the buffers `own`.
     """
     kind = choices.pick(CaseDraws.BY_COORDINATES)
     if kind == "none" or dispatch.shape == WorkgroupShape():
         return list(program)
     axes = (2, 1, 0) if kind == "stores" else (0, 1, 2)
     chosen = {"writes": _writes, "others": _writes_nothing}.get(kind, _stores)
-    return [_by_coordinates(i, dispatch, axes) if chosen(i) else i for i in program]
+    return [
+        _by_coordinates(i, dispatch, (0, 1, 2) if i.writes is not None and i.writes in own else axes)
+        if chosen(i)
+        else i
+        for i in program
+    ]
 
 
 def _writes(instruction: AnyInstruction) -> bool:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import reduce
 
 from cts.base.choices import Choices
-from cts.case.model import Break, Continue
+from cts.case.model import AnyInstruction, Break, Continue, Loop, base_of
 from cts.case.model.operand import Factors
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.operands import Varying
 from cts.generators.parts.switches import FIRST, draw_literals
-from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
 
 #: Early ends of iterations by a number up to LAST_EXIT, other numbers having none: a Break or Continue, and whether it
 #: comes first in the iteration, with the carried values, or last; a Break that comes last has the results.
@@ -29,13 +29,34 @@ LAST_EXIT = 13
 Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
 
 
+#: The most turns of a long loop, over all instances.
+MOST_TURNS = 96
+
+
 def draw_count(
-    choices: Choices, kernel: Kernel, *, uniform: bool = False, counts: Sequence[int] = CallbackDraws.COUNTS
+    choices: Choices,
+    kernel: Kernel,
+    *,
+    uniform: bool = False,
+    counts: Sequence[int] = CallbackDraws.COUNTS,
+    long: bool = False,
 ) -> Varying:
-    """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup."""
+    """A loop's count, 0 to 7: by workgroup, iteration of the loop around or, unless `uniform`, subgroup.
+
+    With `long`, outside of other blocks and once in a case, now and then up to 20.
+    """
+    if long and choices.chance(CaseDraws.LONG_LOOP):
+        count = choices.pick(CaseDraws.LONG_COUNTS)
+        alone = not kernel.program.in_block and not any(map(_is_long, kernel.program.instructions))
+        if alone and count * kernel.grid.instances <= MOST_TURNS:
+            return Varying(count)
     base = choices.pick(counts)
     factors = _draw_factors(choices, kernel, uniform=uniform)
     return Varying(base % 3 if factors.any_set else base, factors)
+
+
+def _is_long(instruction: AnyInstruction) -> bool:
+    return isinstance(instruction, Loop) and base_of(instruction.count) >= min(CaseDraws.LONG_COUNTS)
 
 
 def draw_condition(choices: Choices, kernel: Kernel) -> Varying:
@@ -69,9 +90,10 @@ def draw_loop(
     *,
     uniform: bool = False,
     counts: Sequence[int] = CallbackDraws.COUNTS,
+    long: bool = False,
 ) -> list[Matrix]:
     """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
-    count = draw_count(choices, kernel, uniform=uniform, counts=counts)
+    count = draw_count(choices, kernel, uniform=uniform, counts=counts, long=long)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     written_count = kernel.constness.scalars([count])[0]
     kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))

@@ -155,7 +155,7 @@ def draw_operand(
     if kind == "condition":
         return draw_if(choices, kernel, lambda c: load(c, use, *shape), lambda c: matrix) or matrix
     if kind == "loop":
-        return draw_loop(choices, kernel, [matrix, load(choices, use, *shape)], _change_places)[0]
+        return draw_loop(choices, kernel, [matrix, load(choices, use, *shape)], _change_places, long=True)[0]
     if kind == "copy":
         return draw_copy(choices, kernel, matrix)
     if kind == "signs" and signs:

@@ -63,7 +63,7 @@ class RegionAllocator:
     def _need(self, tile: Tile | Matrix | None = None) -> int:
         """Bytes set aside for a buffer in workgroup memory: several tiles with padded lines."""
         t = tile or self.tile
-        return 8 * (max(t.rows, t.cols) + 2) * (max(t.rows, t.cols) * t.component.size + 48)
+        return max(8, self.kernel.grid.sg) * (max(t.rows, t.cols) + 2) * (max(t.rows, t.cols) * t.component.size + 48)
 
     def _need_of_all(self, matrix: Matrix) -> int:
         """The same for what each subgroup stores in each iteration."""

@@ -12,9 +12,9 @@ from cts.case.model import Break, Continue
 from cts.case.model.operand import Factors
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
-from cts.generators.parts.flow import EXITS, LAST_EXIT
+from cts.generators.parts.flow import EXITS, LAST_EXIT, MOST_TURNS
 from cts.generators.parts.switches import FIRST, draw_literals
-from cts.generators.policy.cases import CallbackDraws
+from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 
 #: The most iterations of any loop.
@@ -24,8 +24,12 @@ MAX_ITERATIONS = 4
 Iteration = Callable[[Choices, Sequence[Vector]], Sequence[Vector]]
 
 
-def draw_count(choices: Choices, kernel: VectorKernel) -> At:
-    """How often a loop iterates: from 0 to 4, as a rule by invocation."""
+def draw_count(choices: Choices, kernel: VectorKernel, *, long: bool = False) -> At:
+    """How often a loop iterates: from 0 to 4, as a rule by invocation; with `long`, now and then up to 20."""
+    if long and choices.chance(CaseDraws.LONG_LOOP):
+        count = choices.pick(CaseDraws.LONG_COUNTS)
+        if not kernel.program.in_block and count * kernel.lanes.instances <= MOST_TURNS:
+            return At(count)
     return _draw_varying(choices, kernel, choices.pick(CallbackDraws.COUNTS), VectorDraws.PERIODS)
 
 
@@ -48,9 +52,11 @@ def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Se
     return At(base)
 
 
-def draw_loop(choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Iteration) -> list[Vector]:
+def draw_loop(
+    choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Iteration, *, long: bool = False
+) -> list[Vector]:
     """A loop that carries vectors: what is known of them holds in every iteration, which `iteration` must see to."""
-    count = draw_count(choices, kernel)
+    count = draw_count(choices, kernel, long=long)
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))

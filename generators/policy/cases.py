@@ -39,6 +39,12 @@ class CaseDraws:
     #: A case has several workgroups, and likewise subgroups: fewer than half, they multiply its elements.
     SEVERAL = tenths(3, 2, 5)
 
+    #: A case is large in one way: many workgroups, subgroups or invocations, which counters of few bits lose.
+    LARGE = one_in(10, 8, 12)
+
+    #: A loop has many turns, of those that stand alone.
+    LONG_LOOP = one_in(10, 8, 14)
+
     #: The same for areas whose control flow and memory differ by workgroup and subgroup.
     SEVERAL_MOSTLY = tenths(5, 4, 7)
 
@@ -56,6 +62,24 @@ class CaseDraws:
 
     #: Workgroups along x and y: up to three, so that a middle one has neighbours.
     WORKGROUPS = range(1, 4)
+
+    #: Ways to be large: workgroups along one axis, subgroups of a workgroup, or both.
+    LARGE_IN = weights(workgroups=3, subgroups=2, both=1)
+
+    #: The axis along which there are many workgroups: each as often.
+    AXES = range(3)
+
+    #: Workgroups along the long axis: beyond three bits, and up to the six that programs rarely exceed.
+    MANY_WORKGROUPS = (9, 64, 17, 12, 33, 16, 50)
+
+    #: Subgroups of a workgroup: up to what 1,024 invocations give subgroups of 64.
+    MANY_SUBGROUPS = (9, 16, 8, 12, 15)
+
+    #: Invocations of a workgroup of vectors.
+    MANY_INVOCATIONS = (129, 256, 255, 128, 192)
+
+    #: Turns of a long loop.
+    LONG_COUNTS = (5, 9, 20, 7, 12, 16, 17)
 
     #: Workgroups along z: two are enough for a difference.
     WORKGROUPS_IN_Z = range(1, 3)

@@ -92,8 +92,8 @@ class KernelDraws:
     #: Results are stored in another type than the accumulators'.
     RESULT_CONVERTED = tenths(4, 3, 6)
 
-    #: Tiles of A and of B for which an instance has accumulators: up to six, as real programs have.
-    GRIDS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 3), (4, 1))
+    #: Tiles of A and of B for which an instance has accumulators: up to eight, as real programs have.
+    GRIDS = ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 3), (4, 1), (2, 4), (4, 2))
 
     #: Steps of an epilogue: mostly one or two, as in real programs.
     EPILOGUE_STEPS = (0, 1, 1, 2, 2, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cts.reference.execution.deviating_machine import DeviatingMachine
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.machine import Machine, Recording
 from cts.reference.execution.program import Evaluation, evaluate
+from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import U8, U32
 from cts.reference.vectors.opaque import convert
 
@@ -29,11 +30,16 @@ def execute(case: model.Case, parameter_sets: U32) -> Execution:
 
 
 def run(
-    evaluation: Evaluation, sets: int = 1, recording: Recording | None = None, data: Mapping[str, U8] | None = None
+    evaluation: Evaluation,
+    sets: int = 1,
+    recording: Recording | None = None,
+    data: Mapping[str, U8] | None = None,
+    observe: Callable[[Step, Mapping[str, Memory]], None] | None = None,
 ) -> Execution:
     """Execute what `evaluate` prepared for so many parameter sets.
 
-    `data` gives buffers other contents under each set, (sets, bytes of the buffer).
+    `data` gives buffers other contents under each set, (sets, bytes of the buffer). `observe` is called after each step
+    with memory as the step leaves it.
     """
     case, data = evaluation.case, data or {}
     memories = {name: Memory(buffer, data.get(name)) for name, buffer in case.buffers.items()}
@@ -46,6 +52,8 @@ def run(
             machine.vectors.finish()
             dispatch = step.taken.dispatch
         machine.take(step)
+        if observe is not None:
+            observe(step, result.memories)
     machine.vectors.finish()
     convert(case, True, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
     return result

@@ -151,8 +151,8 @@ def _transpose(i: model.MatrixTranspose, operation: Operation) -> Value:
 
 
 def _laid(value: Value, *, transpose: bool) -> Value:
-    """A matrix, transposed if `transpose` is set."""
-    return value.map(lambda a: np.swapaxes(a, -1, -2)) if transpose else value
+    """A matrix, transposed if `transpose` is set. What is the same in all rows may have one axis."""
+    return value.map(lambda a: np.swapaxes(np.atleast_2d(a), -1, -2)) if transpose else value
 
 
 @computed.register

@@ -22,7 +22,7 @@ from cts.reference.addressing.coordinates import Status
 from cts.reference.common.broken import Broken, broken, of_set, violations_of
 from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
-from cts.reference.numeric.arrays import I64
+from cts.reference.numeric.arrays import I64, Mask
 from cts.reference.validity import vectors
 
 #: In place of the index of a workgroup or subgroup: none, and several.
@@ -128,13 +128,9 @@ class _Races:
     def _clash(
         self, step: Step, access: Access, touching: tuple[I64, _Owners], earlier: _Touched, verb: str
     ) -> Iterator[Violation]:
-        touched, owners = touching
+        touched, _ = touching
         steps = earlier.step.reshape(-1, access.unit)[touched]
-        clash = steps >= 0
-        for scope, owner in owners.items():
-            by = earlier.by[scope].reshape(-1, access.unit)[touched]
-            alone = (by == owner[:, None]) & (by >= 0)
-            clash &= ~(alone & (steps < self.barrier[scope][np.maximum(owner, 0)][:, None]))
+        clash = (steps >= 0) & ~self._ordered(access, touching, earlier)
         if clash.any():
             row, col = np.argwhere(clash)[0]
             other = self.evaluation.steps[int(steps[row, col])].index
@@ -147,6 +143,17 @@ class _Races:
                 "of scope Subgroup orders those of one subgroup",
             )
 
+    def _ordered(self, access: Access, touching: tuple[I64, _Owners], earlier: _Touched) -> Mask:
+        """Whether a barrier is between an access and what touched a byte before, (locations, unit)."""
+        touched, owners = touching
+        steps = earlier.step.reshape(-1, access.unit)[touched]
+        ordered: Mask = np.zeros(steps.shape, bool)
+        for scope, owner in owners.items():
+            by = earlier.by[scope].reshape(-1, access.unit)[touched]
+            alone = (by == owner[:, None]) & (by >= 0)
+            ordered |= alone & (steps < self.barrier[scope][np.maximum(owner, 0)][:, None])
+        return ordered
+
     def _touch(self, number: int, access: Access, touching: tuple[I64, _Owners]) -> None:
         touched, owners = touching
         if access.accumulates:
@@ -154,6 +161,9 @@ class _Races:
             into = self.added.setdefault(key, _Touched(self._sizes[access.buffer], self.scopes))
         else:
             into = (self.written if access.store else self.read)[access.buffer]
+        # What comes after an access comes after all that the access comes after.
+        alone = access.store and not access.accumulates
+        before = True if alone else self._ordered(access, touching, into)
         for scope, owner in owners.items():
             by = into.by[scope].reshape(-1, access.unit)
             if self.count[scope] > 1:
@@ -162,7 +172,7 @@ class _Races:
                 np.minimum.at(first, touched, owner)
                 np.maximum.at(last, touched, owner)
                 mixed = (first != last)[touched]
-                other = (earlier != _NOBODY) & (earlier != owner[:, None])
+                other = (earlier != _NOBODY) & (earlier != owner[:, None]) & ~np.asarray(before)
                 by[touched] = np.where(mixed[:, None] | other, _SEVERAL, owner[:, None])
             else:
                 by[touched] = 0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cts.case.model import Case, ComponentType
 from cts.case.model.sweep import Sweep
+from cts.case.oracle.dependence import Dependence
 from cts.case.oracle.deviation import Deviation
 from cts.case.oracle.trace import TraceStep
 
@@ -277,6 +278,10 @@ class Oracle(Protocol):
 
     def extents(self, case: Case) -> dict[int, Extent]:
         """What each tensor load and store of a well-formed case reaches, by its place in the program."""
+        ...
+
+    def dependences(self, case: Case) -> tuple[Dependence, ...]:
+        """Which instructions of a valid case depend on one another through memory."""
         ...
 
     def trace(self, case: Case, buffer: str, offset: int, *, detail: bool = False, depth: int | None = None) -> Trace:

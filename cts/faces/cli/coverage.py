@@ -43,6 +43,20 @@ def coverage(
             metavar="DIR",
         ),
     ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            help="Draw N cases of each area, and print which dependences, flows, edges and sizes they have instead.",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
+    area: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --draws: an area. Repeatable; all areas if none is given.", autocompletion=completion.areas
+        ),
+    ] = None,
     json: JsonFile = None,
 ) -> None:
     """Print facts against corpus cases, rules, answer sheets, generators and drivers, and name untested facts.
@@ -60,6 +74,9 @@ def coverage(
     from cts.running.opening import open_driver
 
     check_json(json)
+    if draws is not None:
+        _draws(draws, area, json)
+        return
     if modules is not None:
         _census(modules, examples, json)
         return
@@ -78,6 +95,33 @@ def coverage(
     write_json(json, _document(rows, gaps, unanswered(answers), cases, samples, drivers))
     if not is_stdout(json):
         _print(rows, gaps, unanswered(answers), cases, samples, drivers)
+
+
+def _draws(count: int, areas: Sequence[str] | None, json: Path | None) -> None:
+    """Print what drawn cases have, and how often a wrong answer would show."""
+    from cts.features.coverage.draws import GROUPS, counted
+
+    found = counted(sampled(count, areas))
+    write_json(
+        json,
+        {
+            area: {
+                "cases": drawn.cases,
+                "rows": [
+                    {"group": group, "name": name, "has": drawn.has[group, name], "shows": drawn.shows[group, name]}
+                    for group, name in sorted(drawn.has)
+                ],
+            }
+            for area, drawn in found.items()
+        },
+    )
+    if is_stdout(json):
+        return
+    for area, drawn in found.items():
+        typer.echo(f"{area}: {drawn.cases} cases")
+        typer.echo(f"{'has':>6} {'shows':>6}  row")
+        for group, name in sorted(drawn.has, key=lambda row: (GROUPS.index(row[0]), row[1])):
+            typer.echo(f"{drawn.has[group, name]:>6,} {drawn.shows[group, name]:>6,}  {group}: {name}")
 
 
 def _census(modules: Path, examples: int, json: Path | None) -> None:
@@ -122,8 +166,11 @@ def of_folder(path: Path) -> list[tuple[Path, Counter[str]]]:
     return counted
 
 
-def sampled(examples: int) -> dict[str, list[Case]]:
-    """`examples` generated cases of each area, always the same cases; no area if `examples` is 0."""
+def sampled(examples: int, areas: Sequence[str] | None = None) -> dict[str, list[Case]]:
+    """`examples` generated cases of each area, always the same cases; no area if `examples` is 0.
+
+    `areas`: of these alone. Raises BadInput for an area that does not exist.
+    """
     if not examples:
         return {}
     from cts.device.capabilities import everything
@@ -132,7 +179,7 @@ def sampled(examples: int) -> dict[str, list[Case]]:
     from cts.running.profiles import Profile
 
     profile = Profile("coverage", examples, 0)
-    return {area: drawn(registry.area(area)(everything()), profile) for area in registry.names("cts.areas")}
+    return {area: drawn(registry.area(area)(everything()), profile) for area in areas or registry.names("cts.areas")}
 
 
 def _print(

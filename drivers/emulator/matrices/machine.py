@@ -8,10 +8,13 @@ import numpy as np
 from msgspec import structs
 
 from cts.case import model
+from cts.drivers.emulator import edge_bugs
 from cts.drivers.emulator.control import Flow
 from cts.drivers.emulator.fast_math import Licences
+from cts.drivers.emulator.history import BUGS as DEPENDENCES
+from cts.drivers.emulator.history import History
 from cts.drivers.emulator.instances import Instances, has_both_scopes
-from cts.drivers.emulator.matrices import fusions
+from cts.drivers.emulator.matrices import fusions, webs
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices import state as states
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
@@ -64,6 +67,7 @@ class Machine:
         self._unrounding = ScalarMachine(unrounding(settings), True, options.bug)
         self._context = Context(case, options, instances, operands, scalars, self.matrices, self._access)
         self._flow = Flow(case.program, instances, operands, self, options.bug)
+        self._history = History(case, memory, options.bug) if options.bug in DEPENDENCES else None
 
     def run(self) -> None:
         """Run the whole program. Raises MemoryFault, which names the instruction."""
@@ -71,10 +75,18 @@ class Machine:
 
     def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active subgroups. Raises MemoryFault."""
+        if self._history is None:
+            self._step(i)
+        else:
+            self._history.step(i, self._step)
+
+    def _step(self, i: model.Instruction) -> None:
         if self._bug in fusions.BUGS:
             if hoisted(i, self._bug) and self._later_iteration():
                 return
             i = fused(i, self._case, self._bug)
+        elif self._bug in webs.BUGS:
+            i = webs.fused(i, self._case, self._bug)
         match i:
             case model.TensorLayout():
                 self._layouts[i.id] = states.create_layout(
@@ -128,6 +140,11 @@ class Machine:
             context = replace(context, matrices=operands, scalars=self._unrounding)
         try:
             matrix = result(i, context)
+            if self._bug in edge_bugs.BUGS and isinstance(i, model.MatrixArithmetic):
+                operands = [context.matrices[n].registers for n in (i.a, i.b) if n is not None]
+                bits = edge_bugs.changed(i.operation.value, matrix.component, operands, matrix.registers, self._bug)
+                matrix = matrix.with_registers(bits)
+            webs.spoil(i, self.matrices, self._bug)
         except OutsideMemoryError:
             raise MemoryFault("the function reads or stores outside the memory of its buffers") from None
         operand = overwritten(i, self._context)

@@ -5,11 +5,27 @@ from __future__ import annotations
 from functools import cache
 
 from cts.device.driver import Described
-from cts.drivers.emulator.mutants import callbacks, control, fusions, maintenance1, matrices, numbers, origins, vectors
+from cts.drivers.emulator.mutants import (
+    callbacks,
+    control,
+    dependences,
+    edges,
+    fusions,
+    maintenance1,
+    matrices,
+    numbers,
+    origins,
+    sizes,
+    vectors,
+    webs,
+)
 from cts.drivers.emulator.mutants.matrices import ENTRIES
 
 #: The modules that enter mutants, in the order of their numbers.
-MODULES = (matrices, control, vectors, numbers, callbacks, origins, fusions, maintenance1)
+MODULES = (
+    *(matrices, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
+    *(dependences, sizes, webs, edges),
+)
 
 
 @cache

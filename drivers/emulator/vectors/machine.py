@@ -8,8 +8,10 @@ import numpy as np
 from msgspec import structs
 
 from cts.case import model
-from cts.drivers.emulator import control
+from cts.drivers.emulator import control, edge_bugs
 from cts.drivers.emulator.fast_math import Licences
+from cts.drivers.emulator.history import BUGS as DEPENDENCES
+from cts.drivers.emulator.history import History
 from cts.drivers.emulator.instances import Instances, members_of
 from cts.drivers.emulator.matrices.memory import Bytes
 from cts.drivers.emulator.matrices.scalar import elides, settings_of, unrounding
@@ -51,6 +53,7 @@ class VectorMachine:
         self.matrices: dict[str, Vector] = {}
         #: What buffers held before additions, if a mutant reads that.
         self._before_sums: dict[str, Bytes] = {}
+        self._history = History(case, memory.spaces, options.bug) if options.bug in DEPENDENCES else None
         self._flow = _Flow(self, case, instances, operands, lanes, options.bug)
 
     def run(self) -> None:
@@ -59,6 +62,12 @@ class VectorMachine:
 
     def step(self, i: model.Instruction) -> None:
         """Run an instruction in the active invocations. Raises MemoryFault."""
+        if self._history is None:
+            self._step(i)
+        else:
+            self._history.step(i, self._step)
+
+    def _step(self, i: model.Instruction) -> None:
         if self._bug == v.SUMS_NOT_VISIBLE and isinstance(i, model.VectorReduceSumAccumulate | model.VectorAtomicAdd):
             self._before_sums.setdefault(i.buffer, self._memory.spaces[i.buffer].copy())
         match i:
@@ -103,7 +112,12 @@ class VectorMachine:
                 return composites.insert(vector, self.matrices[i.scalar], index, self._instances.running, self._bug)
             case model.VectorArithmetic():
                 operands = [self._operand(i, name) for name in (i.a, i.b, i.c) if name is not None]
-                return elements.arithmetic(i.operation, operands)
+                made = elements.arithmetic(i.operation, operands)
+                if self._bug not in edge_bugs.BUGS:
+                    return made
+                given = [operand.registers for operand in operands]
+                bits = edge_bugs.changed(i.operation.value, made.component, given, made.registers, self._bug)
+                return made.with_registers(bits)
             case model.VectorTimesScalar():
                 return elements.times(self._operand(i, i.vector), self._scalars(i))
             case model.VectorConvert():

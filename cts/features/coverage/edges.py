@@ -1,0 +1,198 @@
+"""On which edges of operations the numbers of a case lie, and whether the results there are judged exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from cts.case import model
+from cts.features.sites import CaseView
+
+_C = model.ComponentType
+Bits: TypeAlias = npt.NDArray[Any]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: From where on a function of floats is as good as its limit, or beyond the type.
+FAR_OUT = 16.0
+
+_SHIFTS = ("ShiftLeftLogical", "ShiftRightLogical", "ShiftRightArithmetic")
+_FAR = ("Exp", "Tanh", "Atan")
+
+
+def edges_of(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """The edges that a case's operations are on: a name, and whether a wrong result there would show.
+
+    It shows if the oracle allows a single result there and something in memory depends on the result.
+    """
+    for i in cases.case.program:
+        name = getattr(i, "id", None)
+        result = None if name is None else cases.results.get(name)
+        if name is None or result is None:
+            continue
+        exact = _exact(cases, name, result.shape)
+        for edge, where in _edges(cases, i, result):
+            if where.any():
+                at = np.broadcast_to(where, result.shape) if where.shape != result.shape else where
+                yield edge, name in seen and bool((at & exact).any())
+
+
+def _exact(cases: CaseView, name: str, shape: tuple[int, ...]) -> Mask:
+    """Where a result has one allowed value."""
+    spread = cases.expectation.spreads.get(name)
+    if spread is None:
+        return np.ones(shape, bool)
+    exact: Mask = (spread.lo == spread.hi) & (spread.flags == 0)
+    return exact
+
+
+def _edges(cases: CaseView, i: model.Instruction, result: Bits) -> Iterator[tuple[str, Mask]]:
+    match i:
+        case model.MatrixArithmetic() | model.VectorArithmetic():
+            component = _component(cases, i.a)
+            operands = [cases.results.get(n) for n in (i.a, i.b, getattr(i, "c", None)) if n is not None]
+            if any(o is None or o.shape != result.shape for o in operands):
+                return
+            head = f"{i.operation.value} of {component.value}"
+            given = [o for o in operands if o is not None]
+            of = _of_floats if component.is_float else _of_integers
+            yield from ((f"{head}: {edge}", where) for edge, where in of(i.operation.value, component, given, result))
+        case model.MatrixConvert() if i.operation is not None:
+            yield from _conversion(cases, i.matrix, _component(cases, i.id), i.operation.value, result)
+        case model.VectorConvert():
+            yield from _conversion(cases, i.vector, _component(cases, i.id), i.operation.value, result)
+        case model.MatrixMulAdd():
+            component = _component(cases, i.id)
+            yield from ((f"MulAdd to {component.value}: {e}", w) for e, w in _ends("result", component, result))
+        case _:
+            return
+
+
+def _component(cases: CaseView, name: str) -> model.ComponentType:
+    shape = cases.types[name]
+    assert isinstance(shape, model.MatrixShape | model.VectorShape)
+    return shape.component
+
+
+def _ends(who: str, component: model.ComponentType, bits: Bits) -> Iterator[tuple[str, Mask]]:
+    """The least and greatest numbers of a type."""
+    numbers = _numbers(component, bits)
+    if component.is_float:
+        greatest = float(ml_dtypes.finfo(component.dtype).max)  # type: ignore[no-untyped-call]
+        tiny = float(ml_dtypes.finfo(component.dtype).tiny)  # type: ignore[no-untyped-call]
+        yield f"{who} greatest", np.abs(numbers) == greatest
+        yield f"{who} least normal", np.abs(numbers) == tiny
+        yield f"{who} denormal", (numbers != 0) & (np.abs(numbers) < tiny)
+        yield f"{who} infinite", np.isinf(numbers)
+    else:
+        least, greatest = _limits(component)
+        yield f"{who} least", numbers == least
+        yield f"{who} greatest", numbers == greatest
+
+
+def _limits(component: model.ComponentType) -> tuple[int, int]:
+    info = np.iinfo(component.dtype)
+    return int(info.min), int(info.max)
+
+
+def _numbers(component: model.ComponentType, bits: Bits) -> Any:
+    """As float64, or integers of 64 bits."""
+    with np.errstate(invalid="ignore"):
+        numbers = model.decode(component, bits)
+        return numbers.astype(np.float64 if component.is_float else np.int64)
+
+
+def _of_integers(
+    operation: str, component: model.ComponentType, operands: list[Bits], result: Bits
+) -> Iterator[tuple[str, Mask]]:
+    for who, bits in zip("abc", operands, strict=False):
+        yield from _ends(who, component, bits)
+    numbers = [_numbers(component, bits) for bits in operands]
+    if operation in _SHIFTS:
+        width = 8 * component.size
+        shift = numbers[1] % (1 << width)
+        yield "by 0", shift == 0
+        yield "by width - 1", shift == width - 1
+        return
+    exact = {"IAdd": lambda a, b: a + b, "ISub": lambda a, b: a - b, "IMul": lambda a, b: a * b}.get(operation)
+    if exact is not None and component.size < 4:
+        least, greatest = _limits(component)
+        whole = exact(numbers[0], numbers[1])
+        yield "just below overflow", (whole >= greatest - 1) & (whole <= greatest)
+        yield "just beyond overflow", (whole > greatest) & (whole <= greatest + 2)
+        yield "just beyond the least", (whole < least) & (whole >= least - 2)
+    if operation in ("SDiv", "UDiv"):
+        yield "by -1 or 1", np.abs(numbers[1]) == 1
+        yield "by more than a", np.abs(numbers[1]) > np.abs(numbers[0])
+
+
+def _of_floats(
+    operation: str, component: model.ComponentType, operands: list[Bits], result: Bits
+) -> Iterator[tuple[str, Mask]]:
+    for who, bits in zip("abc", operands, strict=False):
+        yield from _ends(who, component, bits)
+    yield from _ends("result", component, result)
+    numbers = [_numbers(component, bits) for bits in operands]
+    if operation in _FAR:
+        yield "far out, positive", numbers[0] > FAR_OUT
+        yield "far out, negative", numbers[0] < -FAR_OUT
+    exact = {"FAdd": lambda a, b: a + b, "FSub": lambda a, b: a - b, "FMul": lambda a, b: a * b}.get(operation)
+    if exact is not None and component is not _C.float32:
+        with np.errstate(all="ignore"):
+            whole = exact(numbers[0], numbers[1])
+        yield from _ties(component, whole)
+
+
+def _ties(component: model.ComponentType, numbers: Floats) -> Iterator[tuple[str, Mask]]:
+    """Numbers half way between two of a type, by their sign and by which neighbour is even."""
+    if component.is_float8 or not component.is_float:
+        return
+    with np.errstate(all="ignore"):
+        near = numbers.astype(component.dtype).astype(np.float64)
+        unit = np.abs(
+            np.nextafter(near.astype(component.dtype), component.dtype.type(np.inf)).astype(np.float64) - near
+        )
+        below = np.abs(
+            near - np.nextafter(near.astype(component.dtype), component.dtype.type(-np.inf)).astype(np.float64)
+        )
+        gap = np.abs(numbers - near)
+        tie = np.isfinite(near) & (gap > 0) & ((gap == unit / 2) | (gap == below / 2))
+    up = np.abs(near) > np.abs(numbers)
+    for sign, of_sign in (("positive", numbers > 0), ("negative", numbers < 0)):
+        yield f"{sign} tie, even away from 0", tie & of_sign & up
+        yield f"{sign} tie, even towards 0", tie & of_sign & ~up
+
+
+def _conversion(
+    cases: CaseView, source: str, target: model.ComponentType, operation: str, result: Bits
+) -> Iterator[tuple[str, Mask]]:
+    bits, component = cases.results.get(source), _component(cases, source)
+    if bits is None or bits.shape != result.shape:
+        return
+    head = f"{operation} of {component.value} to {target.value}"
+    numbers = _numbers(component, bits)
+    found = [*_ends("source", component, bits)]
+    if target.is_float:
+        found += [*_ends("result", target, result)]
+        mode = _mode(cases.case, target)
+        exact = numbers.astype(np.float64)
+        found += [(f"{edge}{mode}", where) for edge, where in _ties(target, exact)]
+    elif component.is_float:
+        with np.errstate(invalid="ignore"):
+            found += [
+                ("fraction, negative", (numbers < 0) & (numbers != np.trunc(numbers))),
+                ("fraction, positive", (numbers > 0) & (numbers != np.trunc(numbers))),
+            ]
+        found += [*_ends("result", target, result)]
+    yield from ((f"{head}: {edge}", where) for edge, where in found)
+
+
+def _mode(case: model.Case, component: model.ComponentType) -> str:
+    """How roundings to a type are judged."""
+    modes = [m.value for w, bound in case.float_modes.items() for m in bound if w.value == component.value]
+    rounding = [m for m in modes if m.startswith("RoundingMode")]
+    return f", {rounding[0]}" if rounding else ""

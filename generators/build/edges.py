@@ -1,0 +1,87 @@
+"""Pairs of operands on the edges of operations: ends of types, ties, overflow, denormals, shifts by nothing and by all.
+
+Operations have the names that SPIR-V gives them. Pairs for which an operation is undefined are left out (NU-004).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from cts.case.model import ComponentType
+from cts.case.model.component import Number
+from cts.generators.build.value_ranges import limits
+
+#: The pairs of one source: a prime number, so that rows begin with different ones.
+LENGTH = 31
+
+Pair = tuple[Number, Number]
+
+
+@lru_cache(maxsize=1024)
+def edge_pairs(operation: str, component: ComponentType, seed: int) -> tuple[Pair, ...]:
+    """LENGTH pairs of operands, in an order by `seed`: each edge of the operation, some of them twice."""
+    found = list(_of_floats(operation, component) if component.is_float else _of_integers(operation, component))
+    rng = random.Random(seed)
+    rng.shuffle(found)
+    return tuple(found[n % len(found)] for n in range(LENGTH))
+
+
+def _of_integers(operation: str, component: ComponentType) -> Sequence[Pair]:
+    least, greatest = limits(component)
+    width = 8 * component.size
+    ends = [least, least + 1, greatest, greatest - 1, 0, 1, 2, greatest // 2, greatest // 2 + 1]
+    if least:
+        ends += [-1, -2, least // 2]
+    if operation.startswith("Shift"):
+        return [(a, b) for a in ends for b in (0, 1, width // 2, width - 2, width - 1)]
+    if operation in ("SDiv", "UDiv"):
+        return [(a, b) for a in ends for b in ends if _divides(operation, component, a, b)]
+    return [(a, b) for a in ends for b in ends]
+
+
+def _divides(operation: str, component: ComponentType, a: int, b: int) -> bool:
+    """Whether a division is defined: by no 0, and no least number by -1, whatever sign the operation reads."""
+    mask = (1 << 8 * component.size) - 1
+    if operation == "UDiv":
+        return b & mask != 0
+    return b & mask not in (0, mask)
+
+
+def _of_floats(operation: str, component: ComponentType) -> Sequence[Pair]:
+    bits = component.format.precision
+    greatest, tiny = float(component.format.greatest), 2.0 ** (1 - _bias(component))
+    step, least = 2.0 ** (1 - bits), tiny * 2.0 ** (1 - bits)
+    last = greatest - float(np.nextafter(component.dtype.type(greatest), component.dtype.type(0)))
+    if operation == "FMul":
+        pairs = [(1.5, 1 + step), (1.5, 1 + 3 * step), (1.25, 1 + 2 * step), (1 + step, 1 + step), (greatest, 1.0)]
+        pairs += [(greatest, 1 + step), (greatest, 0.5), (greatest / 2, 2.0), (tiny, 1.0), (tiny, 1 - step / 2)]
+        pairs += [(2 * tiny, 0.5), (tiny, 0.5), (least, 0.5), (3 * least, 0.5), (tiny, 1 + step), (0.0, greatest)]
+    elif operation in ("FAdd", "FSub"):
+        pairs = [(1.0, step / 2), (1 + step, step / 2), (1 + 2 * step, step / 2), (2.0, step), (1.0, step / 4)]
+        pairs += [(greatest, last / 2), (greatest, last / 4), (greatest, 0.0), (greatest, -last), (1.0, -1.0)]
+        pairs += [(tiny, -least), (tiny, least), (least, least), (least, -least), (2 * tiny, -tiny), (0.0, 0.0)]
+        if operation == "FSub":
+            pairs = [(a, -b) for a, b in pairs]
+    else:
+        ends = [0.0, least, tiny, tiny - least, 1.0, 1 + step, greatest, greatest - last, 0.5]
+        pairs = [(a, b) for a in ends for b in (0.0, 1.0, least, greatest)]
+    return [(_code(component, a * s), _code(component, b * t)) for a, b in pairs for s, t in _signs(operation)]
+
+
+def _signs(operation: str) -> Sequence[tuple[int, int]]:
+    """Signs that a pair is taken with: both at once, so that a tie stays one, or each alone."""
+    return ((1, 1), (-1, -1)) if operation in ("FAdd", "FSub") else ((1, 1), (-1, 1), (1, -1), (-1, -1))
+
+
+def _bias(component: ComponentType) -> int:
+    return 15 if component is ComponentType.float16 else 127
+
+
+def _code(component: ComponentType, number: float) -> str:
+    """The bits of a number that the type has."""
+    bits = np.array(number, component.dtype).view(component.bits_dtype)
+    return f"0x{int(bits):0{2 * component.size}x}"

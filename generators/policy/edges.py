@@ -1,0 +1,32 @@
+"""Draws of operations on the edges of what they are defined for."""
+
+from __future__ import annotations
+
+from cts.base.choices import Chance, one_in
+from cts.case.model import FloatMode
+
+
+class EdgeDraws:
+    """Chances of pairs of operands on edges."""
+
+    #: A case of matrix_arithmetic, or of vector_arithmetic, is about edges: an eighth, each has dozens of pairs.
+    EDGES = one_in(8, 6, 10)
+
+    #: Such a case of vectors is of floats, or of integers.
+    FLOATS = Chance(4, 10)
+
+    #: Operations of a case, each of its own operands.
+    OPERATIONS = (1, 2, 2, 3)
+
+    #: Rounding modes, by which ties and overflow are judged.
+    ROUNDINGS = (FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ)
+
+    #: Treatments of denormals: none, or either.
+    DENORMALS: tuple[tuple[FloatMode, ...], ...] = (
+        (),
+        (FloatMode.DenormPreserve,),
+        (FloatMode.DenormFlushToZero,),
+    )
+
+    #: Orders of pairs: sixteen, so that a case keeps its numbers if other draws change.
+    SEEDS = range(16)

@@ -1,0 +1,64 @@
+"""Draws of programs in which every instruction's result may be every operand of every other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cts.base.choices import Chance, one_in, tenths
+from cts.case.model import ReduceMode
+from cts.generators.policy.weighted import weights
+
+
+class WebDraws:
+    """Chances of webs of instructions around products."""
+
+    #: A case of matrix_programs is a web: two fifths, since producers and consumers make hundreds of pairs.
+    WEB = tenths(4, 3, 5)
+
+    #: A case of matrix_arithmetic is a web: fewer, its own halves need most cases.
+    ARITHMETIC_WEB = one_in(8, 6, 10)
+
+    #: An operand that a producer needs is one that is there; a new one otherwise.
+    ALIVE = tenths(6, 4, 8)
+
+    #: A, B and the result of a web have one type: most, since conversions of uses need that.
+    ALIKE = tenths(5, 4, 7)
+
+    #: A value that is used is stored again at the end: an implementation may have overwritten it.
+    STORED_AGAIN = tenths(3, 2, 5)
+
+    #: A barrier stands between two steps.
+    BARRIER = one_in(6, 4, 9)
+
+    #: A sum is a difference, whose operands cannot change sides.
+    DIFFERENCE = Chance(5, 10)
+
+    #: A function of elements has the other one of two bodies.
+    OTHER_BODY = Chance(5, 10)
+
+    #: Steps of a web: several, so that values live across products.
+    STEPS = (4, 5, 6, 7)
+
+    #: Producers and consumers that few types have, and how often they stand among the others.
+    WEIGHTS: Mapping[str, int] = {"bitcast": 4, "transposed": 3, "reduced": 2, "components": 2, "c": 2}
+
+    #: More rows and columns than that, of products without granules.
+    MORE_ROWS = range(8)
+
+    #: Values of constants: small, so that sums stay exact.
+    CONSTANTS = (1, 2, 3)
+
+    #: What an arm makes of a matrix that is there before it.
+    ARMS = ("nothing", "negation", "copy")
+
+    #: Reductions that keep a square's shape.
+    MODES = (ReduceMode.Row, ReduceMode.Column)
+
+    #: What a turn of a loop does with the two matrices that it carries.
+    TURN = weights(swap=1, negation=1, copy=1, function=1, load=1)
+
+    #: The side of a web's matrices, in granules of its products.
+    SIDES = (1, 2, 3, 1, 2)
+
+    #: Numbers of scalars: such that sums stay exact.
+    SCALARS = (2, -1, 3)
