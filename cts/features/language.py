@@ -259,18 +259,10 @@ class _Parser:
         path = self._of_path(node.args[0], kinds)
         inner = path[1] if path else tuple(self._kinds(node.args[0]))
         test = _all([self.truth(arg, _expanded(inner), depth + 1) for arg in node.args[1:]])
-
-        if len(inner) == 1 and path is None:
-            (kind,) = inner
-            return lambda site: filter(test, site.sites(kind))
-
-        def found(site: Site) -> Iterator[Site]:
-            return (member for kind in inner for member in site.sites(kind) if test(member))
-
-        def along(site: Site) -> Iterator[Site]:
-            return (member for member in path[0](site) if test(member)) if path else iter(())
-
-        return along if path else found
+        if path is not None:
+            along = path[0]
+            return lambda site: filter(test, along(site))
+        return lambda site: (member for kind in inner for member in site.sites(kind) if test(member))
 
     def _of_path(self, node: ast.expr, kinds: tuple[str, ...]) -> tuple[Get, tuple[str, ...]] | None:
         """Sites that an attribute is, in the place of a kind."""
