@@ -11,7 +11,10 @@ name: orders
 dispatch: {{subgroups: 2}}
 buffers: {{mem: {{type: uint32, shape: [2], data: {{fill: 7}}}}}}
 program:
-  - {{op: MatrixConstant, id: a, type: {{component: uint32, scope: Subgroup, rows: 1, cols: 1, use: Accumulator}}, value: 1}}
+  - op: MatrixConstant
+    id: a
+    type: {{component: uint32, scope: Subgroup, rows: 1, cols: 1, use: Accumulator}}
+    value: 1
   - {{op: MatrixStore, matrix: a, buffer: mem, stride: 1, offset: {{literal: 1, sg: -1}}}}
   - {{op: ControlBarrier, scope: {first}}}
   - {{op: MatrixStore, matrix: a, buffer: mem, stride: 1, offset: {{literal: 0, sg: 1}}}}
