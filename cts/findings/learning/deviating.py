@@ -8,7 +8,7 @@ deviates. The shortest condition that separates such sites from the others compl
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
@@ -18,7 +18,7 @@ import numpy as np
 from cts.case.model import Case
 from cts.features.deviations import parse_deviation
 from cts.features.sites import CaseView, Ordered, Site
-from cts.findings.learning.models import Model, left, models, places_of, shown
+from cts.findings.learning.models import Model, models, places_of, shown
 from cts.findings.learning.search import Verdicts, of_kind
 from cts.findings.learning.table import Known, Table
 from cts.judging.compare import Bytes
@@ -75,9 +75,8 @@ class _Evidence:
 
     @property
     def worth(self) -> tuple[int, int, int]:
-        """Models are better the less they leave unexplained, the more they explain, and the more simply."""
-        one_site = len(self.model.places) == 1
-        return self.unexplained - self.explained, len(self.model.deed.text), int(one_site)
+        """Models are better the more failures they explain, and the fewer they predict that are none."""
+        return self.unexplained - self.explained, len(self.right), len(self.model.deed.text)
 
 
 @dataclass(eq=False)
@@ -122,19 +121,20 @@ class DeviationLearner:
         return self.run(cases)
 
     def _chosen(self, evidence: Sequence[_Evidence]) -> list[Case]:
-        """Drawn cases that a driver fails by some of the models, those first on which the models do not agree."""
-        ranked: list[tuple[int, int, Case]] = []
-        for number, case in enumerate(islice(self.draws, DRAWN)):
-            answers = set()
-            for one in evidence:
-                places = places_of(case, one.model.kind)
-                expectation = registry.oracle().leaves(case, one.model.at(places)) if places else None
-                fails = expectation is not None and shown(case, expectation)
-                answers.add(_digest(left(expectation)) if fails and expectation is not None else b"")
-            if answers - {b""}:
-                ranked.append((-len(answers), number, case))
-        ranked.sort(key=lambda one: one[:2])
-        return [case for _, _, case in ranked[: min(ROUND, self.budget - self._spent)]]
+        """Drawn cases that a driver fails by one of the models: for each model in turn the next one, the best first."""
+        left, most = list(islice(self.draws, DRAWN)), min(ROUND, self.budget - self._spent)
+        chosen: list[Case] = []
+        turns = deque(evidence)
+        while turns and len(chosen) < most:
+            model = turns.popleft().model
+            for case in left:
+                places = places_of(case, model.kind)
+                if places and _shows(case, model, places):
+                    chosen.append(case)
+                    left.remove(case)
+                    turns.append(_Evidence(model))
+                    break
+        return chosen
 
     def _observe(self, evidence: Sequence[_Evidence], case: Case, ran: Ran) -> None:
         """Note at which sites of a case each model deviates as the driver did."""
@@ -226,7 +226,3 @@ def _shows(case: Case, model: Model, places: Sequence[int]) -> bool:
     """Whether a driver that deviates at these places alone fails the case."""
     expectation = registry.oracle().leaves(case, model.at(places))
     return expectation is not None and shown(case, expectation)
-
-
-def _digest(memory: Mapping[str, Bytes]) -> bytes:
-    return b"".join(memory[name].tobytes() for name in sorted(memory))
