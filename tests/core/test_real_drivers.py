@@ -24,7 +24,7 @@ def test_generated_cases_pass_on_both_drivers() -> None:
 def test_a_planted_bug_is_found_shrunk_and_explained() -> None:
     driver = open_driver("emulator:mutant=slice-replaces-offset")
     # Other seeds meet an access beyond the guard first, which is a crash.
-    (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 300, 3)).results
+    (result,) = run_area(AREA, [driver], registry.oracle(), Profile("default", 300, 4)).results
     assert result.verdict is Verdict.FAIL
     assert result.finding is not None
     assert len(result.finding.case.program) <= 8

@@ -226,6 +226,8 @@ def _static(case: m.Case) -> Iterator[str]:
 def _memory(case: m.Case, i: Any, types: dict[str, Result]) -> Iterator[str]:
     if not isinstance(i, (m.MatrixLoad, m.MatrixStore, m.MatrixLoadTensor, m.MatrixStoreTensor)):
         return
+    if i.buffer not in case.buffers:  # a pointer
+        return
     op, buffer = type(i).__name__, case.buffers[i.buffer]
     shape = types[i.id if isinstance(i, (m.MatrixLoad, m.MatrixLoadTensor)) else i.matrix]
     assert isinstance(shape, m.MatrixShape)

@@ -245,10 +245,6 @@ def test_quotients_of_small_and_of_large_numbers() -> None:
     np.testing.assert_array_equal(quotients(np.array([2**32 - 1], np.uint32), np.array([3], np.uint32)), [1431655765])
 
 
-#: Areas whose cases only move and convert values, so that every byte has one allowed value.
-WITHOUT_FREE_ELEMENTS = {"matrix_memory", "tensor_addressing"}
-
-
 @pytest.mark.parametrize("area", registry.names("cts.areas"))
 def test_exact_bytes_are_an_allowed_value_of_free_elements(area: str) -> None:
     """Comparison looks at intervals only where memory differs from them."""
@@ -263,4 +259,4 @@ def test_exact_bytes_are_an_allowed_value_of_free_elements(area: str) -> None:
                 if intervals.step is not None:
                     number = np.where(intervals.step > 0, decode(intervals.component, bits).astype(np.float64), 0)
                     assert (np.fmod(number, np.where(intervals.step > 0, intervals.step, 1)) == 0).all()
-    assert (free == 0) == (area in WITHOUT_FREE_ELEMENTS)
+    assert free > 0

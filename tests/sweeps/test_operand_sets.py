@@ -107,8 +107,8 @@ def test_no_loop_is_made_long() -> None:
 
 def test_a_bug_that_the_examples_pass_over_is_found_with_sets() -> None:
     mutant = ("emulator:mutant=high-bound-inclusive",)
-    (without,) = results(Plan(mutant, profile("default", 6, 6), areas=("tensor_addressing",)))
-    (found,) = results(Plan(mutant, profile("default", 6, 6, sets=300), areas=("tensor_addressing",)))
+    (without,) = results(Plan(mutant, profile("default", 6, 13), areas=("tensor_addressing",)))
+    (found,) = results(Plan(mutant, profile("default", 6, 13, sets=300), areas=("tensor_addressing",)))
     assert (without.verdict, without.sets) == (Verdict.PASS, 0)
     assert found.verdict is Verdict.FAIL and found.sets > 0 and found.finding is not None
     assert len(found.finding.case.program) < 10
