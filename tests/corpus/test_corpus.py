@@ -19,30 +19,31 @@ IDS = list(FILES)
 #: Area -> its topics: the folders below it, and cases that lie beside them.
 TOPICS = {
     "tensor_addressing": {
-        "block", "clamp", "clip", "constness", "dispatch", "large", "layout", "load", "memory", "robust", "slice",
-        "store", "types", "view", "wrap",
+        "block", "clamp", "clip", "constness", "dependence", "dispatch", "large", "layout", "load", "memory", "robust",
+        "sizes", "slice", "store", "types", "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dispatch", "large", "pointers", "robust", "scopes", "sizes", "storage", "strided",
-        "types", "use", "vectors", "workgroup",
+        "constants", "copies", "dependence", "dispatch", "large", "pointers", "robust", "scopes", "sizes", "storage",
+        "strided", "types", "use", "vectors", "workgroup",
     },
     "matrix_arithmetic": {
-        "components", "coordinates", "elements", "environment", "fast_math", "modes", "mul_add", "operands", "scalar",
+        "components", "coordinates", "edges", "elements", "environment", "fast_math", "modes", "mul_add", "operands",
+        "scalar", "sizes",
     },
     "conversions": {
-        "back", "bitcast", "chain_through_integers", "float", "float8", "integer", "mixed", "modes",
-        "one_source_two_results", "source_is_kept", "through_zero", "transpose", "transposed", "use",
+        "back", "bitcast", "chain_through_integers", "dependence", "float", "float8", "integer", "mixed", "modes",
+        "one_source_two_results", "sizes", "source_is_kept", "through_zero", "transpose", "transposed", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {
-        "applied_twice", "body", "coordinates", "extras", "flow", "helpers", "outputs", "scalar_per_workgroup",
-        "source_is_kept", "tables",
+        "applied_twice", "body", "coordinates", "dependence", "extras", "flow", "helpers", "outputs",
+        "scalar_per_workgroup", "source_is_kept", "tables",
     },
     "block_loads": {
-        "address", "clamp", "coordinates", "fields", "flow", "format", "helpers", "program", "tables", "types",
-        "vector", "view",
+        "address", "clamp", "coordinates", "dependence", "fields", "flow", "format", "helpers", "program", "tables",
+        "types", "vector", "view",
     },
-    "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "scopes", "switch"},
+    "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "scopes", "sizes", "switch", "webs"},
 }  # fmt: skip
 
 

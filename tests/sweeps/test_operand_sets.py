@@ -82,11 +82,11 @@ def test_large_buffers_have_few_sets() -> None:
     large = [
         (number, case)
         for number in range(1, 150)
-        if isinstance(case := Draws(source, 5).example(number), Case)
+        if isinstance(case := Draws(source, 2).example(number), Case)
         and sum(b.size for b in case.buffers.values()) > 1 << 24
         and not case.robustness
     ]
-    given = [sets for number, case in large if (sets := parameter_sets(Draws(source, 5), number, case, 64)) is not None]
+    given = [sets for number, case in large if (sets := parameter_sets(Draws(source, 2), number, case, 64)) is not None]
     assert given and max(map(len, given)) <= 2
 
 

@@ -75,7 +75,7 @@ class _Evidence:
 
     @property
     def worth(self) -> tuple[int, int, int]:
-        """Models are better the more failures they explain, and the fewer they predict that are none."""
+        """Models are better if they explain more failures, and if they predict fewer failures that do not occur."""
         return self.unexplained - self.explained, len(self.right), len(self.model.deed.text)
 
 
