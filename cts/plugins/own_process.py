@@ -253,7 +253,8 @@ class OwnProcess:
                 if e.again:
                     continue
                 return Outcome(e.status, detail=str(e))
-            return self._result(method, reply)
+            result: Outcome = self._result(method, reply)
+            return result
         return Outcome(Status.ERROR, detail=f"{gone}; {MAX_KILLS} times in this case: out of memory?")
 
     def _result(self, method: str, reply: Reply) -> Any:

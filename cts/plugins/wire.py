@@ -318,7 +318,7 @@ def raised(number: int, error: BaseException) -> Raised:
     """An exception as the answer to a message."""
     if isinstance(error, CtsError):
         kind = "input" if isinstance(error, BadInput) else "trouble"
-        return Raised(number, kind, tuple(map(said, (error.code, error.what, error.where, error.remedy))))
+        return Raised(number, kind, (said(error.code), said(error.what), said(error.where), said(error.remedy)))
     return Raised(number, type(error).__name__, (said(described(error)), "", "", ""))
 
 

@@ -12,6 +12,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cts.base.deadline import NO_DEADLINE, Deadline
@@ -184,7 +185,7 @@ class Cluster:
                 if tries < TRIES:  # Dask gives up a task whose workers die again and again
                     flying[self._submit(task, tries + 1)] = task, tries + 1
                     continue
-                why = f"{future.status} {TRIES} times: {self._asked(lambda future=future: _exception(future))}"
+                why = f"{future.status} {TRIES} times: {self._asked(partial(_exception, future))}"
                 lost = not_done(task, why)
                 lost.events.append(
                     problem(HarnessTrouble("worker-died", why, described_task(task), "a look at its log"))

@@ -55,4 +55,5 @@ def _divided(a: np.uint32, b: Bits, width: int) -> Bits:
     divisors = (b.astype(np.int64) ^ half) - half
     safe = np.where(divisors == 0, 1, divisors)
     quotient = np.sign(number) * np.sign(safe) * (abs(number) // np.abs(safe))
-    return (quotient & ((1 << width) - 1)).astype(np.uint32)
+    bits: Bits = (quotient & ((1 << width) - 1)).astype(np.uint32)
+    return bits

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -194,7 +195,7 @@ def test_a_call_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([WITH_WORKERS])
     here = cluster(monkeypatch, lambda: next(answers), NO_DEADLINE)
     monkeypatch.setattr(on_dask, "PATIENCE", 0.05)
-    held = on_dask.threading.Event()
+    held = threading.Event()
     with pytest.raises(HarnessTrouble, match="does not answer: TimeoutError: no answer within"):
         here._asked(held.wait)
     held.set()

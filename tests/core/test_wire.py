@@ -15,13 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from cts.base.child_process import ChildProcess
+from cts.base.errors import HarnessTrouble
+from cts.case.model import Case
 from cts.case.model.sweep import Sweep
 from cts.case.stages import Stage
 from cts.device.capabilities import Capabilities
 from cts.device.driver import BatchDriver, Job, Outcome, Status, SweepJob
 from cts.device.job import ModuleJob
 from cts.judging.judge import job
-from cts.plugins import own_process, registry, wire
+from cts.plugins import registry, wire
 from cts.plugins.own_process import OwnProcess
 from cts.running import corpus
 from cts.spirv.lowering import OfSweep
@@ -48,7 +51,7 @@ def same_memory(ours: dict[str, npt.NDArray[np.uint8]], theirs: dict[str, npt.ND
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_jobs_arrive_as_they_were(case: wire.Case) -> None:
+def test_jobs_arrive_as_they_were(case: Case) -> None:
     """As they are, and with a module that is made already; and their memory can be written."""
     sent = job(case, 32, Stage.COMPUTE, maintenance1=True)
     for made in (sent, Job(sent.case, sent.memory, lambda: sent.module())):
@@ -116,7 +119,7 @@ def test_frames() -> None:
 
 def test_a_message_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 10)
-    with pytest.raises(wire.HarnessTrouble, match="a message of 22 bytes; the longest has 10"):
+    with pytest.raises(HarnessTrouble, match="a message of 22 bytes; the longest has 10"):
         wire.frame(wire.Open(1, "emulator:order"))
 
 
@@ -126,17 +129,17 @@ def test_an_answer_to_another_message_changes_no_case(
     driver: OwnProcess, method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Once the process answers what it was not asked: it is begun anew, and the case has the outcome that it has."""
-    real = own_process.ChildProcess.receive
-    strayed = []
+    real = ChildProcess.receive
+    strayed: list[int] = []
 
-    def receive(self: own_process.ChildProcess[wire.Reply], timeout: float) -> object:
+    def receive(self: ChildProcess[wire.Reply], timeout: float) -> object:
         reply = real(self, timeout)
         if isinstance(reply, wire.Returned | wire.Gave) and len(strayed) < 2:
             strayed.append(reply.number)
             return msgspec.structs.replace(reply, number=reply.number - 1)
         return reply
 
-    monkeypatch.setattr(own_process.ChildProcess, "receive", receive)
+    monkeypatch.setattr(ChildProcess, "receive", receive)
     some = [job(case, 32) for case in CASES[:4]]
     assert isinstance(driver, BatchDriver)
     outcomes = list(map(driver.run, some) if method == "run" else driver.run_many(some))

@@ -141,8 +141,8 @@ class Machine:
         try:
             matrix = result(i, context)
             if self._bug in edge_bugs.BUGS and isinstance(i, model.MatrixArithmetic):
-                operands = [context.matrices[n].registers for n in (i.a, i.b) if n is not None]
-                bits = edge_bugs.changed(i.operation.value, matrix.component, operands, matrix.registers, self._bug)
+                registers = [context.matrices[n].registers for n in (i.a, i.b) if n is not None]
+                bits = edge_bugs.changed(i.operation.value, matrix.component, registers, matrix.registers, self._bug)
                 matrix = matrix.with_registers(bits)
             webs.spoil(i, self.matrices, self._bug)
         except OutsideMemoryError:
