@@ -9,7 +9,7 @@ import numpy as np
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.matrices import components
 from cts.drivers.interpreter.passed_on import Passed
-from cts.drivers.interpreter.problems import OutOfBounds
+from cts.drivers.interpreter.problems import Malformed, OutOfBounds
 from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 
 Path: TypeAlias = "tuple[int | Array, ...]"
@@ -138,6 +138,12 @@ class Variables:
         index, rest = path[0], path[1:]
         if isinstance(whole, Matrix):
             instances = self.topology.scopes[whole.scope]
+            if (
+                not isinstance(value, np.ndarray)
+                or value.dtype.itemsize != whole.bits.dtype.itemsize
+                or value.dtype.hasobject
+            ):
+                raise Malformed(f"a component of {8 * whole.bits.dtype.itemsize} bits is set to something else")
             components.set_component(whole, instances, self._component(whole, index, mask), value, mask)
             return whole
         parts = list(whole)
