@@ -149,9 +149,11 @@ def _draw_access(choices: Choices, chain: _Chain, write: bool) -> _Access:
 def _types(chain: _Chain) -> Iterator[tuple[model.ComponentType, int]]:
     """The types of vectors that take as many bytes as the usual one."""
     capabilities = chain.kernel.capabilities
-    for component in capabilities.vector_components:
+    for component in model.ComponentType:  # in their own order: that of a set differs from process to process
         length, rest = divmod(chain.length * chain.component.size, component.size)
-        if component is not chain.component and not rest and 0 < length <= capabilities.max_vector_length:
+        if component is chain.component or component not in capabilities.vector_components:
+            continue
+        if not rest and 0 < length <= capabilities.max_vector_length:
             yield component, length
 
 
