@@ -166,6 +166,21 @@ class Lines:
         return (self.count - 1) * stride * self.region.element_size + self.size
 
 
+def own_lines(
+    region: Region, grid: Grid, component: ComponentType, shape: tuple[int, int], further: int = 0
+) -> tuple[int, Varying]:
+    """The stride and the offset, in elements, of a matrix whose rows adjoin, in a place of each instance's own.
+
+    It begins `further` units of its lines behind the region's beginning. The region is made large enough.
+    """
+    lines = Lines.for_matrix(region, Order.RowMajor, component, *shape)
+    stride = lines.unit * lines.dense
+    extent = lines.extent(stride)
+    offset = Varying(further * lines.unit, grid.tiles(tile_elements(region, lines.alignment, extent)))
+    region.size = max(region.size, offset.range(grid)[1] * region.element_size + extent)
+    return stride, offset
+
+
 #: Elements from one line to the next, beyond 12 and 16 bits, and bytes that the lines of one matrix may take so.
 FAR, FAR_BYTES = (4096, 5000, 8192, 65536, 66000), 1 << 22
 

@@ -8,7 +8,7 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.operand import Factors
 from cts.generators.build.kernels import Matrix, Source
-from cts.generators.build.memory import FILL, OBJECT, Lines, numbered, tile_elements
+from cts.generators.build.memory import FILL, OBJECT, numbered, own_lines
 from cts.generators.build.operands import Varying
 from cts.generators.parts.chain_places import Access, Chain, Kind
 from cts.generators.parts.flow import draw_condition
@@ -174,13 +174,9 @@ def fresh_matrix(choices: Choices, chain: Chain, kind: Kind) -> Matrix:
         region = Source(name, component, 1, model.StorageClass.StorageBuffer, numbered(component, component))
         chain.sources[component] = region
         kernel.add(region)
-    lines = Lines.for_matrix(region, model.Order.RowMajor, component, kind.rows, kind.cols)
-    stride = lines.unit * lines.dense
-    tile = tile_elements(region, lines.alignment, lines.extent(stride))
     chain.fresh += 1
     # An odd number of lines further each time: so neighbours differ.
-    offset = Varying(chain.fresh * lines.unit, kernel.grid.tiles(tile))
-    region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + lines.extent(stride))
+    stride, offset = own_lines(region, kernel.grid, component, (kind.rows, kind.cols), chain.fresh)
     matrix = chain.matrix(kind)
     written_stride, written = kernel.constness.scalars([stride, offset])
     kernel.program.emit(
@@ -201,11 +197,7 @@ def keep_matrix(choices: Choices, chain: Chain, matrix: Matrix, scope: model.Sco
             model.Data(fill=FILL[component]),
         )
         kernel.add(region)
-        lines = Lines.for_matrix(region, model.Order.RowMajor, component, matrix.rows, matrix.cols)
-        stride = lines.unit * lines.dense
-        tile = tile_elements(region, lines.alignment, lines.extent(stride))
-        offset = Varying(0, kernel.grid.tiles(tile))
-        region.size = offset.range(kernel.grid)[1] * region.element_size + lines.extent(stride)
+        stride, offset = own_lines(region, kernel.grid, component, (matrix.rows, matrix.cols))
         written_stride, written = kernel.constness.scalars([stride, offset])
         kernel.program.emit(
             model.MatrixStore(matrix=matrix.id, buffer=region.name, stride=written_stride, offset=written)

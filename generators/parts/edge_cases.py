@@ -11,8 +11,7 @@ from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.contents import Contents
 from cts.generators.build.edges import edge_pairs
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
-from cts.generators.build.memory import Lines, tile_elements
-from cts.generators.build.operands import Varying
+from cts.generators.build.memory import own_lines
 from cts.generators.build.supports import Supports, draw_dispatch, draw_length, draw_row, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel, VectorSource
@@ -84,11 +83,7 @@ def _load(
 ) -> Matrix:
     """A matrix from the beginning of a buffer: elements of two of them make the pairs that their contents do."""
     region = kernel.source(choices, support.component, contents, scalar=True)
-    lines = Lines.for_matrix(region, model.Order.RowMajor, support.component, *shape)
-    stride = lines.unit * lines.dense
-    tile = tile_elements(region, lines.alignment, lines.extent(stride))
-    offset = Varying(0, kernel.grid.tiles(tile))
-    region.size = max(region.size, offset.range(kernel.grid)[1] * region.element_size + lines.extent(stride))
+    stride, offset = own_lines(region, kernel.grid, support.component, shape)
     name, declared = kernel.name("m"), kernel.type(support.component, *shape, support.use)
     written_stride, written = kernel.constness.scalars([stride, offset])
     kernel.program.emit(
