@@ -16,6 +16,12 @@ def guard_pattern() -> npt.NDArray[np.uint8]:
     return ((np.arange(GUARD_BYTES) * 167 + 89) & 0xFF).astype(np.uint8)
 
 
+def guarded(contents: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """A buffer's memory around its contents: guard, contents, guard."""
+    guard = guard_pattern()
+    return np.concatenate([guard, contents, guard])
+
+
 def splitmix64(seed: int, index: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Steele et al.'s counter-based generator: stable over platforms and NumPy versions."""
     with np.errstate(over="ignore"):

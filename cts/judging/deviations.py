@@ -25,31 +25,22 @@ def leaves(case: Case, deviations: Sequence[Deviation], memory: Mapping[str, Byt
     return not _freer(expectation, registry.oracle().expect(case))
 
 
-def owned(case: Case, several: Iterable[Sequence[Deviation]], memory: Mapping[str, Bytes]) -> bool:
-    """Whether each element is right, or as one of several bugs leaves it, or as all of them together do."""
-    bugs = [deviations for deviations in several if deviations]
-    together = tuple(deviation for deviations in bugs for deviation in deviations)
-    wrong = places(compare(case, registry.oracle().expect(case), memory))
-    for deviations in (*bugs, together) if len(bugs) > 1 else bugs:
-        if not wrong:
-            break
-        wrong &= unexplained(case, deviations, memory, wrong)
-    return not wrong
-
-
-def unexplained(
-    case: Case, deviations: Sequence[Deviation], memory: Mapping[str, Bytes], wrong: set[Place]
-) -> set[Place]:
-    """Of the bytes of wrong elements those that deviations do not explain.
+def owned(
+    case: Case, several: Iterable[Sequence[Deviation]], memory: Mapping[str, Bytes], divergence: Divergence
+) -> bool:
+    """Whether each element that differs is as one of several bugs leaves it, or as all of them together do.
 
     An element is explained if it is what a wrong program leaves. It is not if that may be anything, or if nobody can
     say what it is: else a deviation that frees elements would explain every failure.
     """
-    expectation = registry.oracle().leaves(case, deviations)
-    if expectation is None:
-        return set(wrong)
-    freer = _freer(expectation, registry.oracle().expect(case))
-    return (places(compare(case, expectation, memory)) | freer) & wrong
+    bugs = [deviations for deviations in several if deviations]
+    together = tuple(deviation for deviations in bugs for deviation in deviations)
+    wrong, right = places(divergence), registry.oracle().expect(case)
+    for deviations in (*bugs, together) if len(bugs) > 1 else bugs:
+        expectation = registry.oracle().leaves(case, deviations) if wrong else None
+        if expectation is not None:
+            wrong &= places(compare(case, expectation, memory)) | _freer(expectation, right)
+    return not wrong
 
 
 def places(divergence: Divergence | None) -> set[Place]:

@@ -38,7 +38,7 @@ def _together(rules: Sequence[Rule], case: Case, attempt: Attempt) -> Rule | Non
         return None
     computed = [r for r in rules if r.leaves and not r.effect and not r.model and r.match.matches_case(case)]
     bugs = [parse_deviation(rule.leaves).at(case) for rule in computed]
-    if sum(map(bool, bugs)) < 2 or not owned(case, bugs, attempt.outcome.memory):
+    if sum(map(bool, bugs)) < 2 or not owned(case, bugs, attempt.outcome.memory, attempt.divergence):
         return None
     return next(rule for rule, bug in zip(computed, bugs, strict=True) if bug)
 
@@ -52,20 +52,16 @@ def has_effect(rule: Rule, case: Case, attempt: Attempt) -> bool:
         holds = parse(rule.effect, kind="Memory").test
         if not all(holds(view(case).view.memory(group.buffer)) for group in groups):
             return False
-    if rule.leaves and not _leaves(rule, case, attempt):
-        return False
+    if rule.leaves:
+        assert attempt.outcome is not None, "what differs is in its memory"
+        if not owned(case, [parse_deviation(rule.leaves).at(case)], attempt.outcome.memory, attempt.divergence):
+            return False
     if not rule.model:
         return True
     outcome = _model(rule.model).run(job(case, _model(rule.model).capabilities().subgroup_size))
     if outcome.status is not Status.DONE:
         return False
     return all(_is_left(group, outcome.memory[group.buffer]) for group in groups)
-
-
-def _leaves(rule: Rule, case: Case, attempt: Attempt) -> bool:
-    """Whether each element is right, or as the entry's deviation leaves it."""
-    assert attempt.outcome is not None
-    return owned(case, [parse_deviation(rule.leaves).at(case)], attempt.outcome.memory)
 
 
 def _is_left(group: Differing, memory: Bytes) -> bool:

@@ -44,7 +44,9 @@ class DeviatingMachine(Machine):
     def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
         super().__init__(evaluation, result, recording)
         self.parts = evaluation.parts
-        self.initial = deepcopy(result.memories)
+        # Copies take longer than most steps, and few deviations are of the memory that a load sees.
+        self.keeps_memory = any(MEMORY in parts for parts in self.parts.values())
+        self.initial = deepcopy(result.memories) if self.keeps_memory else {}
         self.earlier = dict(self.initial)
 
     def take(self, step: Step) -> None:
@@ -67,7 +69,7 @@ class DeviatingMachine(Machine):
         if MEMORY in parts and step.access is not None:
             seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
             self.result.memories = {**memories, step.access.buffer: seen[step.access.buffer]}
-        if isinstance(instruction, model.Store) and step.access is not None:
+        if self.keeps_memory and isinstance(instruction, model.Store) and step.access is not None:
             self.earlier[step.access.buffer] = deepcopy(memories[step.access.buffer])
         super().take(step)
         self.result.memories = memories

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cts.base.memory import guard_pattern
+from cts.base.memory import guarded
 from cts.case.model import Case, loads_case
 from cts.case.oracle.deviation import (
     ADDRESS,
@@ -204,8 +204,7 @@ def test_a_case_is_taken_with_other_float_controls() -> None:
     loose = registry.oracle().leaves(case, [Deviation(OF_CASE, "float_controls", word="Undecorated")])
     right = registry.oracle().expect(case)
     assert loose is not None
-    guard = guard_pattern()
-    memory = {name: np.concatenate([guard, allowed.exact, guard]) for name, allowed in right.buffers.items()}
+    memory = {name: guarded(allowed.exact) for name, allowed in right.buffers.items()}
     # What is added and subtracted is left out.
     memory["d"] = memory["x"].copy()
     assert compare(case, loose, memory) is None and compare(case, right, memory) is not None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from cts.base.memory import guard_pattern
+from cts.base.memory import guarded
 from cts.case.model.buffer import Buffer, initial_bits
 from cts.case.model.float_modes import FastMathBits, FloatMode, FloatWidth
 from cts.case.model.functions import AnyFunction, Helpers, helpers_of
@@ -153,8 +153,4 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
 def initial_memory(case: Case) -> dict[str, npt.NDArray[np.uint8]]:
     """Every buffer's memory before the run: guard bytes, contents, guard bytes."""
-    guard = guard_pattern()
-    return {
-        name: np.concatenate([guard, initial_bits(buffer).view(np.uint8), guard])
-        for name, buffer in case.buffers.items()
-    }
+    return {name: guarded(initial_bits(buffer).view(np.uint8)) for name, buffer in case.buffers.items()}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.errors import BadInput
-from cts.base.memory import GUARD_BYTES, guard_pattern
+from cts.base.memory import GUARD_BYTES, guard_pattern, guarded
 from cts.case.model.buffer import Data, initial_bits
 from cts.case.model.case import Case
 from cts.case.model.component import Bits
@@ -111,14 +111,13 @@ class Sweep:
 
     def memory(self) -> dict[str, Bytes]:
         """Every buffer before the run, uint8: as that of a case, or with windows."""
-        guard = guard_pattern()
         memory = {}
         for name, buffer in self.template.buffers.items():
             contents = initial_bits(buffer).view(np.uint8)
             if name in self.windows:
                 memory[name] = self.windows[name].memory(self.data.get(name, contents))
             else:
-                memory[name] = np.concatenate([guard, contents, guard])
+                memory[name] = guarded(contents)
         return memory
 
     def left_by(self, index: int, memory: Mapping[str, Bytes]) -> dict[str, Bytes]:

@@ -10,7 +10,17 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model.types import ResultType
-from cts.case.oracle.deviation import ADDRESS, CLASSES, LAYOUT_MEMBERS, MEMORY, RESULT, STATE, VIEW_MEMBERS, Step
+from cts.case.oracle.deviation import (
+    ADDRESS,
+    CLASSES,
+    INSTEAD,
+    LAYOUT_MEMBERS,
+    MEMORY,
+    RESULT,
+    STATE,
+    VIEW_MEMBERS,
+    Step,
+)
 
 #: Numbers of bits, rows, columns and instances that hardware has a border at.
 _WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
@@ -119,8 +129,7 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
         narrower = [t for t in model.ComponentType if t.is_float and t is not component and t.size <= component.size]
         for name, target in product(("rounded", "rounded_towards_zero"), narrower):
             yield Deed(part, (Step(name, (target.value,)),))
-    others = ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")
-    for which, other in product(CLASSES, others):
+    for which, other in product(CLASSES, INSTEAD):
         if which != other:
             yield Deed(part, (Step("instead", (which, other)),))
 

@@ -18,12 +18,11 @@ import numpy as np
 from cts.case.model import Case
 from cts.features.deviations import parse_deviation
 from cts.features.sites import CaseView, Ordered, Site
-from cts.findings.learning.models import Model, models, places_of, shown
+from cts.findings.learning.models import Model, models, places_of, shows
 from cts.findings.learning.search import Verdicts, of_kind
 from cts.findings.learning.table import Known, Table
 from cts.judging.compare import Bytes
 from cts.judging.deviations import leaves
-from cts.plugins import registry
 
 #: Cases that are drawn for a round, and those of them that run: a few, so that their results choose the next ones.
 DRAWN, ROUND = 40, 6
@@ -88,7 +87,6 @@ class DeviationLearner:
     draws: Iterator[Case]
     run: Callable[[Sequence[Case]], Sequence[Ran | None]]
     budget: int = 60
-    _cases: list[Case] = field(default_factory=list)
     _views: list[Site] = field(default_factory=list)
     _known: Known = field(default_factory=dict)
     _spent: int = 0
@@ -96,7 +94,7 @@ class DeviationLearner:
     def learn(self) -> LearntDeviation | None:
         """The deviation; None if none of the vocabulary leaves what the driver leaves."""
         found = sorted(models(self.finding, self.memory), key=lambda m: (len(m.places) == 1, len(m.deed.text)))
-        evidence = [_Evidence(model) for model in _distinct(self.finding, found)[:MOST_MODELS]]
+        evidence = [_Evidence(model) for model in _simplest(found)[:MOST_MODELS]]
         if not evidence:
             return None
         results: list[tuple[Case, Ran]] = []
@@ -128,8 +126,7 @@ class DeviationLearner:
         while turns and len(chosen) < most:
             model = turns.popleft().model
             for case in left:
-                places = places_of(case, model.kind)
-                if places and _shows(case, model, places):
+                if shows(case, model.at(places_of(case, model.kind))):
                     chosen.append(case)
                     left.remove(case)
                     turns.append(_Evidence(model))
@@ -138,8 +135,7 @@ class DeviationLearner:
 
     def _observe(self, evidence: Sequence[_Evidence], case: Case, ran: Ran) -> None:
         """Note at which sites of a case each model deviates as the driver did."""
-        number = len(self._cases)
-        self._cases.append(case)
+        number = len(self._views)
         self._views.append(CaseView(case).root)
         fails, memory = ran
         for one in evidence:
@@ -151,7 +147,7 @@ class DeviationLearner:
             one.explained += fails
             one.deviating |= {(number, place) for place in deviating}
             for place in set(places) - set(deviating):
-                if _shows(case, one.model, (place,)):
+                if shows(case, one.model.at((place,))):
                     one.right.add((number, place))
 
     def _learnt(self, evidence: Sequence[_Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
@@ -163,8 +159,7 @@ class DeviationLearner:
             predicted = right = failing = explained = 0
             for case, (fails, memory) in results:
                 deviations = wrong.at(case)
-                expectation = registry.oracle().leaves(case, deviations) if deviations else None
-                is_predicted = expectation is not None and shown(case, expectation)
+                is_predicted = shows(case, deviations)
                 is_left = fails and leaves(case, deviations, memory)
                 predicted, right = predicted + is_predicted, right + (is_predicted and is_left)
                 failing, explained = failing + fails, explained + is_left
@@ -202,8 +197,8 @@ def _arguments(text: str) -> list[str]:
     return [*map(ast.unparse, call.args), *(f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords)]
 
 
-def _distinct(case: Case, found: Sequence[Model]) -> list[Model]:
-    """The simplest of the models of a kind that leave one memory for the finding, a few of each kind and part."""
+def _simplest(found: Sequence[Model]) -> list[Model]:
+    """The simplest models, of which these are sorted: a few of each kind and part."""
     groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
     for one in found:
         groups[one.kind, one.deed.part].append(one)
@@ -220,9 +215,3 @@ def _deviating(case: Case, model: Model, places: Sequence[int], memory: Mapping[
             if leaves(case, model.at(some), memory):
                 return some
     return ()
-
-
-def _shows(case: Case, model: Model, places: Sequence[int]) -> bool:
-    """Whether a driver that deviates at these places alone fails the case."""
-    expectation = registry.oracle().leaves(case, model.at(places))
-    return expectation is not None and shown(case, expectation)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.base.errors import BadInput, did_you_mean
-from cts.base.memory import GUARD_BYTES, guard_pattern
+from cts.base.memory import GUARD_BYTES, guarded
 from cts.device.job import Address as JobAddress
 from cts.device.job import Memory, ModuleJob
 from cts.modules.dispatch import model
@@ -220,10 +220,10 @@ class _Loader:
         return tuple(job_addresses)
 
     def memory(self, name: str, contents: Contents) -> Memory:
-        data, guard = contents.array.reshape(-1).view(np.uint8), guard_pattern()
+        data = contents.array.reshape(-1).view(np.uint8)
         addresses = self.addresses(self.file.buffers[name].addresses, len(data), ("buffers", name))
         addresses = (*self.links.get(name, ()), *addresses)
-        return Memory(np.concatenate([guard, data, guard]), GUARD_BYTES, len(data), addresses)
+        return Memory(guarded(data), GUARD_BYTES, len(data), addresses)
 
     def bindings(
         self, resources: dict[tuple[int, int], Resource]

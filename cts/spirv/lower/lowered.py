@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cts.base.memory import guarded
 from cts.case import model
 from cts.case.model.sweep import Sweep, Words
 from cts.case.stages import Stage
@@ -118,8 +119,7 @@ def _bound(
     lowered: Lowered, case: model.Case, contents: dict[str, Memory], words: Words, workgroups: tuple[int, int, int]
 ) -> ModuleJob:
     if PARAMETERS in lowered.bindings:
-        guard = model.guard_pattern()
-        contents[PARAMETERS] = _guarded(np.concatenate([guard, words.view(np.uint8), guard]))
+        contents[PARAMETERS] = _guarded(guarded(words.view(np.uint8)))
     return ModuleJob(
         words=lowered.words,
         workgroups=workgroups,
