@@ -1,18 +1,20 @@
 """Plants changes in the product, and says which tier of tests finds each (tests/tiers.py).
 
-    python bench/planted.py [--count N] [--seed N] [-j N] [--for SECONDS] [--out FILE]
+    python bench/planted.py [--count N] [--seed N] [-j N] [--for SECONDS] [--out FILE] [--list]
 
 A change is one operator, constant, condition or statement of a product file; a seed chooses them, in proportion to the
-files' lines. Each is planted in a copy of the tree, and then tests run there until one fails:
+files' lines. Each is planted in a copy of the tree, and then tests run there, stage by stage, until one fails:
 
 1. near: the fast tests of the changed folder;
 2. fast: the fast tier;
-3. whole: the rotating tests.
+3. 1 to 8: the eighths of the rotating tests.
 
-The fast tier finds what `near` or `fast` finds. Before the first change, the fast tier runs without one: tests that
-fail then are left out of every run, and printed. `--out` has a line of JSON for each finished change, so that the same
-command goes on where it was stopped. `--for` ends a call after so many seconds; the next call begins unfinished changes
-anew. A stage that takes more than `--limit` seconds is a `timeout`, which counts apart.
+The fast tier finds what `near` or `fast` finds. Every change goes through a stage before any goes through the next one:
+a call that ends early has tried all survivors with some of the eighths, and what the others would have found is
+estimated from these. Before the first change, the fast tier runs without one: tests that fail then are left out of
+every run, and printed. `--out` has a line of JSON for each finished stage, so that the same command goes on where it
+was stopped. `--for` ends a call after so many seconds; the next call begins unfinished stages anew. A stage that takes
+more than `--limit` seconds is a `timeout`, which counts apart.
 """
 
 from __future__ import annotations
@@ -43,16 +45,24 @@ PRODUCT = ("cts", "drivers", "generators", "reference")
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".tox", ".venv", "build", "dist", "__pycache__", ".*_cache", "cts-run", "*.egg-info", "node_modules"
 )
-#: Tests of folders that are not named after the product's.
+#: Tests of folders that are not named after the product's: the longest beginning of a file's path counts.
 NEAR = {
     "drivers/vulkan": "tests/vulkan_driver",
-    "cts/reduction": "tests/minimize",
-    "cts/coverage": "tests/core/test_coverage.py",
-    "cts/judging": "tests/core",
+    "cts/": "tests/core",
+    "cts/case/model": "tests/model",
+    "cts/faces": "tests/cli",
+    "cts/faces/pytest": "tests/plugin",
+    "cts/findings": "tests/explain",
+    "cts/findings/export": "tests/export",
+    "cts/findings/learning": "tests/learning",
+    "cts/findings/reduction": "tests/minimize",
+    "cts/judging/coverage": "tests/core/test_coverage.py",
+    "cts/modules": "tests/dispatch",
     "cts/running": "tests/campaign",
-    "cts/known": "tests/core",
-    "cts/pytest_cases": "tests/plugin",
+    "cts/showing": "tests/report",
 }
+#: The stages by their names; the rotating tests are an eighth each.
+STAGES = ("near", "fast", *(str(eighth) for eighth in range(1, 9)))
 #: Seconds of a stage: the fast tier takes 600 seconds of a processor, and as much again is left for a slower one.
 LIMIT = 1200
 
@@ -61,6 +71,10 @@ _SWAPPED: dict[type[ast.AST], str] = {
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*",
     ast.Mod: "//", ast.LShift: ">>", ast.RShift: "<<", ast.BitAnd: "|", ast.BitOr: "&", ast.And: "or", ast.Or: "and",
 }  # fmt: skip
+
+
+#: The lines of `--out`, by the keys of changes and the names of stages.
+Answers = dict[str, dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -167,8 +181,10 @@ def chosen(root: Path, count: int, seed: int) -> list[Change]:
 
 def near(path: str) -> str:
     """The tests of the folder of a file."""
+    begins = [start for start in NEAR if path.startswith(start)]
     parts = path.split("/")
-    tests = NEAR.get("/".join(parts[:2])) or f"tests/{parts[1] if parts[0] in ('cts', 'drivers') else parts[0]}"
+    exact = f"tests/{parts[1] if parts[0] in ('cts', 'drivers') else parts[0]}"
+    tests = exact if (ROOT / exact).exists() else NEAR[max(begins, key=len)] if begins else "tests/core"
     return tests if (ROOT / tests).exists() else "tests/core"
 
 
@@ -205,25 +221,29 @@ class Copy:
         return status, time.monotonic() - began, output
 
 
-def judge(copy: Copy, change: Change, without: Sequence[str], rotating: Sequence[str], limit: float) -> dict[str, Any]:
-    """Which tier finds a change, with the test and the seconds of each stage."""
+def judge(copy: Copy, change: Change, stage: str, without: Sequence[str], limit: float) -> dict[str, Any]:
+    """What the tests of a stage say of a change: `found`, `passed` or `timeout`, with the test and the seconds."""
     original = (copy.root / change.path).read_bytes()
     copy.write(change.path, changed(original, change))
-    seconds: dict[str, float] = {}
     away = [f"--deselect={test}" for test in without]
-    stages = {"near": [near(change.path), "--fast"], "fast": [], "whole": list(rotating)}
-    if not rotating:
-        del stages["whole"]
     try:
-        for stage, arguments in stages.items():
-            status, seconds[stage], output = copy.run(["-x", *arguments, *away], limit)
-            if status is None:
-                return {"found": "timeout", "stage": stage, "test": "", "seconds": seconds}
-            if status not in (0, 5):  # 5: no test is there
-                return {"found": stage, "stage": stage, "test": _failed(output), "seconds": seconds}
+        status, seconds, output = copy.run(["-x", *_tests(change, stage), *away], limit)
     finally:
         copy.write(change.path, original)
-    return {"found": "nothing", "stage": "", "test": "", "seconds": seconds}
+    if status is None:
+        return {"ends": "timeout", "test": "", "seconds": seconds}
+    if status in (0, 5):  # 5: no test is there
+        return {"ends": "passed", "test": "", "seconds": seconds}
+    return {"ends": "found", "test": _failed(output), "seconds": seconds}
+
+
+def _tests(change: Change, stage: str) -> list[str]:
+    """The arguments of pytest that name the tests of a stage."""
+    from tests.tiers import listed
+
+    if stage == "near":
+        return [near(change.path), "--fast"]
+    return [] if stage == "fast" else [*listed(), "--fast", f"--eighth={stage}"]
 
 
 def _failed(output: str) -> str:
@@ -259,6 +279,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("planted.jsonl"))
     parser.add_argument("--list", action="store_true", help="print the changes, and run nothing")
     options = parser.parse_args()
+    sys.path.insert(0, str(ROOT))
     changes = chosen(ROOT, options.count, options.seed)
     if options.list:
         print(*(f"{c.path}:{c.line} {c.kind}: {c.before!r} -> {c.text!r}" for c in changes), sep="\n")
@@ -268,41 +289,48 @@ def main() -> None:
 
 
 def run(changes: Sequence[Change], options: argparse.Namespace) -> None:
-    """Judge the changes that have no line yet."""
-    sys.path.insert(0, str(ROOT))
-    from tests.tiers import listed
-
+    """Run the stages that have no line yet: all changes through one stage, then the survivors through the next."""
     end = time.monotonic() + options.duration
-    known = done(options.out)
-    waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
-    for change in changes:
-        if _key(change) not in known:
-            waiting.put(change)
-    if waiting.empty():
-        return
     with tempfile.TemporaryDirectory(prefix="planted-", ignore_cleanup_errors=True) as folder:
-        first = Copy(Path(folder) / "0")
+        copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+        for number in range(options.j):
+            copies.put(Copy(Path(folder) / str(number)))
+        known = done(options.out)
         if "unchanged" in known:
-            without = known["unchanged"]["failing"]
+            without = known["unchanged"][""]["failing"]
         else:
-            without = unchanged(first, min(options.limit, end - time.monotonic()))
-            _write(options.out, {"key": "unchanged", "failing": without})
+            copy = copies.get()
+            without = unchanged(copy, min(options.limit, end - time.monotonic()))
+            copies.put(copy)
+            _write(options.out, {"key": "unchanged", "stage": "", "failing": without})
 
-        def work(number: int) -> None:
-            copy = first if number == 0 else Copy(Path(folder) / str(number))
-            while time.monotonic() < end:
-                try:
-                    change = waiting.get_nowait()
-                except queue.Empty:
-                    return
-                answer = judge(copy, change, without, listed(), min(options.limit, end - time.monotonic()))
-                if answer["found"] == "timeout" and time.monotonic() >= end:
-                    return  # the call has ended, not the stage
-                _write(options.out, {"key": _key(change), **asdict(change), **answer})
-                print(f"{change.path}:{change.line} {change.kind}: {answer['found']} {answer['test']}", flush=True)
+        def work(change: Change, stage: str) -> None:
+            if time.monotonic() >= end:
+                return
+            copy = copies.get()
+            answer = judge(copy, change, stage, without, min(options.limit, end - time.monotonic()))
+            copies.put(copy)
+            if answer["ends"] == "timeout" and time.monotonic() >= end:
+                return  # the call has ended, not the stage
+            _write(options.out, {"key": _key(change), "stage": stage, **asdict(change), **answer})
+            print(f"{change.path}:{change.line} {change.kind}: {stage} {answer['ends']} {answer['test']}", flush=True)
 
-        with ThreadPoolExecutor(options.j) as pool:
-            list(pool.map(work, range(options.j)))
+        for stage in STAGES:
+            known = done(options.out)
+            left = [c for c in changes if fate(known, c)[0] == "passed" and stage not in known.get(_key(c), {})]
+            with ThreadPoolExecutor(options.j) as pool:
+                list(pool.map(work, left, [stage] * len(left)))
+
+
+def fate(known: Answers, change: Change) -> tuple[str, int]:
+    """How a change ends, with the number of stages it went through: `passed` where none has found it yet."""
+    stages = known.get(_key(change), {})
+    for number, stage in enumerate(STAGES):
+        if stage not in stages:
+            return "passed", number
+        if stages[stage]["ends"] != "passed":
+            return ("timeout" if stages[stage]["ends"] == "timeout" else stage), number + 1
+    return "passed", len(STAGES)
 
 
 def _key(change: Change) -> str:
@@ -314,23 +342,35 @@ def _write(path: Path, line: dict[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def done(path: Path) -> dict[str, dict[str, Any]]:
-    """The lines so far, by their keys."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return {answer["key"]: answer for answer in map(json.loads, lines)}
+def done(path: Path) -> Answers:
+    """The lines so far, by their keys and stages."""
+    answers: Answers = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        answer = json.loads(line)
+        answers.setdefault(answer["key"], {})[answer["stage"]] = answer
+    return answers
 
 
-def report(changes: Sequence[Change], answers: dict[str, dict[str, Any]]) -> None:
-    """Print which tier finds how many changes, and those that no tier finds."""
-    judged = [answers[_key(change)] for change in changes if _key(change) in answers]
-    counts = Counter(answer["found"] for answer in judged)
-    print(f"{len(judged)} of {len(changes)} changes: {counts['near'] + counts['fast']} found by the fast tier "
-          f"({counts['near']} by near tests), {counts['whole']} by rotating tests alone, {counts['timeout']} timeouts, "
-          f"{counts['nothing']} by nothing")  # fmt: skip
-    for answer in judged:
-        if answer["found"] not in ("near", "fast"):
-            before, after = answer["before"].split("\n")[0], answer["text"].split("\n")[0]
-            print(f"  {answer['found']}: {answer['path']}:{answer['line']} {answer['kind']}: {before!r} -> {after!r}")
+def report(changes: Sequence[Change], known: Answers) -> None:
+    """Print which tier finds how many changes, and those that the fast tier does not find."""
+    fates = {change: fate(known, change) for change in changes}
+    begun = {change: ends for change, ends in fates.items() if ends[1] >= 2 or ends[0] != "passed"}
+    counts = Counter(ends for ends, _ in begun.values())
+    fast = counts["near"] + counts["fast"]
+    rotating = sum(counts[stage] for stage in STAGES[2:])
+    # A survivor has gone through some of the eighths: what they find is found by so many of the eight.
+    eighths = [stages - 2 for ends, stages in begun.values() if ends == "passed"]
+    tried = sum(eighths) / (8 * len(eighths)) if eighths else 1.0
+    whole = fast + (rotating / tried if tried else 0.0)
+    print(f"{len(begun)} of {len(changes)} changes: {fast} found by the fast tier ({counts['near']} by near tests), "
+          f"{rotating} by rotating tests alone, of which {tried:.0%} were tried, {counts['timeout']} timeouts, "
+          f"{counts['passed']} by nothing; the fast tier finds {fast / whole if whole else 1:.1%} of what the whole "
+          "finds")  # fmt: skip
+    for change, (ends, stages) in begun.items():
+        if ends not in ("near", "fast"):
+            before, after = change.before.split("\n")[0], change.text.split("\n")[0]
+            end = f"passed {stages} of {len(STAGES)} stages" if ends == "passed" else f"found at {ends}"
+            print(f"  {end}: {change.path}:{change.line} {change.kind}: {before!r} -> {after!r}")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ def test_what_is_changed(planted: ModuleType) -> None:
 def test_a_seed_chooses_the_same_changes_of_many_files(planted: ModuleType) -> None:
     few, more = planted.chosen(planted.ROOT, 4, 7), planted.chosen(planted.ROOT, 8, 7)
     assert more[:4] == few and len({change.path for change in more}) > 2 and len(set(more)) == 8
+    assert planted.near("cts/findings/learning/deeds.py") == "tests/learning"
     assert planted.near("cts/spirv/lower/views.py") == "tests/spirv"
     assert planted.near("drivers/vulkan/start.py") == "tests/vulkan_driver"
     assert all((planted.ROOT / planted.near(change.path)).exists() for change in more)
@@ -66,3 +67,21 @@ def test_failures_are_named(planted: ModuleType) -> None:
     ]
     assert planted._failed(output).startswith("tests/a.py::test_b[x, y")
     assert planted._failed("\nno module\n") == "no module"
+
+
+def test_survivors_go_on_and_what_the_other_eighths_find_is_estimated(
+    planted: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = planted.chosen(planted.ROOT, 4, 7)
+    ends = [["found"], ["passed", "found"], ["passed", "passed", "found"], ["passed"] * 4]
+    known = {
+        planted._key(change): {stage: {"ends": end} for stage, end in zip(planted.STAGES, each, strict=False)}
+        for change, each in zip(changes, ends, strict=True)
+    }
+    assert [planted.fate(known, change) for change in changes] == [("near", 1), ("fast", 2), ("1", 3), ("passed", 4)]
+    planted.report(changes, known)
+    # One of two survivors is found by an eighth, two of the eight were tried: four would be found by all.
+    assert "4 of 4 changes: 2 found by the fast tier (1 by near tests), 1 by rotating tests alone, of which 25% were" in (
+        text := capsys.readouterr().out
+    )
+    assert "finds 33.3% of what" in text
