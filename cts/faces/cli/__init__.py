@@ -108,6 +108,9 @@ def _run() -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding
+        if surroundings.is_short_of_memory():
+            print(surroundings.trouble(MemoryError()), file=sys.stderr)
+            return 3
         traceback.print_exc()
         return 3
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,9 @@ _RENAMED = {
     ("coverage", "--examples"): "--max-examples",
     ("report", "--examples"): "--max-examples",
 }
+
+#: Below this limit of the address space modules and their libraries do not load: `ulimit -v 450000` runs one case.
+_NEEDED_BYTES = 450_000 * 1024
 
 
 def check(arguments: Sequence[str]) -> None:
@@ -40,6 +44,16 @@ def check(arguments: Sequence[str]) -> None:
         Path.cwd()
     except FileNotFoundError as e:
         raise BadInput("no-folder", "the current folder is gone", "", "cd to a folder that exists") from e
+
+
+def is_short_of_memory() -> bool:
+    """Whether the process may not have the memory that the suite needs: its modules then fail in ways of their own."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return limit != resource.RLIM_INFINITY and limit < _NEEDED_BYTES
 
 
 def trouble(error: OSError | MemoryError) -> HarnessTrouble:
