@@ -11,14 +11,14 @@ import ast
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import islice
 
 import numpy as np
 
 from cts.case.model import Case
 from cts.features.deviations import parse_deviation
 from cts.features.sites import CaseView, Ordered, Site
-from cts.findings.learning.models import Model, models, places_of, shows
+from cts.findings.learning.models import Model, deviates_at, models, places_of, shows
 from cts.findings.learning.search import Verdicts, of_kind
 from cts.findings.learning.table import Known, Table
 from cts.judging.compare import Bytes
@@ -29,9 +29,6 @@ DRAWN, ROUND = 40, 6
 
 #: Models that are tried on drawn cases. Those of one case are many, and most of them leave the same memory.
 MOST_MODELS = 16
-
-#: Instructions of a kind of which each subset is tried, if not all of them deviate.
-MOST_SITES = 4
 
 #: The cases that must have shown where a driver deviates before a deviation is called learnt.
 FEWEST = 6
@@ -140,7 +137,7 @@ class DeviationLearner:
         fails, memory = ran
         for one in evidence:
             places = places_of(case, one.model.kind)
-            deviating = _deviating(case, one.model, places, memory) if fails else ()
+            deviating = deviates_at(case, one.model, places, memory) if fails else ()
             if fails and not deviating:
                 one.unexplained += 1
                 continue
@@ -204,14 +201,3 @@ def _simplest(found: Sequence[Model]) -> list[Model]:
         groups[one.kind, one.deed.part].append(one)
     rounds = (group[n] for n in range(4) for group in groups.values() if n < len(group))
     return list(rounds)
-
-
-def _deviating(case: Case, model: Model, places: Sequence[int], memory: Mapping[str, Bytes]) -> Sequence[int]:
-    """The most places at which the model leaves the memory of a driver; empty if there are none."""
-    for count in range(len(places), 0, -1):
-        if count < len(places) and len(places) > MOST_SITES and count > 1:
-            continue
-        for some in combinations(places, count):
-            if leaves(case, model.at(some), memory):
-                return some
-    return ()

@@ -6,8 +6,9 @@ all instructions of a kind, or at some of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations, zip_longest
 
 from cts.base.memory import guarded
 from cts.case import model
@@ -17,6 +18,9 @@ from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
 from cts.plugins import registry
 
+#: Instructions of a kind of which each subset is tried, if not all of them deviate.
+MOST_SITES = 4
+
 
 @dataclass(frozen=True)
 class Model:
@@ -25,6 +29,11 @@ class Model:
     kind: str
     deed: Deed
     places: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The deviation of all instructions of the kind."""
+        return f"wrong({self.kind}, {self.deed.text})"
 
     def at(self, places: Sequence[int]) -> list[Deviation]:
         """The deed at these places."""
@@ -36,25 +45,52 @@ def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
 
 
-def models(case: model.Case, memory: Mapping[str, Bytes]) -> Iterator[Model]:
-    """All models of a failing case, those at all instructions of a kind before those at one of them."""
+def models(case: model.Case, memory: Mapping[str, Bytes], most: int | None = None) -> Iterator[Model]:
+    """Models of a failing case, those at all instructions of a kind before those at one of them.
+
+    The commonest deeds of all kinds are tried first, and at `most` so many models, each of which runs the case in the
+    oracle: all of the vocabulary at each instruction of a long program takes minutes.
+    """
     wrong = places(compare(case, registry.oracle().expect(case), memory))
-    reach = {place: _reach(case, place) for place in range(len(case.program))}
-    singles: list[tuple[str, Deed, int]] = []
+    for tried, candidate in enumerate(_candidates(case, wrong)):
+        if tried == most:
+            return
+        if leaves(case, candidate.at(candidate.places), memory):
+            yield candidate
+
+
+def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
+    """What may leave this memory: deeds of instructions that reach most of what is wrong."""
+    reach = _reaches(case, wrong)
+    of_all: list[list[Model]] = []
+    of_one: list[list[Model]] = []
     for kind in dict.fromkeys(type(one).__name__ for one in case.program):
         every = places_of(case, kind)
-        if not _covers(set().union(*(reach[place] or wrong for place in every)), wrong):
+        if not _covers(set().union(*(reach[place] for place in every)), wrong):
             continue
-        for deed in dict.fromkeys(deed for place in every for deed in deeds(case, place)):
-            found = Model(kind, deed, every)
-            if leaves(case, found.at(every), memory):
-                yield found
-            elif len(every) > 1:
-                singles += [(kind, deed, one) for one in every if _covers(reach[one] or wrong, wrong)]
-    for kind, deed, place in singles:
-        found = Model(kind, deed, (place,))
-        if leaves(case, found.at((place,)), memory):
-            yield found
+        of_kind = list(dict.fromkeys(deed for place in every for deed in deeds(case, place)))
+        of_all.append([Model(kind, deed, every) for deed in of_kind])
+        if len(every) > 1:
+            some = [place for place in every if _covers(reach[place], wrong)]
+            of_one.append([Model(kind, deed, (place,)) for deed in of_kind for place in some])
+    for in_turn in (zip_longest(*of_all), zip_longest(*of_one)):
+        yield from (candidate for turn in in_turn for candidate in turn if candidate is not None)
+
+
+def alike(found: Sequence[Model], case: model.Case, memory: Mapping[str, Bytes]) -> list[Model]:
+    """Those of some models that leave the memory of another failing case, too: at some of its instructions."""
+    return [one for one in found if deviates_at(case, one, places_of(case, one.kind), memory)]
+
+
+def deviates_at(case: model.Case, of: Model, among: Sequence[int], memory: Mapping[str, Bytes]) -> Sequence[int]:
+    """The most places at which a model leaves the memory of a driver; empty if there are none."""
+    for count in range(len(among), 0, -1):
+        if count < len(among) and len(among) > MOST_SITES and count > 1:
+            continue
+        for some in combinations(among, count):
+            if leaves(case, of.at(some), memory):
+                return some
+    return ()
 
 
 def shows(case: model.Case, deviations: Sequence[Deviation]) -> bool:
@@ -71,7 +107,23 @@ def _changed(case: model.Case, deviations: Sequence[Deviation]) -> set[Place] | 
     return places(compare(case, registry.oracle().expect(case), memory))
 
 
-def _reach(case: model.Case, place: int) -> set[Place] | None:
+def _reaches(case: model.Case, wrong: Set[Place]) -> list[Set[Place]]:
+    """For each instruction the bytes that may differ if it is wrong: all that are, where nobody can say.
+
+    A layout or a view reaches what the instructions reach that access memory by it.
+    """
+    reach: list[Set[Place] | None] = [_reach(case, place) for place in range(len(case.program))]
+    for place in reversed(range(len(case.program))):
+        instruction = case.program[place]
+        if isinstance(instruction, model.LayoutInstruction | model.ViewInstruction):
+            made = set(instruction.defines)
+            users = [n for n in range(place + 1, len(reach)) if made & set(model.references(case.program[n]))]
+            each = [reach[n] for n in users]
+            reach[place] = set().union(*(some for some in each if some is not None)) if None not in each else None
+    return [wrong if some is None else some for some in reach]
+
+
+def _reach(case: model.Case, place: int) -> Set[Place] | None:
     """The bytes that differ if the result of an instruction is another one; None if the oracle cannot say."""
     if not isinstance(case.program[place], model.MatrixInstruction | model.VectorInstruction):
         return None
@@ -84,6 +136,6 @@ def _reach(case: model.Case, place: int) -> set[Place] | None:
     return reached
 
 
-def _covers(reached: set[Place], wrong: set[Place]) -> bool:
+def _covers(reached: Set[Place], wrong: Set[Place]) -> bool:
     """Whether most of what is wrong is reached: another value may be right by chance in a few elements."""
     return len(wrong & reached) * 10 >= len(wrong) * 9
