@@ -41,10 +41,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("cts", "drivers", "generators", "reference")
-#: Folders of the tree that no test needs, and that may be large.
-LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".tox", ".venv", "build", "dist", "__pycache__", ".*_cache", "cts-run", "*.egg-info", "node_modules"
-)
+#: Folders of the tree that no test needs, and that may be large: at the top, and anywhere.
+TOP = ("build", "dist", "cts-run", "node_modules")
+ANYWHERE = shutil.ignore_patterns(".git", ".tox", ".venv", "__pycache__", ".*_cache", "*.egg-info")
 #: Tests of folders that are not named after the product's: the longest beginning of a file's path counts.
 NEAR = {
     "drivers/vulkan": "tests/vulkan_driver",
@@ -188,12 +187,16 @@ def near(path: str) -> str:
     return tests if (ROOT / tests).exists() else "tests/core"
 
 
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    return ANYWHERE(folder, names) | (set(TOP) & set(names) if Path(folder) == ROOT else set())
+
+
 class Copy:
     """A copy of the tree in which changes are planted, one after the other."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
-        shutil.copytree(ROOT, self.root, ignore=LEFT_OUT, symlinks=True)
+        shutil.copytree(ROOT, self.root, ignore=_left_out, symlinks=True)
         self._stamp = int(time.time())
 
     def write(self, path: str, text: bytes) -> None:
@@ -206,7 +209,18 @@ class Copy:
         """The exit status of pytest, None at the limit; its seconds, and the end of its output."""
         home = self.root.parent
         environment = os.environ | {"NUMBA_CACHE_DIR": str(home / "numba"), "TMPDIR": str(home)}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:benchmark",
+            "--no-header",
+            *arguments,
+        ]
         began = time.monotonic()
         child = subprocess.Popen(
             command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -85,3 +85,10 @@ def test_survivors_go_on_and_what_the_other_eighths_find_is_estimated(
         text := capsys.readouterr().out
     )
     assert "finds 33.3% of what" in text
+
+
+def test_a_copy_has_every_file_of_the_product(planted: ModuleType, tmp_path: Path) -> None:
+    copy = planted.Copy(tmp_path)
+    for folder in planted.PRODUCT:
+        files = {p.relative_to(planted.ROOT) for p in (planted.ROOT / folder).rglob("*.py")}
+        assert files == {p.relative_to(copy.root) for p in (copy.root / folder).rglob("*.py")}
