@@ -14,6 +14,7 @@ from cts.judging.compare import Differing, Divergence, ulps
 from cts.judging.events import BufferCount, Finding, Mismatch
 from cts.judging.guesses import ElementsWritten, Guess, PartlyWritten, guesses
 from cts.judging.judge import Attempt
+from cts.judging.left import packed
 from cts.judging.policy import policy_of
 from cts.judging.sentences import value_text
 
@@ -45,6 +46,7 @@ def finding(
         writer,
         steps,
         policy=policy_of(case, divergence),
+        left=packed(expectation, outcome.memory),
     )
 
 

@@ -49,7 +49,8 @@ class Finding(Struct, frozen=True):
     rests on, if no specification decides. A generated case is `shrunk` unless a quarantine leaves it for last, or the
     run dies with it; `reduction` says which pass of the reducer took which step, None if the case was not reduced.
     `found` is the case before its reduction; None if that is the same. `driver` is the spec of a driver that shows the
-    failure with fewer transforms than the tested driver, "" if no such driver is known.
+    failure with fewer transforms than the tested driver, "" if no such driver is known. `left` is the memory that the
+    driver left (`left.unpacked`); empty if there is none, or too much.
     """
 
     case: Case
@@ -63,6 +64,7 @@ class Finding(Struct, frozen=True):
     reduction: Reduction | None = None
     found: Case | None = None
     driver: str = ""
+    left: bytes = b""
 
     @property
     def reduced(self) -> bool:

@@ -81,9 +81,8 @@ def test_survivors_go_on_and_what_the_other_eighths_find_is_estimated(
     assert [planted.fate(known, change) for change in changes] == [("near", 1), ("fast", 2), ("1", 3), ("passed", 4)]
     planted.report(changes, known)
     # One of two survivors is found by an eighth, two of the eight were tried: four would be found by all.
-    assert "4 of 4 changes: 2 found by the fast tier (1 by near tests), 1 by rotating tests alone, of which 25% were" in (
-        text := capsys.readouterr().out
-    )
+    text = capsys.readouterr().out
+    assert "4 of 4 changes: 2 found by the fast tier (1 by near tests), 1 by rotating tests alone, of which 25%" in text
     assert "finds 33.3% of what" in text
 
 
