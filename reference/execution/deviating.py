@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cts.case.oracle.deviation import ADDRESS, RESULT, STATE
+from cts.case.oracle.deviation import ADDRESS, RESULT, STATE, TRANSFORMS, Domain
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.deviation import numbers
+from cts.reference.deviation import numbers, states
 from cts.reference.deviation.moves import NotComputable, move_of
 from cts.reference.deviation.parts import Parts
 
@@ -27,11 +27,23 @@ def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
                 raise NotComputable("a layout or view as a whole can only be as before")
             after = before
         elif (member := part.removeprefix(STATE)) != part and member in after.members():
-            now = getattr(after, member)
             earlier = None if before is None else getattr(before, member)
-            changed: dict[str, Any] = {member: numbers.transformed(now, steps, earlier)}
-            after = replace(after, **changed)
+            for step in steps:
+                of_all = Domain.STATES in TRANSFORMS[step.name].domain
+                number = getattr(after, member)
+                changed = (
+                    states.transformed(after, member, step) if of_all else numbers.transformed(number, [step], earlier)
+                )
+                after = replace(after, **{member: changed})
     return after
+
+
+def _adjacent(byte: Any, columns: int, size: int) -> Any:
+    """Byte offsets of rows of which each few columns lie one after the other from the first of them on."""
+    if columns < 1:
+        raise NotComputable("no columns")
+    column = np.arange(byte.shape[-1])
+    return byte[..., column - column % columns] + column % columns * size
 
 
 def access(parts: Parts, place: int, right: Access, size: int, instances: int) -> Access:
@@ -46,6 +58,10 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
     for step in steps:
         if step.name == "plus":
             byte = byte + int(step.arguments[0]) * right.size
+        elif step.name == "adjacent":
+            byte = _adjacent(byte, int(step.arguments[0]), right.size)
+        elif step.name == "low_bits":
+            byte = byte // right.size % (1 << int(step.arguments[0])) * right.size + byte % right.size
         elif step.name == "in_bounds":
             status = np.where(status == Status.INACTIVE, status, np.uint8(Status.OK))
         elif (move := move_of(step)) is not None:

@@ -64,7 +64,10 @@ class DeviatingMachine(Machine):
                     afterwards.append((name, steps[0]))
                     continue
                 right[name] = self.values[name]
-                self.values[name] = self._transformed(step, self._whole(name), steps, partial(_same, right[name]))
+                whole = self._whole(name)
+                if steps[0].name == "made_of":
+                    whole, steps = self._made_of(name, str(steps[0].arguments[0])), steps[1:]
+                self.values[name] = self._transformed(step, whole, steps, partial(_same, right[name]))
         memories = self.result.memories
         if MEMORY in parts and step.access is not None:
             seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
@@ -76,6 +79,14 @@ class DeviatingMachine(Machine):
         self.values.update({name: value for name, value in right.items() if name not in instruction.defines})
         for name, deed in afterwards:
             self._afterwards(step, instruction, name, deed)
+
+    def _made_of(self, name: str, field: str) -> Value:
+        """What the instruction that made a result had as an operand, as it is now."""
+        makers = (i for i in reversed(self.case.program) if name in i.defines)
+        operand = getattr(next(makers, None), field, None)
+        if not isinstance(operand, str) or operand not in self.values:
+            raise NotComputable(f"{name} is not made of a {field}")
+        return self._whole(operand)
 
     def _afterwards(self, step: Step, instruction: model.Instruction, name: str, deed: Deed) -> None:
         """What an instruction does to an operand, or in a second pass to its result."""

@@ -209,6 +209,7 @@ NEIGHBOURS = [
     ),
     ("matrix-doubled", "matrix_arithmetic.environment.doubled_zero", "scalar: 2", "scalar: 3"),
     ("clip-wraps", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "3"),
+    ("clip-wraps-further", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "4294967291"),
     (
         "clamp-value-without-dimension",
         "tensor_addressing.clamp.value_without_dimension",
@@ -278,7 +279,7 @@ NEIGHBOURS = [
         "h, operation: ConvertFToS, component: int32",
     ),
     ("conversion-of-conversion", "vector_arithmetic.conversions.round_trip_strict", "FastMathNone", "Undecorated"),
-    ("conversion-of-conversion", "per_element.body.through_float16_strict", "float16(value)", "value"),
+    ("conversion-of-conversion-called", "per_element.body.through_float16_strict", "float16(value)", "value"),
     ("conversion-of-conversion", "conversions.float.f32_to_bf16_through_f16_strict", "matrix: h", "matrix: x0"),
     ("conversion-of-conversion", "conversions.float.f32_to_bf16_through_f16_copied", "matrix: h", "matrix: x0"),
     (
@@ -293,7 +294,7 @@ NEIGHBOURS = [
         "FConvert, component: float16",
         "FConvert, component: bfloat16",
     ),
-    ("conversion-of-conversion", "per_element.body.through_float16_strict", "float16(value)", "bfloat16(value)"),
+    ("conversion-of-conversion-called", "per_element.body.through_float16_strict", "float16(value)", "bfloat16(value)"),
     (
         "matrix-roundings-binding",
         "matrix_arithmetic.environment.round_trip_strict",

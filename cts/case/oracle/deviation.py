@@ -29,6 +29,8 @@ class Domain(enum.Flag):
     NUMBERS = enum.auto()
     #: All bytes of the buffer that a load sees.
     BYTES = enum.auto()
+    #: Members of the state behind a layout or view, given its other members.
+    STATES = enum.auto()
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ TRANSFORMS: dict[str, Transform] = {
     "before_in_last_row": Transform(Domain.ELEMENTS, (), "as before the instruction in the last row"),
     "before_in_last_column": Transform(Domain.ELEMENTS, (), "as before the instruction in the last column"),
     "operand": Transform(Domain.ELEMENTS, (str,), "the instruction's operand of this name"),
+    "made_of": Transform(
+        Domain.ELEMENTS, (str,), "of an operand: what the instruction that made it had as its operand of this name"
+    ),
     "overwritten": Transform(Domain.ELEMENTS, (), "an operand is the result once the instruction has run"),
     "accumulated": Transform(
         Domain.ELEMENTS, (int,), "the C of a product is, once it has run, the sum without the last N columns of A"
@@ -98,7 +103,9 @@ TRANSFORMS: dict[str, Transform] = {
     "plus": Transform(Domain.PLACES | Domain.NUMBERS, (int,), "N more (of places: N elements further)"),
     "times": Transform(Domain.NUMBERS, (int,), "N times as much"),
     "divided": Transform(Domain.NUMBERS, (int,), "divided by N, rounded down"),
-    "low_bits": Transform(Domain.ELEMENTS | Domain.NUMBERS, (int,), "the N low bits alone"),
+    "low_bits": Transform(
+        Domain.ELEMENTS | Domain.PLACES | Domain.NUMBERS, (int,), "the N low bits alone (of places: of their index)"
+    ),
     "high_bits": Transform(Domain.ELEMENTS, (int,), "the N high bits alone"),
     "sign_extended": Transform(Domain.ELEMENTS, (int,), "the N low bits, extended by the highest of them"),
     "rounded": Transform(Domain.ELEMENTS, (str,), "rounded to a component type in between"),
@@ -111,6 +118,13 @@ TRANSFORMS: dict[str, Transform] = {
     "entry": Transform(Domain.NUMBERS, (int,), "entry N stands for all"),
     "with_entry": Transform(Domain.NUMBERS, (int, int), "entry N is the number M"),
     "first_iteration": Transform(Domain.NUMBERS, (), "as in the first iteration of the loops around it"),
+    "adjacent": Transform(Domain.PLACES, (int,), "of each N columns the others follow the first one in memory"),
+    "whole_blocks": Transform(
+        Domain.STATES,
+        (),
+        "of `state_stride`: as if the last block of a dimension, where it is no whole one, was not there",
+    ),
+    "to_the_end": Transform(Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"),
     "in_bounds": Transform(Domain.PLACES, (), "elements out of bounds are accessed all the same"),
 }
 
