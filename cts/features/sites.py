@@ -191,11 +191,11 @@ class CaseView:
 
     @cached_property
     def dependences(self) -> tuple[Dependence, ...]:
-        """Which instructions depend on one another through memory, as the oracle has it; of a valid case."""
+        """Which instructions depend on one another through memory, as the oracle has it; none in an invalid case."""
         from cts.plugins import registry
 
         try:
-            return registry.oracle().dependences(self.case)
+            return () if registry.oracle().violations(self.case) else registry.oracle().dependences(self.case)
         except BadInput:
             return ()
 

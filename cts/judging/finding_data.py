@@ -50,7 +50,7 @@ class Finding(Struct, frozen=True):
     run dies with it; `reduction` says which pass of the reducer took which step, None if the case was not reduced.
     `found` is the case before its reduction; None if that is the same. `driver` is the spec of a driver that shows the
     failure with fewer transforms than the tested driver, "" if no such driver is known. `left` is the memory that the
-    driver left (`left.unpacked`); empty if there is none, or too much.
+    driver left (`left.unpacked`), if that is not too much.
     """
 
     case: Case

@@ -25,7 +25,7 @@ def packed(expectation: Expectation, memory: Mapping[str, Bytes]) -> bytes:
 
 
 def unpacked(expectation: Expectation, left: bytes) -> dict[str, Bytes] | None:
-    """The memory by buffers: guard, contents, guard; None if there is none, or if it is of another case."""
+    """The memory by buffers: guard, contents, guard; None for nothing, and for what another case left."""
     sizes = {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
     total = sum(map(len, sizes.values()))
     try:

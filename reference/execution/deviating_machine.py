@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -48,9 +48,34 @@ class DeviatingMachine(Machine):
         self.keeps_memory = any(MEMORY in parts for parts in self.parts.values())
         self.initial = deepcopy(result.memories) if self.keeps_memory else {}
         self.earlier = dict(self.initial)
+        #: Loads that wait, by their results: for the first use, or for so many writes.
+        self.waiting: dict[str, tuple[Step, int]] = {}
 
     def take(self, step: Step) -> None:
+        instruction = self.case.program[step.index]
+        for name in {*model.references(instruction)} & set(self.waiting):
+            self._take(self.waiting.pop(name)[0], {})
         parts = self.parts.get(step.index, {})
+        deed = parts.get(MEMORY, ())
+        if [name for name, _ in deed] == ["later"] and step.access is not None:
+            self.waiting |= dict.fromkeys(instruction.defines, (step, int(deed[0].arguments[0])))
+            return
+        self._take(step, parts)
+        written = self._written(step, instruction)
+        for name, (load, left) in list(self.waiting.items()):
+            if load.access is not None and load.access.buffer in written:
+                self.waiting[name] = load, left - 1
+                if left <= 1:
+                    self._take(self.waiting.pop(name)[0], {})
+
+    def _written(self, step: Step, instruction: model.Instruction) -> Set[str]:
+        """The buffers that a step writes to."""
+        if isinstance(instruction, model.Store) and step.access is not None:
+            return {step.access.buffer}
+        function = self.case.functions.get(getattr(instruction, "function", ""))
+        return {output.buffer for output in getattr(function, "outputs", ())}
+
+    def _take(self, step: Step, parts: Mapping[str, Steps]) -> None:
         instruction = self.case.program[step.index]
         if isinstance(instruction, model.Accumulation) and RESULT in parts:
             if [name for name, _ in parts[RESULT]] != ["before"]:
@@ -81,7 +106,7 @@ class DeviatingMachine(Machine):
             self._afterwards(step, instruction, name, deed)
 
     def _made_of(self, name: str, field: str) -> Value:
-        """What the instruction that made a result had as an operand, as it is now."""
+        """The present value of an operand of the instruction that made a result."""
         makers = (i for i in reversed(self.case.program) if name in i.defines)
         operand = getattr(next(makers, None), field, None)
         if not isinstance(operand, str) or operand not in self.values:

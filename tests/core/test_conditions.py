@@ -209,6 +209,12 @@ NEIGHBOURS = [
     ),
     ("matrix-doubled", "matrix_arithmetic.environment.doubled_zero", "scalar: 2", "scalar: 3"),
     ("clip-wraps", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "3"),
+    (
+        "tensor-load-moves",
+        "tensor_addressing.dependence.tensor_store_then_tensor_load",
+        "op: MatrixStoreTensor, matrix: d, buffer: mem",
+        "op: MatrixStoreTensor, matrix: d, buffer: more",
+    ),
     ("clip-wraps-further", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "4294967291"),
     (
         "clamp-value-without-dimension",

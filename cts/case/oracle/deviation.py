@@ -73,6 +73,9 @@ TRANSFORMS: dict[str, Transform] = {
         "state unchanged; of the memory that a load sees, as before the last store",
     ),
     "initial": Transform(Domain.BYTES, (), "as memory was before the dispatch"),
+    "later": Transform(
+        Domain.BYTES, (int,), "as memory is behind the next N writes to the buffer, or where the loaded value is used"
+    ),
     "before_from_row": Transform(Domain.ELEMENTS, (int,), "as before the instruction from row N on"),
     "before_from_column": Transform(Domain.ELEMENTS, (int,), "as before the instruction from column N on"),
     "before_from_instance": Transform(Domain.ELEMENTS, (int,), "as before the instruction from instance N on"),
@@ -124,7 +127,9 @@ TRANSFORMS: dict[str, Transform] = {
         (),
         "of `state_stride`: as if the last block of a dimension, where it is no whole one, was not there",
     ),
-    "to_the_end": Transform(Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"),
+    "to_the_end": Transform(
+        Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"
+    ),
     "in_bounds": Transform(Domain.PLACES, (), "elements out of bounds are accessed all the same"),
 }
 

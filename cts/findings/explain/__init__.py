@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from cts.base.errors import BadInput
 from cts.case.model import Case, MatrixStoreTensor
 from cts.case.oracle.expectation import Expectation, Oracle
 from cts.case.oracle.trace import TraceStep
+from cts.features.deviations import parse_deviation
 from cts.findings.explain.crashes import shortest
 from cts.findings.explain.elements import (
     ElementIndex,
@@ -25,7 +26,7 @@ from cts.findings.explain.elements import (
 )
 from cts.findings.explain.in_memory import untouched
 from cts.findings.explain.locate import locate
-from cts.findings.explain.model import KEPT, AsIf, Element, Explanation, Suspect
+from cts.findings.explain.model import KEPT, AsIf, Element, Explanation, Leaving, Suspect
 from cts.findings.explain.other_contents import other_contents
 from cts.findings.explain.picture import picture
 from cts.findings.explain.ranking import (
@@ -43,10 +44,15 @@ from cts.findings.explain.ranking import (
 from cts.findings.explain.results import Result
 from cts.findings.explain.search import STORES, Located
 from cts.findings.explain.verdict_facts import classes_of, facts_of_verdict, undefined_quotient
+from cts.findings.learning.models import alike, models, simplest
+from cts.judging.compare import Bytes
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
+
+#: Deviations that are tried: some seconds of the oracle, on top of the runs of the driver.
+DEVIATIONS = 1000
 
 __all__ = ["AsIf", "Element", "Explanation", "Suspect", "explain"]
 
@@ -136,13 +142,28 @@ def _of_failure(
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
         classes=classes_of(case, expectation, result),
+        leaves=() if wanted else _leaving(failure, others, located),
     )
+
+
+def _leaving(failure: _Seen, others: Sequence[_Seen], located: Located) -> tuple[Leaving, ...]:
+    """Deviations that leave the memory of the case, and of the others, if any leaves both.
+
+    Where it is known which instruction is wrong first, those of its kind, and of layouts and views that it may have.
+    """
+    fitting = simplest(models(failure.case, failure.memory, DEVIATIONS))
+    for other in others:
+        fitting = alike(fitting, other.case, other.memory) or fitting
+    op, states = _op(failure.case, located), ("TensorLayout", "TensorView")
+    fitting = [one for one in fitting if one.kind == op or one.kind.startswith(states)] or fitting
+    return tuple(Leaving(wrong.text, wrong.words) for wrong in (parse_deviation(m.text) for m in fitting[:LISTED]))
 
 
 class _Seen(NamedTuple):
     """Evidence in a failing case about its cause: changes under which its values are right, and suspects."""
 
     case: Case
+    memory: Mapping[str, Bytes]
     tried: tuple[Tried, ...]
     suspects: tuple[Evidence, ...]
 
@@ -156,7 +177,7 @@ def _failure_seen(
     own = steps_of(case, oracle, result)
     facts = (*facts_of_verdict(attempt.divergence), *undefined_quotient(case, result))
     ranked_facts = suspects(case, located.index, tried, result, own, steps, verdict=facts, reduced=reduced)
-    return _Seen(case, tried, ranked_facts)
+    return _Seen(case, attempt.outcome.memory, tried, ranked_facts)
 
 
 def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:

@@ -64,6 +64,13 @@ class AsIf(Struct, frozen=True):
     exact: bool
 
 
+class Leaving(Struct, frozen=True):
+    """Wrong semantics that leave the memory that a driver left, all of it: the text of a deviation, and its words."""
+
+    text: str
+    words: str
+
+
 class Suspect(Struct, frozen=True):
     """A fact that may be broken, and the evidence for it."""
 
@@ -80,7 +87,8 @@ class Explanation(Struct, frozen=True):
     broken first, and `suspects` say why. `picture` shows one instance of the result, a character for each element or
     each part of it (`scale` elements high and wide). `values` are wrong elements of that `instance`: row, column and
     actual bits; `stored` the wrong elements of memory if a store is wrong: buffer, element and actual bits; each the
-    first `KEPT`. `classes` are classes of numbers to which most wrong elements belong. `notes` name open questions.
+    first `KEPT`. `leaves` are deviations that leave all of the memory, the simplest first. `classes` are classes of
+    numbers to which most wrong elements belong. `notes` name open questions.
     """
 
     case: str
@@ -107,6 +115,7 @@ class Explanation(Struct, frozen=True):
     stored: tuple[tuple[str, int, int], ...] = ()
     notes: tuple[str, ...] = ()
     classes: tuple[OfAClass, ...] = ()
+    leaves: tuple[Leaving, ...] = ()
 
 
 def general(why: str) -> str:

@@ -49,6 +49,11 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for element in x.elements:
         yield "", ""
         yield from ((line, "") for line in _element(x, element))
+    if x.leaves:
+        yield "", ""
+        yield f"all memory is as {'this' if len(x.leaves) == 1 else 'each of these'} would leave it:", ""
+        for leaving in x.leaves:
+            yield f"  {leaving.words}: {leaving.text}", ""
     if x.as_if:
         yield "", ""
         weak = f" (weak: {x.wrong} wrong of {x.total} elements)" if x.wrong < FEW else ""

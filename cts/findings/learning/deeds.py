@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product, zip_longest
 from typing import Any
 
 from cts.case import model
@@ -51,8 +51,15 @@ _NUMBERS_BY = {
     "plus": (1, -1),
     "times": (2, 4),
     "divided": (2, 4),
-    "low_bits": (8, 16, 31),
+    "low_bits": (8, 12, 16, 24, 31),
     "first_of_each": _GROUPS,
+}
+_PLACES_BY = {"plus": (1, -1), "adjacent": (2, 4), "low_bits": (8, 12, 16, 24)}
+#: What only some members of a state may be, given the others.
+_OF_MEMBER = {
+    "stride": ("whole_blocks",),
+    "clip_row_span": ("to_the_end",),
+    "clip_col_span": ("to_the_end",),
 }
 
 
@@ -86,21 +93,24 @@ def _text(step: Step) -> str:
 
 
 def deeds(case: model.Case, place: int) -> Iterator[Deed]:
-    """All that the instruction at a place of the program may do wrong, the commonest first."""
+    """All that the instruction at a place of the program may do wrong, of its parts in turn the commonest first."""
     instruction = case.program[place]
     types = model.types_of(case)
     results = [types[name] for name in instruction.defines if name in types]
+    parts: list[Iterable[Deed]] = []
     if isinstance(instruction, model.LayoutInstruction | model.ViewInstruction):
-        yield from _of_states(instruction)
+        parts += _of_states(instruction)
     elif isinstance(instruction, model.Store):
-        yield from _of_elements(RESULT, types.get(instruction.stored), stays=True)
+        parts.append(_of_elements(RESULT, types.get(instruction.stored), stays=True))
     elif isinstance(instruction, model.Accumulation):
-        yield Deed(RESULT, (Step("before"),))
+        parts.append([Deed(RESULT, (Step("before"),))])
     elif results:
-        yield from _of_elements(RESULT, results[0], stays=True)
+        parts.append(_of_elements(RESULT, results[0], stays=True))
     if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore | model.VectorMatrixMul):
-        yield from _of_places(instruction)
-    yield from _of_fields(instruction, types)
+        parts += _of_places(instruction)
+    parts += _of_fields(instruction, types)
+    for turn in zip_longest(*parts):
+        yield from (deed for deed in turn if deed is not None)
 
 
 def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:
@@ -134,12 +144,12 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
             yield Deed(part, (Step("instead", (which, other)),))
 
 
-def _of_states(instruction: model.Instruction) -> Iterator[Deed]:
+def _of_states(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
     if isinstance(instruction, model.Setter):
-        yield Deed(RESULT, (Step("before"),))
+        yield [Deed(RESULT, (Step("before"),))]
     for member in LAYOUT_MEMBERS if isinstance(instruction, model.LayoutInstruction) else VIEW_MEMBERS:
-        yield from _steps(STATE + member, ("before",), {})
-        yield from _of_numbers(STATE + member, 5)
+        part = STATE + member
+        yield chain(_steps(part, ("before",), {}), _steps(part, _OF_MEMBER.get(member, ()), {}), _of_numbers(part, 5))
 
 
 def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
@@ -150,33 +160,31 @@ def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
         yield from (Deed(part, (Step("with_entry", pair),)) for pair in ((0, 0), (0, 1), (-1, 0), (-1, 1)))
 
 
-def _of_places(instruction: model.Instruction) -> Iterator[Deed]:
-    yield from _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, "plus": (1, -1)})
+def _of_places(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
+    yield _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
     if isinstance(instruction, model.Load):
-        yield from _steps(MEMORY, ("before", "initial"), {})
+        yield _steps(MEMORY, ("before", "initial"), {"later": (1, 2, 3)})
 
 
-def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> Iterator[Deed]:
+def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> Iterator[Iterable[Deed]]:
     operands = [f for f in instruction.refers if isinstance(getattr(instruction, f, None), str)]
     if isinstance(instruction, model.Store) and "matrix" not in operands:
         operands = [f for f in ("matrix", "vector") if isinstance(getattr(instruction, f, None), str)]
     for field in operands:
         of = types.get(getattr(instruction, field))
         if hasattr(of, "component"):
+            yield [Deed(other, (Step("operand", (field,)),)) for other in (RESULT, *operands) if other != field]
             if not isinstance(instruction, model.Store):
-                yield from _of_elements(field, of, stays=False)
-            for other in (RESULT, *operands):
-                if other != field:
-                    yield Deed(other, (Step("operand", (field,)),))
+                yield _of_elements(field, of, stays=False)
     for field in instruction.__struct_fields__:
         value = getattr(instruction, field)
         items = value if isinstance(value, tuple) else (value,)
         if field in ("id", "type", "dim") or field in operands:
             continue
         if items and all(_is_number(item) for item in items):
-            yield from _of_numbers(field, len(items) if isinstance(value, tuple) else 1)
+            yield _of_numbers(field, len(items) if isinstance(value, tuple) else 1)
         else:
-            yield from _of_words(field, value)
+            yield _of_words(field, value)
 
 
 def _is_number(item: Any) -> bool:

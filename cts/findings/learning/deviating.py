@@ -8,7 +8,7 @@ deviates. The shortest condition that separates such sites from the others compl
 from __future__ import annotations
 
 import ast
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,7 +18,7 @@ import numpy as np
 from cts.case.model import Case
 from cts.features.deviations import parse_deviation
 from cts.features.sites import CaseView, Ordered, Site
-from cts.findings.learning.models import Model, deviates_at, models, places_of, shows
+from cts.findings.learning.models import Model, deviates_at, models, places_of, shows, simplest
 from cts.findings.learning.search import Verdicts, of_kind
 from cts.findings.learning.table import Known, Table
 from cts.judging.compare import Bytes
@@ -90,8 +90,8 @@ class DeviationLearner:
 
     def learn(self) -> LearntDeviation | None:
         """The deviation; None if none of the vocabulary leaves what the driver leaves."""
-        found = sorted(models(self.finding, self.memory), key=lambda m: (len(m.places) == 1, len(m.deed.text)))
-        evidence = [_Evidence(model) for model in _simplest(found)[:MOST_MODELS]]
+        found = simplest(models(self.finding, self.memory))
+        evidence = [_Evidence(model) for model in found[:MOST_MODELS]]
         if not evidence:
             return None
         results: list[tuple[Case, Ran]] = []
@@ -192,12 +192,3 @@ def _arguments(text: str) -> list[str]:
     call = ast.parse(text, mode="eval").body
     assert isinstance(call, ast.Call)
     return [*map(ast.unparse, call.args), *(f"{k.arg}={ast.unparse(k.value)}" for k in call.keywords)]
-
-
-def _simplest(found: Sequence[Model]) -> list[Model]:
-    """The simplest models, of which these are sorted: a few of each kind and part."""
-    groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
-    for one in found:
-        groups[one.kind, one.deed.part].append(one)
-    rounds = (group[n] for n in range(4) for group in groups.values() if n < len(group))
-    return list(rounds)

@@ -6,7 +6,8 @@ all instructions of a kind, or at some of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 
@@ -75,6 +76,14 @@ def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
             of_one.append([Model(kind, deed, (place,)) for deed in of_kind for place in some])
     for in_turn in (zip_longest(*of_all), zip_longest(*of_one)):
         yield from (candidate for turn in in_turn for candidate in turn if candidate is not None)
+
+
+def simplest(found: Iterable[Model]) -> list[Model]:
+    """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of each kind and part."""
+    groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
+    for one in sorted(found, key=lambda m: (len(m.places) == 1, len(m.deed.text))):
+        groups[one.kind, one.deed.part].append(one)
+    return [group[n] for n in range(4) for group in groups.values() if n < len(group)]
 
 
 def alike(found: Sequence[Model], case: model.Case, memory: Mapping[str, Bytes]) -> list[Model]:

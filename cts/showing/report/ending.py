@@ -13,6 +13,7 @@ from cts.judging.events import Result, RunFinished, RunStarted
 from cts.judging.verdict import TROUBLE, Verdict
 from cts.running.store.files import saved_case
 from cts.running.tally import Row, Tally
+from cts.showing.report.deviating import deviations, key_of
 
 #: Groups of findings that are named, and names of each.
 GROUPS, NAMES = 10, 4
@@ -55,13 +56,22 @@ def verdict_texts(row: Row, *, generated: bool) -> Iterator[tuple[Verdict, str]]
 
 
 def finding_lines(findings: Sequence[Result]) -> Iterator[str]:
-    """The names of findings, by verdict and the instruction and fact to which the first wrong element leads."""
+    """The names of findings, by verdict and the deviation that leaves their memory.
+
+    Without one by the instruction and the fact to which the first wrong element leads.
+    """
     groups: dict[tuple[str, str], list[Result]] = {}
+    explained = deviations(findings)
     for result in findings:
-        groups.setdefault((result.verdict.value, _leads_to(result)), []).append(result)
+        wrong = explained.get(key) if (key := key_of(result)) is not None else None
+        groups.setdefault((result.verdict.value, wrong.text if wrong is not None else _leads_to(result)), []).append(
+            result
+        )
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     if ranked:
-        yield f"{len(findings)} finding{'s' if len(findings) != 1 else ''}, by what the first wrong element leads to:"
+        by = "by what leaves their memory, or else " if explained else "by "
+        count = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
+        yield f"{count}, {by}what the first wrong element leads to:"
     for (verdict, cause), results in ranked[:GROUPS]:
         on = shared_label(r.driver for r in results)
         yield f"{len(results):>5}  {verdict}{f', {cause}' if cause else ''}, on {on}"

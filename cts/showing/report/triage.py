@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cts.base.errors import BadInput
+from cts.features.deviations import Wrong, parse_deviation
 from cts.features.phrases import phrases
 from cts.findings.explain.model import AS_IF, general
 from cts.judging.cause import named_by
@@ -16,10 +17,17 @@ from cts.judging.verdict import Verdict
 from cts.running import corpus
 from cts.running.store.diff import Change, diff
 from cts.running.store.run import Run
+from cts.showing.report.deviating import deviations, key_of
 from cts.showing.report.grouping import alike
 
 if TYPE_CHECKING:
     from cts.findings.explain import Explanation
+
+#: Failures for which the whole vocabulary of deviations is tried: whoever asks waits some seconds for each.
+TRIAGE_SEARCHES = 24
+
+#: How the cause is known if a deviation leaves the very memory.
+COMPUTED = "leaves this memory"
 
 #: How the cause is known that no driver has shown.
 GUESSED = "guessed from the address of the first wrong element"
@@ -80,9 +88,16 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     changes = diff(against, run) if against is not None else []
     before = {id(d.after): d.change for d in changes if d.after is not None}
     failures = []
-    for result in run.findings():
-        explanation = explanations.get((result.shown_on, result.finding.case.content_hash)) if result.finding else None
+    findings = list(run.findings())
+    computed = deviations([result for result in findings if not result.known], TRIAGE_SEARCHES)
+    for result in findings:
+        key = key_of(result)
+        explanation, wrong = (explanations.get(key), computed.get(key)) if key is not None else (None, None)
         spoken = _speaks_for(result, explanation)
+        if wrong is None and explanation is not None and explanation.leaves:
+            wrong = parse_deviation(explanation.leaves[0].text)
+        if wrong is not None:
+            spoken = spoken.of(wrong)
         failures.append(_Speaking(Failure(result, _status(result, before.get(id(result))), spoken.how), spoken))
     ranked = [group for some in _apart(failures) for group in _groups(some, run)]
     ranked.sort(key=lambda g: (-g.new, -len(g.failures)))
@@ -117,6 +132,12 @@ class _Spoken(NamedTuple):
     why: str = ""
     like: str = ""
 
+    def of(self, wrong: Wrong) -> _Spoken:
+        """The same, of a failure that a deviation explains: failures are alike that one deviation explains."""
+        kind = wrong.text.removeprefix("wrong(").partition(",")[0]
+        fact = self.fact if self.instruction == kind else ""
+        return _Spoken(kind, fact, COMPUTED, f"{wrong.words}: {wrong.text}", wrong.text)
+
 
 class _Speaking(NamedTuple):
     failure: Failure
@@ -144,7 +165,9 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
     passed = _passed(run, failures[0].failure.result.driver) if len(failures) > 1 else []
     for failure in failures:
         spoken = failure.spoken
-        if spoken.fact and spoken.like:
+        if spoken.how == COMPUTED:
+            explained.setdefault(("", "", spoken.like), []).append(failure)
+        elif spoken.fact and spoken.like:
             explained.setdefault((spoken.instruction, spoken.fact, spoken.like), []).append(failure)
         elif passed and failure.failure.result.finding is not None:
             with_case.append(failure)

@@ -104,7 +104,12 @@ def headline(explanation: Explanation | None, finding: Finding | None) -> dict[s
 
 
 def as_if(explanation: Explanation) -> str:
-    """The change under which the actual values would be right, and how many of them where not all are."""
+    """The deviation that leaves the memory, or the change under which the actual values would be right.
+
+    Of a change also how many of them are, if not all.
+    """
+    if explanation.leaves:
+        return explanation.leaves[0].words
     if not explanation.as_if:
         return ""
     best = explanation.as_if[0]
