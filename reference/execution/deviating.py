@@ -12,9 +12,10 @@ from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
-from cts.reference.deviation import numbers, states
+from cts.reference.deviation import numbers
 from cts.reference.deviation.moves import NotComputable, move_of
 from cts.reference.deviation.parts import Parts
+from cts.reference.execution import deviating_states
 
 _S = TypeVar("_S", TensorLayoutState, TensorViewState)
 
@@ -29,12 +30,12 @@ def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
         elif (member := part.removeprefix(STATE)) != part and member in after.members():
             earlier = None if before is None else getattr(before, member)
             for step in steps:
-                of_all = Domain.STATES in TRANSFORMS[step.name].domain
-                number = getattr(after, member)
-                changed = (
-                    states.transformed(after, member, step) if of_all else numbers.transformed(number, [step], earlier)
-                )
-                after = replace(after, **{member: changed})
+                if Domain.STATES in TRANSFORMS[step.name].domain:
+                    changed: Any = deviating_states.transformed(after, member, step)
+                else:
+                    changed = numbers.transformed(getattr(after, member), [step], earlier)
+                changes: dict[str, Any] = {member: changed}
+                after = replace(after, **changes)
     return after
 
 

@@ -32,6 +32,7 @@ def explain(
     run found it, to rank them.
     """
     from cts.faces.cli.target import read, read_found, tell_if_not_validated
+    from cts.findings.explain import DEVIATIONS
     from cts.findings.explain import explain as explained
     from cts.findings.reduction.narrowing import narrowed_for
     from cts.judging.sentences import to_json
@@ -47,7 +48,8 @@ def explain(
     tell_if_not_validated()
     opened = open_driver(driver)
     with closing(opened):
-        explanation = explained(case, narrowed_for(opened, case, oracle), oracle, elements, finding)
+        narrow, tried = narrowed_for(opened, case, oracle), 0 if elements else DEVIATIONS
+        explanation = explained(case, narrow, oracle, elements, finding, deviations=tried)
     write_json(json, to_json(explanation))
     if not is_stdout(json):
         _print(explanation)

@@ -51,8 +51,8 @@ from cts.judging.judge import Attempt, OpenDriver, judge, refusal
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 
-#: Deviations that are tried: some seconds of the oracle, on top of the runs of the driver.
-DEVIATIONS = 1000
+#: Deviations that are tried for a reader: some seconds of the oracle, on top of the runs of the driver.
+DEVIATIONS = 300
 
 __all__ = ["AsIf", "Element", "Explanation", "Suspect", "explain"]
 
@@ -65,12 +65,14 @@ def explain(
     found: Case | None = None,
     *,
     reduced: bool = True,
+    deviations: int = 0,
 ) -> Explanation:
     """Explain what a valid case shows on a driver: for a failure or a crash, where it begins.
 
     `elements` are the rows and columns to describe; by default those of `worst_elements`. `found` is the case before
     its reduction: it, and the case with other contents, decide between several possible causes. The parts of a case
-    that is `reduced` as far as possible are evidence for their facts. The driver runs the case and, if it does not show
+    that is `reduced` as far as possible are evidence for their facts. So many `deviations` are tried, each of which
+    takes a run of the oracle. The driver runs the case and, if it does not show
     its intermediate results, versions of the case that store them. Raises BadInput if the driver cannot run the case,
     or `elements` are outside the result.
     """
@@ -83,7 +85,7 @@ def explain(
     attempt = judge(driver, case, expectation)
     plain = Explanation(case.name, case.content_hash, driver.spec, attempt.verdict, attempt.detail)
     if attempt.verdict is Verdict.FAIL:
-        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found, reduced)
+        return _of_failure(plain, case, driver, oracle, expectation, attempt, elements, found, reduced, deviations)
     if attempt.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.DEVICE_LOST):
         return ranked(shortest(plain, case, driver, oracle, attempt), case, oracle, expectation, reduced=reduced)
     return plain
@@ -99,6 +101,7 @@ def _of_failure(
     wanted: Sequence[tuple[int, int]],
     found: Case | None,
     reduced: bool,
+    deviations: int,
 ) -> Explanation:
     located = locate(case, driver, oracle, expectation, attempt)
     explanation = structs.replace(plain, how=located.how, notes=located.notes)
@@ -142,16 +145,16 @@ def _of_failure(
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
         classes=classes_of(case, expectation, result),
-        leaves=() if wanted else _leaving(failure, others, located),
+        leaves=_leaving(failure, others, located, deviations),
     )
 
 
-def _leaving(failure: _Seen, others: Sequence[_Seen], located: Located) -> tuple[Leaving, ...]:
+def _leaving(failure: _Seen, others: Sequence[_Seen], located: Located, most: int) -> tuple[Leaving, ...]:
     """Deviations that leave the memory of the case, and of the others, if any leaves both.
 
     Where it is known which instruction is wrong first, those of its kind, and of layouts and views that it may have.
     """
-    fitting = simplest(models(failure.case, failure.memory, DEVIATIONS))
+    fitting = simplest(models(failure.case, failure.memory, most) if most else ())
     for other in others:
         fitting = alike(fitting, other.case, other.memory) or fitting
     op, states = _op(failure.case, located), ("TensorLayout", "TensorView")

@@ -36,7 +36,7 @@ TOGETHER = 8
 
 #: Deviations that are tried on the original, and those of them that a smaller case is compared with: some seconds of
 #: the oracle, once. Where none of them leaves the memory, all failures count as one.
-TRIED, HELD = 400, 12
+TRIED, HELD = 250, 12
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _missing(run: Run, explained: dict[Key, Explanation]) -> Iterator[tuple[str,
 def _on_driver(
     run: Run, driver: str, results: list[Result], tell: Callable[[str], None]
 ) -> Iterator[tuple[Key, Explanation]]:
-    from cts.findings.explain import explain
+    from cts.findings.explain import DEVIATIONS, explain
     from cts.running.opening import open_driver
 
     opened = open_driver(driver)
@@ -90,7 +90,7 @@ def _on_driver(
             tell(f"explaining {case.name} on {driver}")
             try:
                 finding = result.finding
-                explanation = explain(case, opened, found=finding.found, reduced=finding.reduced)
+                explanation = explain(case, opened, found=finding.found, reduced=finding.reduced, deviations=DEVIATIONS)
             except CtsError as e:
                 tell(str(e))
                 continue

@@ -97,12 +97,12 @@ def explanation(
 
     `found` is the case before it was `reduced`, as far as can be.
     """
-    from cts.findings.explain import explain
+    from cts.findings.explain import DEVIATIONS, explain
 
     if not verdict.is_finding or verdict is Verdict.FLAKY:
         return ""
     try:
-        return explain(case, driver, oracle, found=found, reduced=reduced)
+        return explain(case, driver, oracle, found=found, reduced=reduced, deviations=DEVIATIONS)
     except Exception as e:  # noqa: BLE001 - what was found must be exported even where it cannot be explained
         return f"not explained: {described(e)}"
 

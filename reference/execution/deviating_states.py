@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cts.case.oracle.deviation import Step
@@ -22,6 +20,9 @@ def transformed(state: State, member: str, step: Step) -> U32:
             blocks = state.layout_dimension // np.maximum(state.block_size, 1)
             return packed_strides(np.asarray(blocks, np.uint32))
         case "to_the_end", TensorViewState(), "clip_row_span" | "clip_col_span":
-            offset: Any = getattr(state, member.replace("span", "offset"))
-            return np.minimum(getattr(state, member), np.uint32(0xFFFFFFFF) - offset)
+            span, offset = (
+                np.asarray(getattr(state, name), np.uint32) for name in (member, member.replace("span", "offset"))
+            )
+            result: U32 = np.minimum(span, np.uint32(0xFFFFFFFF) - offset)
+            return result
     raise NotComputable(f"{step.name} of {member}")
