@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from cts.case.model import Case
@@ -11,11 +12,9 @@ from cts.features.deviations import Wrong, parse_deviation
 from cts.findings.learning.models import Model, alike, models, simplest
 from cts.judging.compare import Bytes
 
-#: Models that are tried for one failure: several seconds of the oracle. The commonest deeds come first.
-TRIED = 600
-
-#: Models of one failure that are tried on the others. Many leave the same memory, and a simple one is among the first.
-KEPT = 6
+#: Models that are tried for one failure, of which the commonest deeds come first; and those of them that are tried on
+#: the others. Many leave the same memory, and a simple one is among the first.
+TRIED, KEPT = 200, 6
 
 
 class Failing(NamedTuple):
@@ -25,26 +24,39 @@ class Failing(NamedTuple):
     memory: Mapping[str, Bytes]
 
 
-def deviations_of(failures: Sequence[Failing], searches: int) -> list[Wrong | None]:
+@dataclass(eq=False)
+class Budget:
+    """How many models may still be tried, each with a run of the oracle."""
+
+    left: int
+
+
+def deviations_of(failures: Sequence[Failing], budget: Budget) -> list[Wrong | None]:
     """For each failure of one driver the deviation that leaves its memory, of as few deviations as possible.
 
-    The whole vocabulary is tried for at most so many failures that no deviation of an earlier one explains. None: none
-    of those that were tried explains it.
+    Those of earlier failures are tried on the next one, and if none of them fits, others of the vocabulary.
+    None: none of those that were tried explains it.
     """
     pool: dict[str, Model] = {}
     fits: list[set[str]] = []
     known: list[int] = []
     for failing in failures:
-        fit = {model.text for model in alike(list(pool.values()), *failing)}
+        fit: set[str] = set()
+        if budget.left > 0:
+            fit = {model.text for model in alike(list(pool.values()), *failing)}
+            budget.left -= len(pool)
         known.append(len(pool))
-        if not fit and searches:
-            searches -= 1
-            found = simplest(models(*failing, TRIED))[:KEPT]
+        if not fit and budget.left > 0:
+            found = simplest(models(*failing, min(TRIED, budget.left)))[:KEPT]
+            budget.left -= TRIED
             pool.update((model.text, model) for model in found)
             fit = {model.text for model in found}
         fits.append(fit)
     for failing, fit, count in zip(failures, fits, known, strict=True):
-        fit |= {model.text for model in alike(list(pool.values())[count:], *failing)}
+        if fit or budget.left > 0:
+            later = list(pool.values())[count:]
+            fit |= {model.text for model in alike(later, *failing)}
+            budget.left -= len(later)
     return [parse_deviation(text) if text else None for text in _fewest(fits)]
 
 

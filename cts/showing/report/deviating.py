@@ -7,14 +7,17 @@ from collections.abc import Iterable
 
 from cts.base.errors import BadInput
 from cts.features.deviations import Wrong
-from cts.findings.learning.shared import Failing, deviations_of
+from cts.findings.learning.shared import Budget, Failing, deviations_of
 from cts.judging.events import Result
 from cts.judging.left import unpacked
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 
-#: Failures of a driver for which the whole vocabulary is tried: each takes seconds, and this is the end of a run.
-SEARCHES = 8
+#: Models that are tried for the failures of a run: some ten seconds of the oracle, at its end.
+TRIED = 1500
+
+#: Failures of a driver that are looked at, the first ones: the others are grouped otherwise.
+MOST = 64
 
 #: A failure by its driver and its case.
 Key = tuple[str, str]
@@ -25,16 +28,18 @@ def key_of(result: Result) -> Key | None:
     return None if result.finding is None else (result.shown_on, result.finding.case.content_hash)
 
 
-def deviations(findings: Iterable[Result], searches: int = SEARCHES) -> dict[Key, Wrong]:
+def deviations(findings: Iterable[Result], tried: int = TRIED) -> dict[Key, Wrong]:
     """What a driver does wrong in the cases that fail, for those that a deviation explains."""
     by_driver: dict[str, dict[Key, Failing]] = defaultdict(dict)
     for result in findings:
-        key, failing = key_of(result), _failing(result)
+        key, failures = key_of(result), by_driver[result.shown_on]
+        failing = _failing(result) if len(failures) < MOST else None
         if key is not None and failing is not None:
-            by_driver[result.shown_on][key] = failing
+            failures[key] = failing
     explained: dict[Key, Wrong] = {}
-    for failures in by_driver.values():
-        found = deviations_of(list(failures.values()), searches)
+    budget = Budget(tried)
+    for failures in filter(None, by_driver.values()):
+        found = deviations_of(list(failures.values()), budget)
         explained |= {key: wrong for key, wrong in zip(failures, found, strict=True) if wrong is not None}
     return explained
 

@@ -23,9 +23,6 @@ from cts.showing.report.grouping import alike
 if TYPE_CHECKING:
     from cts.findings.explain import Explanation
 
-#: Failures for which the whole vocabulary of deviations is tried: whoever asks waits some seconds for each.
-TRIAGE_SEARCHES = 24
-
 #: How the cause is known if a deviation leaves the very memory.
 COMPUTED = "leaves this memory"
 
@@ -89,7 +86,7 @@ def triage(run: Run, against: Run | None, explanations: Mapping[tuple[str, str],
     before = {id(d.after): d.change for d in changes if d.after is not None}
     failures = []
     findings = list(run.findings())
-    computed = deviations([result for result in findings if not result.known], TRIAGE_SEARCHES)
+    computed = deviations([result for result in findings if not result.known])
     for result in findings:
         key = key_of(result)
         explanation, wrong = (explanations.get(key), computed.get(key)) if key is not None else (None, None)
