@@ -219,10 +219,12 @@ def main() -> None:
             if files(run) != before or again.returncode != 3 or "cases judged" in without:
                 problems.append(f"resumed without a scheduler: {without}")
             with dask(folder) as second:
-                campaign(folder, "--resume", str(run), "--scheduler", second.address).communicate()
+                last, _ = campaign(folder, "--resume", str(run), "--scheduler", second.address).communicate()
             resumed = load(run)
             if resumed.outcome != wanted.outcome or examples(resumed) != examples(wanted):
-                problems.append(f"resumed: {resumed.outcome} of {examples(resumed).total()}, not {wanted.outcome}")
+                problems.append(
+                    f"resumed: {resumed.outcome} of {examples(resumed).total()}, not {wanted.outcome}\n{last}"
+                )
             failed += bool(problems)
             longest = max(longest, took)
             when = f"after {judged} of {count} chunks" if judged >= 0 else "before it had begun"
