@@ -445,6 +445,11 @@ def test_three_shards_are_one_run(tmp_path: Path) -> None:
         footer = events[-1]
         assert isinstance(footer, RunFinished) and footer.verdicts == whole.footer.verdicts
         assert {r.name for r in one.results if isinstance(r, Result)} == {r.name for r in whole.results}
+        events.clear()
+        assert merge([*shards[:2], replace(shards[2], footer=None)], manifest, events.append) == 3
+        assert any(isinstance(event, Trouble) and event.code == "part-incomplete" for event in events)
+        footer = events[-1]
+        assert isinstance(footer, RunFinished) and footer.cut_short, "a part did not end"
 
 
 def package_shard(text: str) -> Any:
