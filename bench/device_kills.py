@@ -102,7 +102,7 @@ def problem(found: Run, wanted: Run) -> str:
 
 
 def main() -> int:
-    """All campaigns, and what they come to."""
+    """Run all campaigns, and compare them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--driver", required=True)
     parser.add_argument("--area", action="append", default=[])
