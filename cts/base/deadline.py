@@ -20,6 +20,16 @@ class Deadline:
         """Why nothing more is begun, "" while there is time."""
         return self.why if self.left <= 0 else ""
 
+    def elsewhere(self) -> Deadline:
+        """The same for a machine with another clock: no limit, until `not_after` says how many seconds are left."""
+        there = Deadline(None)
+        there.why = self.why
+        return there
+
+    def not_after(self, seconds: float) -> None:
+        """Let it be so many seconds from now, unless it is sooner."""
+        self._until = min(self._until, time.monotonic() + seconds)
+
     @property
     def left(self) -> float:
         """Seconds until then, infinity where there is no limit."""

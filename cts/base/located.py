@@ -60,8 +60,11 @@ def steps_of(path: str) -> Steps:
 
     >>> steps_of('buffers["my buffer"].data[2]')
     ('buffers', 'my buffer', 'data', 2)
+    >>> steps_of('buffers[""].data')
+    ('buffers', '', 'data')
     """
-    return tuple(m[1] or m[2] or (int(m[3]) if m[3].isdigit() else m[3]) for m in _STEP.finditer(path))
+    quoted_plain_index = (match.groups() for match in _STEP.finditer(path))
+    return tuple(q if q is not None else p or (int(i) if i.isdigit() else i) for q, p, i in quoted_plain_index)
 
 
 def shown(steps: Sequence[str | int]) -> str:

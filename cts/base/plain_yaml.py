@@ -104,8 +104,14 @@ def parse(text: str, where: str, page: str = "`cts docs writing-a-case`") -> Any
 
 
 def line_of(text: str, steps: Iterable[str | int]) -> int:
-    """The line of what keys and indices lead to, or of the deepest part of it that exists."""
-    node = _composed(text)
+    """The line of what keys and indices lead to, or of the deepest part of it that exists.
+
+    The first line of a text of JSON that is no YAML.
+    """
+    try:
+        node = _composed(text)
+    except yaml.YAMLError:
+        return 1
     if node is None:
         return 1
     for step in steps:

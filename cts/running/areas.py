@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import msgspec
@@ -155,10 +155,10 @@ class AreaRun:
         group = self._of_driver(spec)
         return Reduction(self.area, group.specs, spec, group.tally.results[spec].shortest(cause), seconds)
 
-    def leave(self, why: str, left: int) -> None:
-        """Note that nothing more is begun, and how many examples of a budget that concerns."""
+    def leave(self, why: str, left: int, undone: Mapping[str, int]) -> None:
+        """Note that nothing more is begun: examples of a budget are left, and planned ones are undone, by stream."""
         for group in self._groups:
-            group.tally.late, group.tally.left = why, left
+            group.tally.late, group.tally.left = why, left + undone.get(group.stream, 0)
 
     def ran(self) -> Ran:
         """The results, and faults made smaller. Those whose kind is known are not reported again."""

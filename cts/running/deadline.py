@@ -1,9 +1,20 @@
-"""Reasons why a run did not start some of its work for lack of time."""
+"""Reasons why a run did not do some of its work: its time was up, or what should have done it is gone."""
 
 from __future__ import annotations
 
 from cts.base.deadline import TIME_IS_UP
-from cts.judging.events import Result
+from cts.judging.events import Event, Result, Trouble
+
+#: The error of a process or worker that does not answer long after the time of the run.
+NO_ANSWER = "no-answer"
+
+#: Errors after which the same command, resumed, does the rest.
+_LOST = frozenset({NO_ANSWER, "no-scheduler", "scheduler-lost", "no-workers"})
+
+
+def is_lost(event: Event) -> bool:
+    """Whether an event says that answers are missing for no fault of a driver or a case."""
+    return isinstance(event, Trouble) and event.code in _LOST
 
 
 def lacks_time(result: Result) -> bool:

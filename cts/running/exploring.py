@@ -103,6 +103,8 @@ class Exploration:
 
     def _next(self) -> Examples | Reduction | None:
         if self._stopped():
+            if self._time_is_up():
+                self._leave(self._time_is_up.why)
             return None
         if not self._policy.keep and (reduction := self._due()) is not None:
             return reduction
@@ -170,10 +172,13 @@ class Exploration:
         return min(rounds * self._profile.reduce_seconds, FOR_REDUCTIONS * self._whole)
 
     def _leave(self, why: str) -> None:
-        """Start no more tasks: count the rest of the budget as left by all areas equally."""
+        """Start no more tasks: count the planned rest as left by its areas, and that of the budget by all equally."""
+        if self._judging:
+            return
         left = self._planner.budget_left if self._policy.budget else 0
+        undone = self._planner.undone()
         for place, run in enumerate(self._runs.values()):
-            run.leave(why, (int(left) + place) // len(self._runs))
+            run.leave(why, (int(left) + place) // len(self._runs), undone)
 
     def _goes_on(self, run: AreaRun) -> bool:
         """Whether examples of an area are still to be planned or judged."""

@@ -22,9 +22,9 @@ from cts.device.driver import Job, Outcome
 from cts.judging.events import problem
 from cts.judging.judge import OpenDriver
 from cts.running.opening import open_driver
-from cts.running.processes import DEVICE, NAMED, TRIES, ProcessConfig, WorkerProcess
+from cts.running.processes import DEVICE, TRIES, ProcessConfig, WorkerProcess
 from cts.running.suite import differing, identity
-from cts.running.tasks import Answer, Task, described_task, not_done
+from cts.running.tasks import NAMED, Answer, Task, described_task, not_done, unanswered
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -41,7 +41,7 @@ PATIENCE, CLOSING = 20.0, 2.0
 OPENING = WITHOUT_WORKERS = 120.0
 
 #: Seconds that a run waits for its workers after its time is up: with its report it ends within 20.
-OVERRUN = 5.0
+OVERRUN = 10.0
 
 #: Seconds between two looks at the clock.
 TICK = 0.5
@@ -116,8 +116,8 @@ class Cluster:
 
     def working(self, config: ProcessConfig) -> Cluster:
         """The same, for tasks of a run with this configuration."""
-        # A moment of this machine's clock says nothing on others: this process alone keeps the time.
-        self._config = replace(config, time_is_up=NO_DEADLINE)
+        # A moment of this machine's clock says nothing on others: with each task goes how much time is left.
+        self._config = replace(config, time_is_up=config.time_is_up.elsewhere())
         return self
 
     def perform(
@@ -132,7 +132,10 @@ class Cluster:
                 yield ready.popleft()
             over = self._time_is_up.left < -OVERRUN
             if over and flying:
-                ready += [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
+                lost = [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
+                error = unanswered([task for task, _ in lost], OVERRUN, self._address)
+                lost[0][1].events.append(problem(error))
+                ready += lost
                 threading.Thread(target=self._client.cancel, args=(list(flying),), daemon=True).start()
                 flying.clear()
             room = QUEUED * (1 if over or (exhausted and not flying) else max(1, self.size))
@@ -146,6 +149,8 @@ class Cluster:
                     break
                 if stale(task):
                     ready.append((task, Answer()))
+                elif over:
+                    ready.append((task, not_done(task, self._time_is_up())))
                 else:
                     flying[self._submit(task, 1)] = task, 1
             if not flying and not ready:
@@ -156,7 +161,7 @@ class Cluster:
     def _submit(self, task: Task, tries: int) -> Future[Any]:
         key = f"{described_task(task)} {tries} {uuid.uuid4().hex}"
         future = self._client.submit(
-            _answer, self._key, self._config, task, key=key, resources={RESOURCE: 1}, pure=False
+            _answer, self._key, self._config, task, self._time_is_up.left, key=key, resources={RESOURCE: 1}, pure=False
         )
         future.add_done_callback(self._finished.put)
         return future
@@ -318,14 +323,16 @@ def _described(spec: str) -> OpenDriver | BadInput | HarnessTrouble:
 _workers: dict[str, WorkerProcess] = {}
 
 
-def _answer(key: str, config: ProcessConfig, task: Task) -> Answer | BadInput | HarnessTrouble:
-    """Carry out a task in a worker, which opens its drivers with the first one."""
+def _answer(key: str, config: ProcessConfig, task: Task, left: float) -> Answer | BadInput | HarnessTrouble:
+    """Carry out a task in a worker, which opens its drivers with the first one, in so many seconds from its sending."""
+    config.time_is_up.not_after(left)
     try:
         if key not in _workers:
             for old in list(_workers):
                 _workers.pop(old).close()
             device = _device(" ".join(config.specs))
             _workers[key] = WorkerProcess(replace(config, device=device))
+        _workers[key].time_is_up.not_after(left)  # a task that has waited here for its turn was sent earlier
         return _workers[key].answer(task)
     except (BadInput, HarnessTrouble) as e:
         return e

@@ -79,6 +79,14 @@ class Planner:
             self._ahead[stream].append(start)
         self._count()
 
+    def undone(self) -> Counter[str]:
+        """How many examples of each stream are planned, and not done."""
+        undone = Counter[str]()
+        for chunk in (chunk for chunks in self._rounds[len(self._after) :] for chunk in chunks):
+            if (left := self._left(chunk)) is not None:
+                undone[chunk.stream] += left.length
+        return undone
+
     def has_more(self, stream: str) -> bool:
         """Whether there are examples of a stream that are not planned, or not done."""
         planned, covered = self._next[stream] - 1, self._covered[stream]

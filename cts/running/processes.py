@@ -31,7 +31,7 @@ from cts.running.garbage import rarely_collected
 from cts.running.opening import open_driver
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
-from cts.running.tasks import Answer, Task, TaskRunner, described_task, not_done
+from cts.running.tasks import NAMED, Answer, Task, TaskRunner, described_task, not_done, unanswered
 
 #: Tasks that are given out before the answer of the first of them has been used: two for each of about thirty
 #: processes, so that one slow task stops no process. It bounds the answers that wait in memory.
@@ -42,9 +42,6 @@ QUEUED = 2
 
 #: A task with which so many processes have ended, none of which a driver is known to have ended, is given up.
 TRIES = 3
-
-#: Tasks that a heartbeat names: more do not fit on a line.
-NAMED = 4
 
 #: Seconds that a run waits for its processes after its time is up: twice the default limit of a dispatch.
 OVERRUN = 20.0
@@ -244,8 +241,9 @@ class Processes:
                     raise message
 
     def _give_up(self, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]) -> None:
-        """Stop waiting for running tasks, long after the time is up."""
+        """Stop waiting for running tasks, long after the time is up: that they have no answer is an error."""
         why = self._config.time_is_up()
+        waited_for = [p.numbers[0] for p in self._processes if p.numbers and p.numbers[0] in given]
         for process in self._processes:
             process.process.kill()
             process.process.join()
@@ -255,6 +253,9 @@ class Processes:
         for number, task in given.items():
             if number not in answers:
                 answers[number] = not_done(task.task, why)
+        if waited_for:
+            trouble = unanswered([given[number].task for number in waited_for], OVERRUN)
+            answers[waited_for[0]].events.append(problem(trouble))
 
     def _buried(
         self, dead: _Process, ready: deque[int], given: Mapping[int, _Given], answers: dict[int, Answer]
@@ -321,6 +322,7 @@ class WorkerProcess:
     def __init__(self, config: ProcessConfig, on_start: Callable[[CasesStarted], None] = ignore) -> None:
         self._events: list[Event] = []
         self._on_start = on_start
+        self.time_is_up = config.time_is_up
         self._drivers: list[OpenDriver] = []
         for spec in config.specs:
             opened = open_driver(spec.replace(DEVICE, config.device), config.quarantine, config.baseline)

@@ -46,7 +46,7 @@ from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
 from cts.running.exploring import Exploration
 from cts.running.opening import described, not_validated, open_driver
-from cts.running.plan import Plan
+from cts.running.plan import NOT_RESUMED, Plan
 from cts.running.policy import chunk_size
 from cts.running.processes import DEVICE, ProcessConfig, Processes
 from cts.running.results import STOPPED, not_run
@@ -89,11 +89,16 @@ class _Run:
 
     def run(self) -> int:
         with ExitStack() as stack:
-            if self.plan.scheduler:  # first: without workers, a resumed run does not change
-                self.cluster = stack.enter_context(on_dask.Cluster(self.plan.scheduler, self.time_is_up))
-            return self._run()
+            if self.plan.resumed is not NOT_RESUMED:  # first: without workers, it does not change
+                self._connect(stack)
+            return self._run(stack)
 
-    def _run(self) -> int:
+    def _connect(self, stack: ExitStack) -> None:
+        """Connect to the workers of the scheduler, if there is one and it has not been done."""
+        if self.plan.scheduler and self.cluster is None:
+            self.cluster = stack.enter_context(on_dask.Cluster(self.plan.scheduler, self.time_is_up))
+
+    def _run(self, whole: ExitStack) -> int:
         plan = self.plan
         ended: BaseException | None = None
         status: int | None = None
@@ -113,6 +118,7 @@ class _Run:
             )
         )
         try:
+            self._connect(whole)
             with ExitStack() as stack:
                 self._executed(self._open(stack), stack)
         except KeyboardInterrupt as e:
@@ -313,7 +319,8 @@ class _Run:
 
     def _finish(self, run: AreaRun) -> None:
         """Report an area when all its examples have been judged, or when it is not started."""
-        if (why := self._stopping()) and not run.taken:
+        counted = self.plan.policy.budget and self.time_is_up()  # the area knows how many of its examples are left
+        if (why := self._stopping()) and not run.taken and not counted:
             name = f"generated.{run.area}"
             self._add([not_run(spec, run.area, name, why, generated=True) for spec in run.specs])
             return

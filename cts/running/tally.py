@@ -11,6 +11,7 @@ from cts.judging import events as event_types
 from cts.judging.known.baseline import NO_BASELINE, Baseline
 from cts.judging.verdict import Verdict, exit_status
 from cts.running.covered import Covered
+from cts.running.deadline import is_lost
 from cts.running.measured import Measured, measured
 from cts.running.usage import BaselineUsage
 
@@ -56,6 +57,8 @@ class Tally:
         self.measured: dict[tuple[str, str], Measured] = {}
         self.rejected = 0
         self.troubles = 0
+        #: Whether processes or workers are gone, or do not answer: the same command, resumed, does the rest.
+        self.lost = False
         #: Results that are failures the baseline lists, by verdict.
         self._known_verdicts: Counter[Verdict] = Counter()
         self._usage = BaselineUsage(baseline)
@@ -80,6 +83,7 @@ class Tally:
                 self.troubles += 1
             case event_types.Trouble():
                 self.troubles += 1
+                self.lost |= is_lost(event)
             case event_types.Rejected():
                 self.rejected += 1
             case event_types.Unused():
@@ -161,10 +165,17 @@ class Tally:
             yield from self._usage.unused()
 
     def footer(self, seconds: float, status: int | None = None, *, cut_short: bool = False) -> event_types.RunFinished:
-        """The last event of a run that took so long; `status` in place of the one that follows from its results."""
+        """The last event of a run that took so long; `status` in place of the one that follows from its results.
+
+        A run that is `cut_short` has judged examples of areas that have no result yet.
+        """
+        judged = self.examples
+        if cut_short:
+            corpus = sum(row.judged for (_, _, generated), row in self.rows.items() if not generated)
+            judged = max(judged, corpus + self.covered.judged)
         return event_types.RunFinished(
             {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]},
-            self.examples,
+            judged,
             self.rejected,
             self.troubles,
             round(seconds, 3),

@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from cts.base.deadline import NO_DEADLINE, Deadline
+from cts.base.errors import HarnessTrouble
 from cts.case.oracle.expectation import Oracle
 from cts.judging.batch import block_size
 from cts.judging.events import Cause, Emit, Event, ExamplesJudged, Kept, Result
@@ -21,6 +22,7 @@ from cts.plugins import registry
 from cts.running.cases import run_cases
 from cts.running.causes import Causes
 from cts.running.corpus import Entry
+from cts.running.deadline import NO_ANSWER
 from cts.running.explore import Explorer
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
@@ -29,6 +31,9 @@ from cts.running.survey import ReportedFinding
 from cts.running.sweeps.judging import Judged, judge_sets, together
 from cts.running.sweeps.selection import Chosen, SweepEntry, opened
 from cts.running.sweeps.states import State, States
+
+#: Tasks that a line names: more do not fit on it.
+NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,14 @@ def described_task(task: Task) -> str:
             return f"sets {task.start} to {task.stop - 1} of {task.entry.name}"
         case FindCauses():
             return f"the causes of {task.entry.name}"
+
+
+def unanswered(tasks: Sequence[Task], seconds: float, where: str = "") -> HarnessTrouble:
+    """The error that nothing has come of these tasks so many seconds after the time of the run."""
+    named = "; ".join(map(described_task, tasks[:NAMED]))
+    more = f"; and {len(tasks) - NAMED} more" if len(tasks) > NAMED else ""
+    what = f"no answer {seconds:g} s after the time of the run was up: {named}{more}"
+    return HarnessTrouble(NO_ANSWER, what, where, "--resume, which does the rest")
 
 
 def not_done(task: Task, why: str) -> Answer:

@@ -30,6 +30,9 @@ _ARGUMENT = re.compile(r"\bs(\d+): (?:\(\w+\))*%\d+:s\[(\d+)")
 TTMP_X, TTMP_YZ, TTMP_WAVE = TTMP + 9, TTMP + 7, TTMP + 8
 WAVE_SHIFT = 25
 
+#: Invocations of a workgroup, and bytes of its LDS, at most: as many as the hardware has room for.
+MAX_INVOCATIONS, MAX_LDS = 1024, 1 << 17
+
 #: Where an RDNA 3 wave has its number in its last argument.
 _WAVE_SHIFTS_RDNA3 = 6, 20
 
@@ -78,7 +81,7 @@ class Interface:
 
 
 def interface(nir: str, aco: str) -> Interface:
-    """What the texts of a shader say. Raises Unsupported where they do not."""
+    """What the texts of a shader say. Raises Unsupported where they do not, ValueError for what no GPU has."""
     size, lanes, start = _WORKGROUP.search(nir), set(_SUBGROUP.findall(nir)), _START.search(aco)
     if size is None or len(lanes) != 1 or start is None:
         raise Unsupported("a shader whose NIR or ACO IR does not say how it is called")
@@ -88,11 +91,15 @@ def interface(nir: str, aco: str) -> Interface:
     values = {value: Loaded(int(number) - bool(first), _kind(*kind)) for *kind, value, number in _loads(nir)}
     sets = {values[value].number for value in _SET.findall(nir) if value in values}
     x, y, z = (int(n) for n in size.groups())
+    width, lds = int(lanes.pop()), int(shared[1]) if shared else 0
+    if not 0 < x * y * z <= MAX_INVOCATIONS or width not in (32, 64) or lds > MAX_LDS:
+        # Texts come from another process: they may ask for any amount of memory and time.
+        raise ValueError(f"no GPU has workgroups of {x} x {y} x {z} in waves of {width}, with {lds} bytes of LDS")
     end = max((at + count for at, count in registers), default=first)
     return Interface(
         (x, y, z),
-        int(lanes.pop()),
-        int(shared[1]) if shared else 0,
+        width,
+        lds,
         end - first,
         len(sets),
         tuple(sorted(set(values.values()))),

@@ -22,6 +22,9 @@ from cts.drivers.vulkan.worker.protocol import Binding
 #: Registers that are set where a wave begins, besides its arguments.
 _SET = frozenset({VCC, VCC + 1, EXEC, EXEC + 1, amd.TTMP_X, amd.TTMP_YZ, amd.TTMP_WAVE, VECTOR})
 
+#: Vector registers of a lane, at most.
+MAX_VECTORS = 256
+
 
 @dataclass(frozen=True)
 class Program:
@@ -57,7 +60,10 @@ def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:
 
 def _vectors(listing: Listing) -> int:
     alone = [part for i in listing.instructions for part in (i.pair or (i,))]
-    return max((o.number + o.count for i in alone for o in i.operands if o.kind == "vgpr"), default=1)
+    count = max((o.number + o.count for i in alone for o in i.operands if o.kind == "vgpr"), default=1)
+    if count > MAX_VECTORS:
+        raise ValueError(f"no GPU has {count} vector registers for each lane")
+    return count
 
 
 class Dispatch:

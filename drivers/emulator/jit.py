@@ -68,15 +68,21 @@ class Kernel:
             compiled = _njit(cache=True, error_model="numpy")(self._function)
         except RuntimeError:  # neither __pycache__ nor the user's cache folder can be written
             self._announce()
-            return cast(Callable[..., Any], _njit(self._signature, error_model="numpy")(self._function))
+            return self._uncached()
         folder = Path(compiled.stats.cache_path)
         with _locked(folder / "compiling.lock"):
             # While this process waited for the lock, another one may have compiled the function.
             if not any(folder.glob(f"*.{self._name}-*.nbi")):
                 self._announce()
-            compiled.compile(self._signature)
+            try:
+                compiled.compile(self._signature)
+            except Exception:  # noqa: BLE001 - files of another user, or damaged; an error of ours is raised again
+                return self._uncached()
         compiled.disable_compile()
         return cast(Callable[..., Any], compiled)
+
+    def _uncached(self) -> Callable[..., Any]:
+        return cast(Callable[..., Any], _njit(self._signature, error_model="numpy")(self._function))
 
     def _announce(self) -> None:
         count = sum(k._compiled is not None for k in Kernel.all) + 1

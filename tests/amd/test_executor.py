@@ -248,3 +248,22 @@ def test_the_interface_is_that_of_the_texts() -> None:
     )
     with pytest.raises(Unsupported, match="does not say how it is called"):
         interface("", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("workgroup_size: 32", "workgroup_size: 99999999"),
+        ("workgroup_size: 32", "workgroup_size: 0"),
+        ("subgroup_size: 32", "subgroup_size: 99999999"),
+        ("shared_size: 256", "shared_size: 99999999999"),
+        ("v_mov_b32_e32 v3, 0", "v_mov_b32_e32 v99999999, 0"),
+    ],
+)
+def test_texts_of_no_gpu(old: str, new: str) -> None:
+    """A worker that lies gets an error, and neither all memory nor endless time."""
+    told = {name: text.replace(old, new) for name, text in texts(f"{BEGIN}v_mov_b32_e32 v3, 0").items()}
+    buffer = Memory(bytes(512), 0, 512)
+    run = Run(7, b"", (1, 1, 1), (ParameterSet((buffer,)),), (Binding(0, 0, 0),))
+    lied = Executor(Options()).execute(run, Done(7, (), listing=told), lambda run: Done(7, ()))
+    assert isinstance(lied, Loss) and lied.status is Status.ERROR and "no GPU has" in lied.what

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -165,6 +166,20 @@ def test_more_time_finds_more_of_the_same(tmp_path: Path) -> None:
         r.name: (r.alike, r.examples) for r in whole.results
     }
     assert found.footer is not None and not found.incomplete
+
+
+def test_what_there_was_no_time_for_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was planned and not begun, too: the footer has each case of the budget."""
+    now = time.monotonic
+
+    def stop(event: Event) -> None:
+        if isinstance(event, ExamplesJudged):
+            monkeypatch.setattr("cts.base.deadline.time.monotonic", lambda: now() + 2000)
+
+    found = ran(tmp_path, plan(max_seconds=1000), stop)
+    assert found.footer is not None and found.footer.exit_status == 0 and found.footer.examples == 10
+    assert found.footer.not_run == {MUTANT: {"the time of the run was up (--max-time 1000)": 110}}
+    assert found.incomplete
 
 
 class Mortal(Processes):
@@ -430,6 +445,11 @@ def test_three_shards_are_one_run(tmp_path: Path) -> None:
         footer = events[-1]
         assert isinstance(footer, RunFinished) and footer.verdicts == whole.footer.verdicts
         assert {r.name for r in one.results if isinstance(r, Result)} == {r.name for r in whole.results}
+        events.clear()
+        assert merge([*shards[:2], replace(shards[2], footer=None)], manifest, events.append) == 3
+        assert any(isinstance(event, Trouble) and event.code == "part-incomplete" for event in events)
+        footer = events[-1]
+        assert isinstance(footer, RunFinished) and footer.cut_short, "a part did not end"
 
 
 def package_shard(text: str) -> Any:

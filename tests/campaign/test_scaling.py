@@ -14,15 +14,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import HarnessTrouble
+from cts.judging.events import Trouble
+from cts.judging.known.baseline import NO_BASELINE
+from cts.judging.known.quarantine import NO_RULES
 from cts.running import on_dask
+from cts.running.policy import FIRST_FINDING
+from cts.running.processes import ProcessConfig
+from cts.running.profiles import Profile
 from cts.running.store import load
-from cts.running.tasks import Examples
+from cts.running.tasks import Answer, Examples
 
 pytest.importorskip("distributed")
 
@@ -202,7 +209,7 @@ def test_a_call_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_workers_that_do_not_answer_until_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is no loss of the scheduler: what they had is not run, and the run ends."""
+    """That is no loss of the scheduler: what they had is not run, which is one error, and nothing more is sent."""
     monkeypatch.setattr(on_dask, "TICK", 0.01)
     monkeypatch.setattr(on_dask, "OVERRUN", 0.1)
     time_is_up = Deadline(0.2)
@@ -214,8 +221,43 @@ def test_workers_that_do_not_answer_until_the_time_is_up(monkeypatch: pytest.Mon
 
     here = cluster(monkeypatch, info, time_is_up)
     task = Examples("reductions", ("emulator",), range(5), ("emulator",))
-    ((answered, answer),) = here.perform(iter([task]))
-    assert answered is task and answer.why == "the time of the run was up (--max-time 0.2)"
+    (first, answer), (_, second) = here.perform(iter([task, None, Examples("reductions", ("a",), range(9), ("a",))]))
+    assert first is task and answer.why == second.why == "the time of the run was up (--max-time 0.2)"
+    (trouble,) = answer.events
+    assert isinstance(trouble, Trouble) and trouble.code == "no-answer" and "examples 0 to 4" in trouble.what
+    assert not second.events
+
+
+def test_a_worker_knows_how_much_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own clock, from the first task on, and not from one that has waited for it."""
+    seen: list[Deadline] = []
+
+    class Worker:
+        def __init__(self, config: ProcessConfig) -> None:
+            self.time_is_up = config.time_is_up
+            seen.append(self.time_is_up)
+
+        def answer(self, task: object) -> Answer:
+            return Answer(why=self.time_is_up())
+
+        def close(self) -> None:
+            """There is nothing."""
+
+    monkeypatch.setattr(on_dask, "WorkerProcess", Worker)
+    monkeypatch.setattr(on_dask, "_workers", {})
+    time_is_up = Deadline(100.0)
+    config = ProcessConfig(
+        ("emulator",), Profile("default", 1, 1), FIRST_FINDING, NO_RULES, NO_BASELINE, 1, {}, frozenset(), time_is_up
+    )
+    sent = cluster(monkeypatch, lambda: WITH_WORKERS, time_is_up).working(config)._config
+    assert sent is not None and sent.time_is_up.left == float("inf")
+    task = Examples("reductions", ("emulator",), range(5), ("emulator",))
+    asked = partial(on_dask._answer, "key", sent, task)
+    for left in (60.0, 1000.0):
+        answer = asked(left)
+        assert isinstance(answer, Answer) and not answer.why and 50 < seen[0].left <= 60
+    late = asked(-1.0)
+    assert isinstance(late, Answer) and late.why == "the time of the run was up (--max-time 100)"
 
 
 def test_workers_that_have_all_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,4 +98,21 @@ def test_an_interrupt_has_the_status_of_shells(
     cts = Cts(monkeypatch, capsys, tmp_path)
     for arguments in (("dispatch", "a.yaml"), ("dispatch", "a.yaml", "--max-steps=7")):
         ran = cts(*arguments)
-        assert (ran.status, ran.out, ran.err) == (130, "", "")
+        assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_leaves_a_baseline_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of a verb that typer runs: one line, and no half of an entry."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cts.running.learn.learn_deviation", interrupt)
+    baseline = tmp_path / "known.yaml"
+    baseline.write_text("schema: 1\nhashes: 2\nentries: []\n")
+    cts = Cts(monkeypatch, capsys, tmp_path)
+    ran = cts("learn", "matrix_memory.constants.null", "-d", "emulator", "--append", "known.yaml")
+    assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")
+    assert baseline.read_text() == "schema: 1\nhashes: 2\nentries: []\n"

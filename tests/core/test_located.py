@@ -12,6 +12,7 @@ import pytest
 
 from cts.base.config import find
 from cts.base.errors import BadInput
+from cts.base.plain_yaml import line_of
 from cts.case.model import load_case
 from cts.device.queries import read as read_answers
 from cts.features.coverage.answers import load_sheets
@@ -129,6 +130,11 @@ def refused(tmp_path: Path, kind: str, text: str | bytes) -> BadInput:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path) -> None:
     os.chdir(tmp_path)
+
+
+def test_json_that_is_no_yaml_has_one_line() -> None:
+    """JSON may hold characters that YAML forbids."""
+    assert line_of('{"a": 1,\n"b": "\x7f"}', ("b",)) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
-from cts.judging.events import Event, Result, encode
+from cts.judging.events import Event, Result, Trouble, encode
 from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
 from cts.running import corpus
+from cts.running import processes as processes_module
 from cts.running.checks import check_jobs, processors
 from cts.running.plan import Plan
 from cts.running.policy import FIRST_FINDING
@@ -115,6 +117,30 @@ def test_a_process_that_cannot_work_ends_the_run(fakes: ModuleType, monkeypatch:
     )
     with Processes(2, setting) as processes, pytest.raises(HarnessTrouble, match="does not start"):
         list(processes.perform([Cases(((NAMES[0], ("fake:does-not-start",)),))]))
+
+
+class Frozen(Processes):
+    """Processes that do nothing."""
+
+    def _begin(self) -> Any:
+        begun = super()._begin()
+        assert begun.process.pid is not None
+        os.kill(begun.process.pid, signal.SIGSTOP)
+        return begun
+
+
+def test_a_process_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the time of the run is up is none: a task that has not begun is not run."""
+    monkeypatch.setattr(processes_module, "OVERRUN", 0.0)
+    config = ProcessConfig(
+        ("emulator",), PROFILE, FIRST_FINDING, Quarantine(), Plan((), PROFILE).baseline, 1, {}, frozenset(), Deadline(0)
+    )
+    tasks = [Cases(((name, ("emulator",)),)) for name in NAMES]
+    with Frozen(1, config) as processes:
+        answers = [answer for _, answer in processes.perform(tasks)]
+    assert [answer.why for answer in answers] == ["the time of the run was up (--max-time 0)"] * 3
+    troubles = [event for answer in answers for event in answer.events if isinstance(event, Trouble)]
+    assert [trouble.code for trouble in troubles] == ["no-answer"] and NAMES[0].name in troubles[0].what
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "", "1.5", "2000"])

@@ -10,6 +10,9 @@ import pytest
 
 from cts.base.memory import GUARD_BYTES
 from cts.modules.dispatch import judged, load, run
+from cts.modules.dispatch.elements import ElementType
+from cts.modules.dispatch.members import BadMember, lay_out
+from cts.modules.dispatch.types import Array, Scalar
 from tests.dispatch.files import refused, said, write
 from tests.dispatch.shader_values import ITEM
 
@@ -218,3 +221,10 @@ def test_members_of_what_the_module_does_not_know(tmp_path: Path) -> None:
     assert "the module does not say what lies there" in error.what and "buffers.a.members" in error.where
     error = refused(write(tmp_path, a="  a: {shape: [16], fill: 0}", bindings='bindings: {"0.0": b, "0.1": b}'))
     assert "needs a type: the module does not say one" in error.what
+
+
+def test_elements_that_overlap() -> None:
+    """A module may have an ArrayStride of 0, which leaves its numbers no room."""
+    array = Array(Scalar(ElementType.float16), None, 0, 0)
+    with pytest.raises(BadMember, match="a number ends at byte 2 of 0"):
+        lay_out(array, [1.0])

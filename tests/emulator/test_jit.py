@@ -4,7 +4,9 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
@@ -87,6 +89,22 @@ def test_processes_that_start_together_compile_each_function_once(tmp_path: Path
     compiled = [line.split()[2] for _, err in outputs for line in err.splitlines() if "compiling" in line]
     assert compiled
     assert len(compiled) == len(set(compiled))
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), EOFError("Ran out of input")])
+def test_a_cache_that_cannot_be_read(error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Files of another user, or a damaged one: the function is compiled without it."""
+
+    def cannot_be_read(signature: str) -> None:
+        raise error
+
+    def njit(*signature: str, cache: bool = False, **more: object) -> Callable[[Any], Any]:
+        cached = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)), compile=cannot_be_read)
+        return lambda function: cached if cache else function
+
+    monkeypatch.setattr(jit, "_njit", njit)
+    monkeypatch.setattr(jit.Kernel, "all", [])
+    assert jit.Kernel("int64(int64)", lambda number: number + 1)(2) == 3
 
 
 def test_an_emulator_without_numba_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

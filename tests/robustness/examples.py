@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cts.running import corpus
 from tests.cli.command_line import ran_in
+from tests.dispatch.test_conveniences import DOUBLE
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = ROOT / "tests" / "fakes"
@@ -103,6 +105,8 @@ EXAMPLES = (
     Example("dispatched array", "numpy", "dispatch/ARRAY", DISPATCH),
     Example("module", "words", "dispatch/module.spv", (*DISPATCH, ("dispatch", "--template", FILE))),
     Example("assembly", "text", "module.spvasm", (("dispatch", "--template", FILE),)),
+    Example("GGUF file", "numpy", "tensors/x.gguf", (("dispatch", "tensors/gguf.yaml", "-d", "interpreter"),)),
+    Example("safetensors", "numpy", "tensors/x.safetensors", (("dispatch", "tensors/safe.yaml", "-d", "interpreter"),)),
     Example("manifest of a run", "json", "kept/manifest.json", RESUME),
     Example("results of a run", "json", "kept/results.jsonl", RESUME),
     Example("explanations of a run", "json", "kept/explanations.jsonl", READ_RUN[:4]),
@@ -153,11 +157,37 @@ class World:
         journal = [{"begin": 1, "case": case}, {"end": 1, "status": "done"}, {"begin": 2, "case": case}]
         (folder / "journal-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
         (folder / "case.yaml").write_bytes(self.texts[0])
+        self._make_tensors(folder / "tensors")
         (folder / "pyproject.toml").write_text(
             '[tool.cts]\ndrivers = ["fake:right"]\nareas = []\ncorpus = true\nseed = 3\nshard = "1/2"\njobs = 1\n'
             'max-time = 1e3\nreruns = 0\nsave-dir = "runs"\njson = "a.jsonl"\njunit = "a.xml"\nmax-examples = 1\n'
             'profile = "smoke"\nvary = []\nbundle-dir = "bundles"\nreduce-time = 0\n'
         )
+
+    def _make_tensors(self, folder: Path) -> None:
+        """A module that doubles numbers of a file of tensors; without the packages that read these, no such file."""
+        folder.mkdir()
+        (folder / "double.spvasm").write_text(DOUBLE)
+        for name in ("x.gguf", "x.safetensors"):
+            (folder / name).touch()
+            (folder / f"{name[2:6]}.yaml").write_text(
+                "module: double.spvasm\ndispatch: [2, 1, 1]\n"
+                f"buffers: {{b: {{type: uint32, file: '{name}:t'}}}}\n"
+                'bindings: {"0.0": b}\nexpected: {b: {fill: 0}}\n'
+            )
+        with contextlib.suppress(ImportError):
+            from safetensors.numpy import save_file
+
+            save_file({"t": np.zeros(16, "u4"), "half": np.ones((2, 8), "f2")}, folder / "x.safetensors")
+        with contextlib.suppress(ImportError):
+            import gguf
+
+            writer = gguf.GGUFWriter(folder / "x.gguf", "llama")
+            writer.add_tensor("t", np.zeros(16, "i4"))
+            writer.write_header_to_file()
+            writer.write_kv_data_to_file()
+            writer.write_tensors_to_file()
+            writer.close()
 
     def fresh(self, example: Example, choose: Callable[[list[bytes]], bytes]) -> tuple[Path, bytes]:
         """The place of an example's file, where nothing is, and a good one that belongs there."""

@@ -90,6 +90,7 @@ def test_every_byte_changes_one_at_a_time() -> None:
         ("axes:", "axis:", "unknown field", "small.yaml"),
         ("template:", "template:\n  robustness: robustBufferAccess2", "a template with robustness", "template"),
         ("{start: 1}}}", "{start: 1}}, begins_at: 256}", "begin late", "template"),
+        ("    - {op: MatrixStore, matrix: m, buffer: dst, stride: 4}\n", "", "stores nothing", "template"),
         (
             "at: ['program[0].clamp']",
             "at: ['program[0].clamp', 'program[1].dims[0]']",

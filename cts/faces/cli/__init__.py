@@ -96,6 +96,8 @@ def _run() -> int:
     except SystemExit as e:
         if isinstance(e.__context__, BrokenPipeError):  # typer makes status 1 of it
             raise e.__context__ from None
+        if isinstance(getattr(e.__context__, "__cause__", None), KeyboardInterrupt):  # and status 130 of that
+            _say("interrupted")
         return e.code if isinstance(e.code, int) else 0
     except CtsError as e:
         print(e, file=sys.stderr)
@@ -106,6 +108,7 @@ def _run() -> int:
         print(surroundings.trouble(e), file=sys.stderr)
         return 3
     except KeyboardInterrupt:
+        _say("interrupted")
         return 128 + signal.SIGINT
     except Exception:  # noqa: BLE001 - a bug of ours must not look like a finding
         if surroundings.is_short_of_memory():

@@ -85,27 +85,32 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
     from cts.judging.verdict import BAD_INPUT, INTERRUPTED, TROUBLE
 
     bundle_dir = settings.bundle_dir
-    status = TROUBLE
+    status, whole = TROUBLE, False
+    again = f"{verb} --resume {folder.path}{f' --scheduler {settings.scheduler}' if settings.scheduler else ''}"
+    to_go_on = f"the run is not complete; to go on: {again}"
     try:
         with ExitStack() as stack:
             stack.callback(folder.close)
             status = run_and_report(plan, folder, stack, settings, in_workflow=True)
+        whole = not folder.unanswered
+        if not whole:
+            typer.echo(to_go_on, err=True)
     except (KeyboardInterrupt, CtsError) as e:
         if isinstance(e, CtsError) and not e.told:
             raise
         interrupted = isinstance(e, KeyboardInterrupt)
         status = INTERRUPTED if interrupted else BAD_INPUT if isinstance(e, BadInput) else TROUBLE
-        again = f"{verb} --resume {folder.path}{f' --scheduler {settings.scheduler}' if settings.scheduler else ''}"
-        typer.echo(f"{'interrupted: ' if interrupted else ''}the run is not complete; to go on: {again}", err=True)
+        typer.echo(f"{'interrupted: ' if interrupted else ''}{to_go_on}", err=True)
     except SystemExit as e:
         remedy = f"{verb} --resume {folder.path}; a driver in a process of its own cannot do that: process=own"
         raise HarnessTrouble("exit", f"something has ended the run by an exit ({e.code})", remedy=remedy) from e
     finally:
         written = bundle_dir if bundle_dir is not None and bundle_dir.is_dir() else None
         for page, document in ((settings.html, None), (None, settings.junit)):
-            if page is not None or document is not None:
+            if folder.begun and (page is not None or document is not None):
                 try:
-                    report.report(folder.path, page, document, bundle_dir=written)
+                    # After an unplanned end nobody waits for the table of what cases test, which takes seconds.
+                    report.report(folder.path, page, document, bundle_dir=written, coverage=whole)
                 except CtsError as e:
                     typer.echo(str(e), err=True)
                     status = TROUBLE if status < TROUBLE else status

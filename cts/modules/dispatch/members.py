@@ -76,6 +76,9 @@ def lay_out(type_: Type, value: object, *, count: int | None = None, most: int =
         size = at + last.stride * max(length, count or 0)
     if size > most:
         raise BadMember(f"the values take {size} bytes", (), f"at most {most}")
+    if (end := max((f.at + f.element.size for f in writer.fields), default=0)) > size:
+        remedy = "a module whose ArrayStride and Offset leave its numbers room"
+        raise BadMember(f"a number ends at byte {end} of {size}", (), remedy)
     return Laid(-(-size // 4) * 4, tuple(writer.fields), tuple(writer.links))
 
 

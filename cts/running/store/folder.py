@@ -10,6 +10,7 @@ import msgspec
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.base.input_files import is_file, is_folder
 from cts.judging.events import CasesStarted, DriverOpened, Event, Result
+from cts.running.deadline import is_lost
 from cts.running.store import journal
 from cts.running.store.manifest import OLD_CAMPAIGN, Manifest, encode
 
@@ -29,9 +30,14 @@ class RunFolder:
     path: Path
     manifest: Manifest
     journal: journal.Journal
+    #: Whether anything has happened since it was opened; and whether processes or workers did not answer.
+    begun: bool = field(default=False, init=False)
+    unanswered: bool = field(default=False, init=False)
     _flying: str = field(default="", init=False)
 
     def __call__(self, event: Event) -> None:
+        self.begun = True
+        self.unanswered |= is_lost(event)
         if isinstance(event, DriverOpened):
             self._opened(event)
         if isinstance(event, (CasesStarted, Result)):

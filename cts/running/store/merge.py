@@ -9,7 +9,7 @@ from functools import reduce
 import msgspec
 import numpy as np
 
-from cts.base.errors import BadInput
+from cts.base.errors import BadInput, HarnessTrouble
 from cts.case.model.sweep import AREA
 from cts.judging import events
 from cts.judging.known.baseline import Baseline
@@ -78,7 +78,10 @@ def _require_alike(run: Run, first: Run) -> None:
 
 
 def merge(runs: Sequence[Run], manifest: Manifest, emit: events.Emit) -> int:
-    """Tell what runs came to as if they had been one, from header to footer; returns the exit status."""
+    """Tell what runs came to as if they had been one, from header to footer; returns the exit status.
+
+    A part that did not end is an error: nobody knows what it would have found.
+    """
     tally = Tally(Baseline(manifest.baseline))
 
     def count_and_emit(event: events.Event) -> None:
@@ -87,10 +90,16 @@ def merge(runs: Sequence[Run], manifest: Manifest, emit: events.Emit) -> int:
 
     for event in _events(runs, manifest):
         count_and_emit(event)
+    cut = [run for run in runs if run.footer is None or run.footer.cut_short]
+    for run in cut:
+        what = "a part that did not end" if run.footer is None else "a part that was cut short"
+        count_and_emit(
+            events.problem(HarnessTrouble("part-incomplete", what, str(run.path), "--resume it, then merge"))
+        )
     for event in tally.closing(complete=not any(run.incomplete for run in runs)):
         count_and_emit(event)
     seconds = max((run.footer.seconds for run in runs if run.footer is not None), default=0.0)
-    footer = tally.footer(seconds)
+    footer = tally.footer(seconds, cut_short=bool(cut))
     emit(footer)
     return footer.exit_status
 

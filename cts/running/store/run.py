@@ -80,9 +80,18 @@ class Run:
 
     @property
     def outcome(self) -> str:
-        """A digest of all that the run found, whenever, wherever and in whatever order it was judged."""
+        """A digest of all that the run found, whenever, wherever and in whatever order it was judged.
+
+        Of details it has the first line: the last words of a process that crashed, for example, have addresses.
+        """
         results = sorted(self.results, key=lambda r: (r.driver, r.name))
-        plain = [(msgspec.structs.replace(r, seconds=0.0, finding=None), _identity(r.finding)) for r in results]
+        plain = [
+            (
+                msgspec.structs.replace(r, seconds=0.0, finding=None, detail=r.detail.partition("\n")[0]),
+                _identity(r.finding),
+            )
+            for r in results
+        ]
         counted: dict[str, Counter[str]] = {}
         for chunk in self.examples:
             for name in ("facts", "features", "verdicts", "known"):

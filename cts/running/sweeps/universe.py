@@ -24,7 +24,7 @@ from cts.base.errors import BadInput
 from cts.base.input_files import Kind, utf8_text
 from cts.base.located import Origin, convert, locate
 from cts.base.plain_yaml import MAX_FILE_BYTES, parse
-from cts.case.model import Case, Scalar, case_dynamic_operands, dynamic_words
+from cts.case.model import Case, Scalar, case_dynamic_operands, dynamic_words, written
 from cts.case.model.component import ComponentType, encode
 from cts.case.model.dynamic_operands import component_of
 from cts.case.model.sweep import Sweep, Words, sets_at_a_time, sweep_name
@@ -276,6 +276,8 @@ class _Reader:
         if late := next((name for name, buffer in case.buffers.items() if buffer.begins_at), None):
             what = f"the contents of {late!r} begin late, and those of the sets lie side by side"
             raise self.error("template", what, "buffers without `begins_at`")
+        if not written(case):
+            raise self.error("template", "a template that stores nothing", "a template whose results can be compared")
         run_time = _run_time(case)
         axes, columns = [], []
         for name, axis in self.file.axes.items():

@@ -101,6 +101,8 @@ def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | Non
         return "remove the entries of the baseline whose cases pass"
     if tally.rejected:
         return "correct the rejected inputs, as the messages above say"
+    if tally.lost:
+        return ""  # the command that resumes the run comes last
     if tally.exit_status == TROUBLE:
         untested = tally.untested() or list(header.drivers if header is not None else ())
         return f"cts doctor --driver {shlex.quote(untested[0])}" if untested else ""
