@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import BadInput
 from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation, Oracle
-from cts.findings.learning.models import Model, alike
 from cts.findings.reduction.cost import size
 from cts.findings.reduction.evidence import tells
-from cts.findings.reduction.minimize import Budget, held, minimize
+from cts.findings.reduction.minimize import Budget, minimize
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit
@@ -102,7 +101,7 @@ class Shrinker:
 
         Smaller examples may belong to any shard.
         """
-        verdict, telling, models = first.attempt.verdict, _tells(first), held(first.case, first.attempt)
+        verdict, telling = first.attempt.verdict, _tells(first)
         tried: dict[str, Failing | None] = {first.case.content_hash: first}
 
         def alike(candidate: Example) -> Failing | None:
@@ -114,7 +113,7 @@ class Shrinker:
             if identity not in tried:
                 attempted = self._attempt(candidate)
                 like = attempted is not None and self._is(verdict, attempted) and (not telling or _tells(attempted))
-                tried[identity] = attempted if like and (not models or _has_any(models, attempted)) else None
+                tried[identity] = attempted if like else None
             return tried[identity]
 
         return draws.simplest(number, alike, TRIALS) or first
@@ -148,12 +147,6 @@ class Shrinker:
 def _tells(failing: Failing) -> bool:
     """Whether the finding describes the failure."""
     return failing.expectation is not None and tells(failing.case, failing.attempt, failing.expectation)
-
-
-def _has_any(models: Sequence[Model], failing: Failing | None) -> bool:
-    """Whether one of several deviations leaves what the driver leaves of a case."""
-    outcome = None if failing is None else failing.attempt.outcome
-    return failing is not None and outcome is not None and bool(alike(models, failing.case, outcome.memory))
 
 
 def _flaky(first: Verdict, again: Verdict) -> NotReduced:

@@ -27,6 +27,9 @@ from cts.judging.deviations import leaves
 #: Cases that are drawn for a round, and those of them that run: a few, so that their results choose the next ones.
 DRAWN, ROUND = 40, 6
 
+#: Models that are tried on the finding, of a long program: some ten seconds of the oracle.
+MOST_TRIED = 1200
+
 #: Models that are tried on drawn cases. Those of one case are many, and most of them leave the same memory.
 MOST_MODELS = 16
 
@@ -90,7 +93,7 @@ class DeviationLearner:
 
     def learn(self) -> LearntDeviation | None:
         """The deviation; None if none of the vocabulary leaves what the driver leaves."""
-        found = simplest(models(self.finding, self.memory))
+        found = simplest(models(self.finding, self.memory, MOST_TRIED))
         evidence = [_Evidence(model) for model in found[:MOST_MODELS]]
         if not evidence:
             return None

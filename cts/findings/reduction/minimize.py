@@ -17,7 +17,6 @@ from cts.case.model import Case
 from cts.case.model.plain import plain
 from cts.case.oracle.expectation import Expectation, Oracle
 from cts.device.driver import BatchDriver
-from cts.findings.learning.models import Model, alike, models, simplest
 from cts.findings.reduction.cost import size
 from cts.findings.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
 from cts.findings.reduction.interface import Candidate
@@ -33,10 +32,6 @@ from cts.judging.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
 TOGETHER = 8
-
-#: Deviations that are tried on the original, and those of them that a smaller case is compared with: some seconds of
-#: the oracle, once. Where none of them leaves the memory, all failures count as one.
-TRIED, HELD = 250, 12
 
 
 @dataclass(frozen=True)
@@ -83,8 +78,7 @@ def minimize(
     """The smallest valid case found that gets the same kind of verdict from the driver, twice in a row.
 
     A crash stays a crash (with its fault code, if the driver gives one); a failure stays a failure, and if guesses
-    described it, they still do. If deviations leave its memory, one of them leaves that of every case that is taken: so
-    it does not become a failure of another bug. A smaller case with as many instructions keeps a failure's evidence
+    described it, they still do. A smaller case with as many instructions keeps a failure's evidence
     (`evidence.py`). Tensors keep dimensions other than 0. The result is never larger than the case, and
     depends on nothing but the driver's answers and the budget. Cases that the driver's quarantine leaves for last are
     not run, and a case that the baseline explains differently is not taken: a known failure must not replace this one.
@@ -155,9 +149,6 @@ class _Search:
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
         self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
-        #: Deviations that leave what the driver leaves, of all cases so far; empty if there are none that say it.
-        self.held = held(original.case, original.attempt)
-        self.still = self.held
         self.runs = original.reduction.runs
         self.flaky = 0
         self.steps: list[Step] = []
@@ -187,12 +178,11 @@ class _Search:
             attempt.kind == self.kind
             and known_by_condition(self.driver, case, attempt) == self.explained
             and self._convinces(question, attempt)
-            and self._holds(case, attempt)
             and self._repeats(case, question.expectation)
         )
 
     def _take(self, candidate: Candidate, attempt: Attempt) -> None:
-        self.case, self.attempt, self.held = candidate.case, attempt, self.still
+        self.case, self.attempt = candidate.case, attempt
         self.size = size(candidate.case)
         self.evidence = _evidence(candidate.case, attempt)
         self.steps.append(Step(candidate.by, self.runs, self.size))
@@ -260,24 +250,11 @@ class _Search:
         shown = _evidence(case, attempt)
         return shown is not None and not is_weaker(shown, self.evidence)
 
-    def _holds(self, case: Case, attempt: Attempt) -> bool:
-        """Whether a deviation that leaves the memory of all cases so far leaves that of this one."""
-        if self.held and attempt.outcome is not None:
-            self.still = alike(self.held, case, attempt.outcome.memory)
-        return bool(self.still) or not self.held
-
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
         self.runs += 1
         again = judge(self.driver, case, expectation).kind == self.kind
         self.flaky += not again
         return again
-
-
-def held(case: Case, attempt: Attempt) -> list[Model]:
-    """Deviations that leave what a driver left: a few, the simplest first."""
-    if attempt.verdict is not Verdict.FAIL or attempt.outcome is None or attempt.divergence is None:
-        return []
-    return simplest(models(case, attempt.outcome.memory, TRIED))[:HELD]
 
 
 def renamed(minimized: Minimized) -> Case:

@@ -13,8 +13,8 @@ from cts.judging.left import unpacked
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 
-#: Models that are tried for the failures of a run: some ten seconds of the oracle, at its end.
-TRIED = 1500
+#: Models that are tried for the failures of a run: a few seconds of the oracle, at its end.
+TRIED = 600
 
 #: Failures of a driver that are looked at, the first ones: the others are grouped otherwise.
 MOST = 64
