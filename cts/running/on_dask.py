@@ -41,7 +41,7 @@ PATIENCE, CLOSING = 20.0, 2.0
 OPENING = WITHOUT_WORKERS = 120.0
 
 #: Seconds that a run waits for its workers after its time is up: with its report it ends within 20.
-OVERRUN = 10.0
+OVERRUN = 5.0
 
 #: Seconds between two looks at the clock.
 TICK = 0.5
