@@ -209,18 +209,8 @@ class Copy:
         """The exit status of pytest, None at the limit; its seconds, and the end of its output."""
         home = self.root.parent
         environment = os.environ | {"NUMBA_CACHE_DIR": str(home / "numba"), "TMPDIR": str(home)}
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:benchmark",
-            "--no-header",
-            *arguments,
-        ]
+        without = ("-p", "no:cacheprovider", "-p", "no:benchmark")
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", *without, *arguments]
         began = time.monotonic()
         child = subprocess.Popen(
             command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -44,10 +44,11 @@ _EXAMPLE = "wrong(MatrixReduce, mode == Row, result=negated)"
 
 @dataclass(frozen=True)
 class Wrong:
-    """Deviations of cases: what goes wrong at each site of a kind of which conditions hold."""
+    """Deviations of cases: what goes wrong at each site of a kind of which conditions hold; `kind` is the first one."""
 
     text: str
     words: str
+    kind: str
     at: Callable[[Case], tuple[Deviation, ...]]
 
 
@@ -60,12 +61,13 @@ def parse_deviation(text: str, where: str = "") -> Wrong:
         what = f"{e.msg} at character {e.offset}" if isinstance(e, SyntaxError) else str(e)
         raise BadInput("deviation-invalid", f"{text!r}: {what}", where, _EXAMPLE) from None
     parser = _Parser(text, where)
-    every = [parser.one(node) for node in parser.joined(tree)]
+    calls = list(parser.joined(tree))
+    every = [parser.one(node) for node in calls]
 
     def at(case: Case) -> tuple[Deviation, ...]:
         return tuple(deviation for one in every for deviation in one(case))
 
-    return Wrong(text, " and ".join(parser.words), at)
+    return Wrong(text, " and ".join(parser.words), ast.unparse(calls[0].args[0]), at)
 
 
 class _Parser:

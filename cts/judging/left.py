@@ -18,26 +18,36 @@ MOST_BYTES = 1 << 16
 
 def packed(expectation: Expectation, memory: Mapping[str, Bytes]) -> bytes:
     """What a driver left, of all buffers and guards in the case's order; empty if that takes too many bytes."""
-    changes = [guarded(allowed.exact) ^ memory[name] for name, allowed in expectation.buffers.items()]
-    whole = np.concatenate([*changes, np.zeros(0, np.uint8)]).tobytes()
-    compressed = zlib.compress(zlib.crc32(whole).to_bytes(4, "little") + whole, 9)
+    left = _joined({name: memory[name] for name in expectation.buffers})
+    compressed = zlib.compress(_sum_of(left) + (left ^ _joined(_allowed(expectation))).tobytes(), 9)
     return compressed if len(compressed) <= MOST_BYTES else b""
 
 
 def unpacked(expectation: Expectation, left: bytes) -> dict[str, Bytes] | None:
     """The memory by buffers: guard, contents, guard; None for nothing, and for what another case left."""
-    sizes = {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
-    total = sum(map(len, sizes.values()))
+    allowed = _allowed(expectation)
+    whole = _joined(allowed)
     try:
-        inflate = zlib.decompressobj()
-        whole = inflate.decompress(left, total + 5)
+        # One byte more than there may be: what another case left may be of any size.
+        told = zlib.decompressobj().decompress(left, len(whole) + 5)
     except zlib.error:
         return None
-    if len(whole) != total + 4 or zlib.crc32(whole[4:]).to_bytes(4, "little") != whole[:4]:
+    if len(told) != len(whole) + 4:
         return None
-    changes, at = np.frombuffer(whole, np.uint8, offset=4), 0
-    memory: dict[str, Bytes] = {}
-    for name, allowed in sizes.items():
-        memory[name] = allowed ^ changes[at : at + len(allowed)]
-        at += len(allowed)
-    return memory
+    memory = whole ^ np.frombuffer(told, np.uint8, offset=4)
+    if _sum_of(memory) != told[:4]:
+        return None
+    ends = np.cumsum([len(one) for one in allowed.values()])
+    return dict(zip(allowed, np.split(memory, ends[:-1]), strict=True))
+
+
+def _allowed(expectation: Expectation) -> dict[str, Bytes]:
+    return {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
+
+
+def _joined(memory: Mapping[str, Bytes]) -> Bytes:
+    return np.concatenate([*memory.values(), np.zeros(0, np.uint8)])
+
+
+def _sum_of(memory: Bytes) -> bytes:
+    return zlib.crc32(memory.tobytes()).to_bytes(4, "little")

@@ -73,7 +73,7 @@ class DeviatingMachine(Machine):
         if isinstance(instruction, model.Store) and step.access is not None:
             return {step.access.buffer}
         function = self.case.functions.get(getattr(instruction, "function", ""))
-        return {output.buffer for output in getattr(function, "outputs", ())}
+        return set() if function is None else {output.buffer for output in model.outputs_of(function)}
 
     def _take(self, step: Step, parts: Mapping[str, Steps]) -> None:
         instruction = self.case.program[step.index]

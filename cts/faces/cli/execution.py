@@ -109,7 +109,7 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
         for page, document in ((settings.html, None), (None, settings.junit)):
             if folder.begun and (page is not None or document is not None):
                 try:
-                    # After an unplanned end nobody waits for the table of what cases test, which takes seconds.
+                    # After an unplanned end nobody waits for the table of facts, which takes seconds.
                     report.report(folder.path, page, document, bundle_dir=written, coverage=whole)
                 except CtsError as e:
                     typer.echo(str(e), err=True)

@@ -131,9 +131,8 @@ class _Spoken(NamedTuple):
 
     def of(self, wrong: Wrong) -> _Spoken:
         """The same, of a failure that a deviation explains: failures are alike that one deviation explains."""
-        kind = wrong.text.removeprefix("wrong(").partition(",")[0]
-        fact = self.fact if self.instruction == kind else ""
-        return _Spoken(kind, fact, COMPUTED, f"{wrong.words}: {wrong.text}", wrong.text)
+        fact = self.fact if self.instruction == wrong.kind else ""
+        return _Spoken(wrong.kind, fact, COMPUTED, f"{wrong.words}: {wrong.text}", wrong.text)
 
 
 class _Speaking(NamedTuple):
