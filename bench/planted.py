@@ -247,7 +247,7 @@ def _tests(change: Change, stage: str) -> list[str]:
 
     if stage == "near":
         return [near(change.path), "--fast"]
-    return [] if stage == "fast" else [*listed(), "--fast", f"--eighth={stage}"]
+    return [] if stage == "fast" else [*sorted(listed()), "--fast", f"--eighth={stage}"]
 
 
 def _failed(output: str) -> str:

@@ -47,9 +47,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if tier is None:
         return
     entries = listed()
-    gone = unmatched([item.nodeid for item in items], entries)
+    gone = unmatched((item.nodeid for item in items), entries)
     if gone and _is_whole(config):
-        raise pytest.UsageError(f"tests/rotating.txt names no test of this tree: {', '.join(gone)}")
+        raise pytest.UsageError(f"tests/rotating.txt names no test of this tree: {', '.join(sorted(gone))}")
     left_out = [item for item in items if rotates(item.nodeid, entries) and not tier.keeps(item.nodeid)]
     config.stash[_LEFT_OUT] = len(left_out)
     if left_out:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,19 +36,27 @@ class Tier:
         return "fast tests" if self.eighth is None else f"fast tests and eighth {self.eighth} of the rotating ones"
 
 
-def listed(path: Path = LISTED) -> tuple[str, ...]:
+def listed(path: Path = LISTED) -> frozenset[str]:
     """The rotating tests: files, functions or single tests, as node ids begin."""
     lines = (line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines())
-    return tuple(words[-1] for words in lines if words)
+    return frozenset(words[-1] for words in lines if words)
 
 
-def rotates(nodeid: str, entries: Iterable[str]) -> bool:
+def rotates(nodeid: str, entries: Container[str]) -> bool:
     """Whether a test is one of the entries, or below one.
 
-    >>> rotates("tests/a.py::test_b[x]", ["tests/a.py::test_b"]), rotates("tests/a.py::test_bc", ["tests/a.py::test_b"])
+    >>> rotates("tests/a.py::test_b[x]", {"tests/a.py::test_b"}), rotates("tests/a.py::test_bc", {"tests/a.py::test_b"})
     (True, False)
     """
-    return any(nodeid == entry or nodeid.startswith((f"{entry}[", f"{entry}::")) for entry in entries)
+    return any(name in entries for name in _above(nodeid))
+
+
+def _above(nodeid: str) -> Iterator[str]:
+    """The names of a test, from the file on: what an entry may be that has it."""
+    path, *rest = nodeid.partition("[")[0].split("::")
+    for end in range(len(rest) + 1):
+        yield "::".join([path, *rest[:end]])
+    yield nodeid
 
 
 def eighth_of(nodeid: str) -> int:
@@ -80,6 +88,7 @@ def tier_of(eighth: str | None, *, whole: bool, tree: Path) -> Tier:
     return Tier(int(eighth))
 
 
-def unmatched(nodeids: Sequence[str], entries: Sequence[str]) -> list[str]:
+def unmatched(nodeids: Iterable[str], entries: Iterable[str]) -> list[str]:
     """Entries without a test."""
-    return [entry for entry in entries if not any(rotates(nodeid, [entry]) for nodeid in nodeids)]
+    there = {name for nodeid in nodeids for name in _above(nodeid)}
+    return [entry for entry in entries if entry not in there]
