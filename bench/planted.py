@@ -72,6 +72,9 @@ _SWAPPED: dict[type[ast.AST], str] = {
 }  # fmt: skip
 
 
+#: An author for machines that know none.
+_AUTHOR = ("-c", "user.name=planted", "-c", "user.email=planted@localhost")
+
 #: The lines of `--out`, by the keys of changes and the names of stages.
 Answers = dict[str, dict[str, dict[str, Any]]]
 
@@ -197,6 +200,9 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
         shutil.copytree(ROOT, self.root, ignore=_left_out, symlinks=True)
+        # Some tests ask for the commit of what they run.
+        for arguments in (["init"], ["add", "-A"], [*_AUTHOR, "commit", "-m", "copy"]):
+            subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True)
         self._stamp = int(time.time())
 
     def write(self, path: str, text: bytes) -> None:
