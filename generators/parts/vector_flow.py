@@ -12,7 +12,7 @@ from cts.case.model import Break, Continue
 from cts.case.model.operand import Factors
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
-from cts.generators.parts.flow import EXITS, LAST_EXIT, MOST_TURNS
+from cts.generators.parts.flow import EXITS, MOST_TURNS
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
@@ -60,7 +60,7 @@ def draw_loop(
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
-    kind, first = EXITS.get(choices.between(0, LAST_EXIT), (None, False))
+    kind, first = EXITS.get(choices.pick(CallbackDraws.EXITS), (None, False))
     with _iterations(kernel, count.most(kernel.lanes)):
         if kind is not None and first:
             _leave(choices, kernel, kind, carried)

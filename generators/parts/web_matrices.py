@@ -98,7 +98,8 @@ class Web:
 
     def _producers(self, use: model.Use) -> list[str]:
         features = self.kernel.features
-        found = ["load", "constant", "null", "copy", "loop", "condition", "switch"]
+        found = ["load", "constant", "null", "copy"]
+        found += [] if self.kernel.program.in_block else ["loop", "condition", "switch"]
         found += [name for name in _KINDS if self._sources(use, name)]
         if self._computes(use):
             found += ["sum", "negation", "scaled", "components"]
@@ -143,12 +144,14 @@ class Web:
 
     def produce(self, choices: Choices, use: model.Use) -> Matrix:
         """A matrix of a use by any producer."""
-        kind = choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
-        made = self._made(choices, kind, use)
+        made = self._made(choices, self._producer(choices, use), use)
         if made is None or not self.fits(made):
             return self.some(choices, use)
         self.keep(made)
         return made
+
+    def _producer(self, choices: Choices, use: model.Use) -> str:
+        return choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
 
     def _made(self, choices: Choices, kind: str, use: model.Use) -> Matrix | None:
         kernel, component, shape = self.kernel, self.types[use], (self.side, self.side)
@@ -190,17 +193,28 @@ class Web:
         raise AssertionError(kind)
 
     def _in_arm(self, choices: Choices, matrix: Matrix) -> Matrix:
-        """What an arm makes of a matrix that is there before it: a copy, a negation, or nothing."""
+        """What an arm makes of a matrix that is there before it, or any other producer."""
         kind = choices.pick(WebDraws.ARMS)
+        if kind == "made":
+            return self._made_within(choices, matrix.use, matrix)
         if kind == "negation" and self._computes(matrix.use):
             return self.negated(matrix)
         return draw_copy(choices, self.kernel, matrix) if kind == "copy" else matrix
+
+    def _made_within(self, choices: Choices, use: model.Use, otherwise: Matrix) -> Matrix:
+        """A matrix of any producer within a block, whose matrices are there in the block alone."""
+        alive = list(self.alive)
+        made = self._made(choices, self._producer(choices, use), use)
+        self.alive[:] = alive
+        return otherwise if made is None or not self.fits(made) else made
 
     def _carried(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A loop in which a matrix and another one change places, or in which each turn makes another matrix."""
         other, kind = self.some(choices, matrix.use), choices.pick(WebDraws.TURN)
         known = matrix.known.union(other.known)
         known = known.union(negated(matrix.component, known))
+        if kind == "made":
+            known = Known(-_MOST, _MOST) if matrix.component.is_float else anything(matrix.component)
         inits = [replace(m, known=known) for m in (matrix, other)]
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
@@ -211,11 +225,13 @@ class Web:
                 return second, draw_copy(c, self.kernel, first)
             if kind == "function" and Feature.PER_ELEMENT in self.kernel.features:
                 return self.function(c, first, second), first
+            if kind == "made":
+                return self._made_within(c, matrix.use, second), first
             if kind == "load":
                 return self._loaded(c, matrix.use), first
             return second, first
 
-        return draw_loop(choices, self.kernel, inits, turn, long=True)[0]
+        return draw_loop(choices, self.kernel, inits, turn, long=True, exits=WebDraws.EXITS)[0]
 
     def _converted_to(self, choices: Choices, use: model.Use, kind: str) -> Matrix | None:
         """A conversion of a kind that gives this use, of a matrix of another type."""
