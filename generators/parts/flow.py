@@ -104,15 +104,15 @@ def draw_loop(
         results = iteration(choices, carried)
         if kind is not None and not first:
             # What a Continue hands on is not what the iteration's end does, or nothing would tell them apart.
-            swapped = results[::-1] if alike(carried) else carried
+            swapped = results[::-1] if _alike(carried) else carried
             _leave(choices, kernel, kind, results if kind is Break else swapped)
     kernel.program.end_loop(m.id for m in results)
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
 
 
-def alike(carried: Sequence[Matrix]) -> bool:
-    """Whether each of the carried matrices may take the place of any other."""
-    return len({(m.type, m.known) for m in carried}) == 1
+def _alike(carried: Sequence[Matrix]) -> bool:
+    """Whether each of several carried matrices may take the place of any other."""
+    return len(carried) > 1 and len({(m.type, m.known) for m in carried}) == 1
 
 
 def _leave(choices: Choices, kernel: Kernel, kind: type[Break | Continue], values: Sequence[Matrix]) -> None:
