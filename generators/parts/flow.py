@@ -15,8 +15,8 @@ from cts.generators.build.operands import Varying
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 
-#: Early ends of iterations: a Break or Continue, and whether it comes first in the iteration, with the carried values, or
-#: last, with the results.
+#: Early ends of iterations: a Break or Continue, and whether it comes first in the iteration, with the carried values,
+#: or last, with the results.
 EXITS: Mapping[str, tuple[type[Break | Continue], bool]] = {
     "break first": (Break, True),
     "continue first": (Continue, True),

@@ -57,7 +57,7 @@ class Web:
         self.alive: list[Matrix] = []
         self.used: set[str] = set()
         self._known_steps: dict[tuple[model.ComponentType, model.Use], list[Step]] = {}
-        self._known_sources: dict[tuple[model.Use, str], list[tuple[model.ComponentType, model.Use, Step]]] = {}
+        self._known_sources: dict[model.Use, Mapping[str, list[tuple[model.ComponentType, model.Use, Step]]]] = {}
         self.consumers = self._consumers()
 
     def keep(self, matrix: Matrix) -> None:
@@ -100,7 +100,7 @@ class Web:
         features = self.kernel.features
         found = ["load", "constant", "null", "copy"]
         found += [] if self.kernel.program.in_block else ["loop", "condition", "switch"]
-        found += [name for name in _KINDS if self._sources(use, name)]
+        found += [name for name in _KINDS if name in self._sources(use)]
         if self._computes(use):
             found += ["sum", "negation", "scaled", "components"]
         if Feature.TENSOR_ADDRESSING in features:
@@ -235,7 +235,7 @@ class Web:
 
     def _converted_to(self, choices: Choices, use: model.Use, kind: str) -> Matrix | None:
         """A conversion of a kind that gives this use, of a matrix of another type."""
-        component, source, step = choices.pick(self._sources(use, kind))
+        component, source, step = choices.pick(self._sources(use)[kind])
         matrix = self.some(choices, source) if component is self.types[source] else None
         if matrix is None:
             matrix = self._loaded(choices, source, component)
@@ -243,18 +243,25 @@ class Web:
             self.used.add(matrix.id)
         return emit_step(self.kernel, matrix, step) if sound(matrix.component, matrix.known, step) else None
 
-    def _sources(self, use: model.Use, kind: str) -> list[tuple[model.ComponentType, model.Use, Step]]:
-        """The steps of a kind that give a use, each with the type that it starts from."""
-        if (use, kind) not in self._known_sources:
-            self._known_sources[use, kind] = [
-                (component, source, step)
-                for source in dict.fromkeys((use, _C) if use is not _C else (_C, _A, _B))
-                for component in model.ComponentType
-                if self.kernel.admits(component, self.side, self.side, source)
-                for step in self._steps(component, source)
-                if _KINDS[kind](step) and step.component is self.types[use] and (step.use or source) is use
-            ]
-        return self._known_sources[use, kind]
+    def _sources(self, use: model.Use) -> Mapping[str, list[tuple[model.ComponentType, model.Use, Step]]]:
+        """By their kinds, the steps that give a use, each with the type that it starts from."""
+        if use not in self._known_sources:
+            found: dict[str, list[tuple[model.ComponentType, model.Use, Step]]] = {}
+            kernel, side, target = self.kernel, self.side, self.types[use]
+
+            def admits(component: model.ComponentType, rows: int, cols: int, use: model.Use) -> bool:
+                return component is target and kernel.admits(component, rows, cols, use)
+
+            for source in dict.fromkeys((use, _C) if use is not _C else (_C, _A, _B)):
+                for component in model.ComponentType:
+                    if not kernel.admits(component, side, side, source):
+                        continue
+                    for step in feasible(component, side, side, source, admits, kernel.features):
+                        if step.component is target and (step.use or source) is use:
+                            for kind in (kind for kind, holds in _KINDS.items() if holds(step)):
+                                found.setdefault(kind, []).append((component, source, step))
+            self._known_sources[use] = found
+        return self._known_sources[use]
 
     def _steps(self, component: model.ComponentType, use: model.Use) -> list[Step]:
         kernel = self.kernel

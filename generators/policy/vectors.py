@@ -134,6 +134,21 @@ class VectorProductDraws:
     #: The host fills a matrix with an optimal layout, or the device.
     FILLED_BY_HOST = tenths(3, 2, 5)
 
+    #: The first layer's matrix is multiplied again: a quarter, since two products may be made one.
+    SHARED = one_in(4, 3, 6)
+
+    #: It is multiplied with another input.
+    OTHER_INPUT = Chance(5, 10)
+
+    #: Half of its rows take part.
+    FEWER_ROWS = tenths(3, 2, 4)
+
+    #: Both products are added.
+    SUMMED = Chance(5, 10)
+
+    #: The bias of such a product, where the layer has one.
+    AGAIN = weights({"same bias": 2, "other bias": 2, "no bias": 1})
+
     #: A layer has a bias: more than half, as in most networks.
     BIAS = tenths(6, 4, 8)
 
