@@ -58,7 +58,7 @@ class VectorDraws:
     SPECIAL_FACTOR = tenths(5, 3, 7)
 
     #: Steps of a program between its first load and its stores: more than of matrices, vectors are cheap.
-    STEPS = (1, 2, 3, 4, 2, 6, 4, 8, 5)
+    STEPS = (0, 2, 3, 4, 2, 6, 4, 8, 5)
 
     #: Periods of counts and selectors: 3 first, which divides no number of invocations.
     PERIODS = (3, 2, 4, 5)
