@@ -96,7 +96,7 @@ def draw_again(choices: Choices, kernel: VectorKernel, layer: Layer, k: int, *, 
     fewer, summed = choices.chance(VectorProductDraws.FEWER_ROWS), choices.chance(VectorProductDraws.SUMMED)
     if choices.chance(VectorProductDraws.OTHER_INPUT):
         other = load_input(choices, kernel, row, k, exact=exact)
-        if _covers(vector_products.read_input(row, source.range), vector_products.read_input(row, other.range)):
+        if vector_products.read_input(row, source.range).covers(vector_products.read_input(row, other.range)):
             source = other
     if fewer and not layer.factor.stored.layout.optimal:
         m = -(-m // 2)
@@ -111,12 +111,6 @@ def draw_again(choices: Choices, kernel: VectorKernel, layer: Layer, k: int, *, 
         return result
     operation = VectorOperation.FAdd if component.is_float else VectorOperation.IAdd
     return apply(kernel, operation, (layer.result, result), known)
-
-
-def _covers(room: Known, known: Known) -> bool:
-    """Whether what holds of `room` holds of all numbers of `known`."""
-    coarse = room.grain is None or (known.grain is not None and known.grain >= room.grain)
-    return room.low <= known.low and known.high <= room.high and coarse
 
 
 def draw_next(

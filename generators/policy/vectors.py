@@ -97,7 +97,7 @@ class VectorDraws:
 
     #: Further operands: mostly loaded; with special numbers more often the same or a constant, where both are sure.
     OPERANDS = weights(
-        {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 4, "constant": 2, "same": 1}
+        {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 4, "constant": 3, "same": 1}
     )
 
     #: Places by which invocations exchange vectors: 0 reverses them.

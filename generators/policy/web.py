@@ -51,13 +51,13 @@ class WebDraws:
     CONSTANTS = (1, 2, 3)
 
     #: What an arm makes of a matrix that is there before it; `made` is any producer's, of which there are many.
-    ARMS = weights(nothing=1, negation=1, copy=1, made=4)
+    ARMS = weights(nothing=1, made=5)
 
     #: Reductions that keep a square's shape.
     MODES = (ReduceMode.Row, ReduceMode.Column)
 
     #: What a turn of a loop does with the two matrices that it carries; `made` is any producer's.
-    TURN = weights(swap=1, negation=1, copy=1, function=1, load=1, made=8)
+    TURN = weights(swap=2, function=2, made=9)
 
     #: How iterations end early: often, and last, since what is handed on may come from any producer.
     EXITS = weights({"none": 2, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
