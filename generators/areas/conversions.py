@@ -125,7 +125,7 @@ def _draw_source(choices: Choices, support: MatrixSupport, step: Step | None, *,
     plain = step is None or step.operation is None or kind < 2
     if not plain:
         assert step is not None and step.operation is not None
-        narrowing = component.is_float or (step.component.is_float and step.component.size < 4)
+        narrowing = component.is_float or step.component.is_float
         if narrowing:
             return cycle(interesting(component, step, seed))
         return random_integers(component, seed)

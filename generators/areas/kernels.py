@@ -155,7 +155,7 @@ def _draw_network(choices: Choices, capabilities: Capabilities) -> Case:
     dispatch = draw_vector_dispatch(choices, capabilities, max(m, k, m * k // 16))
     controls = draw_float_controls(choices, capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
-    vector = draw_layer(choices, kernel, row, load_input(choices, kernel, row, k, exact=True), k, m, exact=True)
+    vector = draw_layer(choices, kernel, row, load_input(choices, kernel, row, k, exact=True), k, m, exact=True).result
     for _ in range(choices.pick(KernelDraws.LAYERS)):
         vector = choices.group(partial(draw_next, kernel=kernel, rows=rows, vector=vector, exact=True))
     kernel.store(choices, vector)

@@ -255,6 +255,4 @@ def _fits(vector: Vector, carried: Vector) -> bool:
     """Whether an iteration may replace `carried` by a vector."""
     if carried.known is None or vector.known is None:
         return carried.known is vector.known and vector.fresh
-    known, room = vector.known, carried.known
-    coarse = room.grain is None or (known.grain is not None and known.grain >= room.grain)
-    return room.low <= known.low and known.high <= room.high and coarse
+    return carried.known.covers(vector.known)

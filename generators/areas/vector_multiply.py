@@ -17,7 +17,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS, draw_vector_dispatch
 from cts.generators.parts.vector_dependence import draw_vector_chain
 from cts.generators.parts.vector_flow import draw_if, draw_loop, draw_switch
-from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_layer, draw_next, load_input
+from cts.generators.parts.vector_networks import MAX_PRODUCTS, draw_again, draw_layer, draw_next, load_input
 from cts.generators.parts.vector_products import results_of, usable_rows
 from cts.generators.policy.vectors import VectorProductDraws
 
@@ -69,12 +69,15 @@ def _draw_divergent(
     """A layer, now and then under a condition, in a switch, or in a loop that others leave or never enter (CV-010)."""
     around = choices.pick(VectorProductDraws.AROUND)
     if around == "nothing":
-        return draw_layer(choices, kernel, row, source, k, m, exact=exact)
+        whole = draw_layer(choices, kernel, row, source, k, m, exact=exact)
+        if choices.chance(VectorProductDraws.SHARED):
+            kernel.store(choices, choices.group(partial(draw_again, kernel=kernel, layer=whole, k=k, exact=exact)))
+        return whole.result
     result = choices.pick(results_of(kernel.capabilities, row))
     other = kernel.constant(choices, result, m, (0, 1, 2, 3))
 
     def layer(c: Choices) -> Vector:
-        return draw_layer(c, kernel, row, source, k, m, exact=exact, result=result)
+        return draw_layer(c, kernel, row, source, k, m, exact=exact, result=result).result
 
     if around == "condition":
         merged = draw_if(choices, kernel, layer, lambda c: other)

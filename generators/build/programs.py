@@ -40,7 +40,7 @@ class Program:
     @property
     def in_block(self) -> bool:
         """Whether what is emitted next stands in a loop, condition or switch."""
-        return sum(isinstance(i, model.BlockStart) - isinstance(i, model.BlockEnd) for i in self.instructions) > 0
+        return bool(self._outside)
 
     def emit(self, instruction: model.AnyInstruction) -> None:
         """One more instruction; layouts of a block, or a branch, are not seen behind it."""

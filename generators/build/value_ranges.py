@@ -46,6 +46,11 @@ class Known:
         """Whether all values are finite numbers."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    def covers(self, other: Known) -> bool:
+        """Whether what is known of a value holds of all of another one's."""
+        coarse = self.grain is None or (other.grain is not None and other.grain >= self.grain)
+        return self.low <= other.low and other.high <= self.high and coarse
+
     def union(self, other: Known) -> Known:
         """What is known of a value of either."""
         return Known(min(self.low, other.low), max(self.high, other.high), _finer(self.grain, other.grain))

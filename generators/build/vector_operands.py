@@ -138,7 +138,8 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
     invocations = choices.between(1, min(70, most)) if choices.chance(VectorDraws.ANY_COUNT) else choices.pick(fitting)
     workgroups = (1, 1, 1)
     if choices.chance(CaseDraws.LARGE):
-        return _draw_large(choices, most, MAX_COMPONENTS // length)
+        # A group of its own, which a shrinker leaves out at once.
+        return choices.group(lambda c: _draw_large(c, most, MAX_COMPONENTS // length))
     if choices.chance(VectorDraws.WORKGROUPS):
         x, y, z = choices.record(2, 1, 1)
         workgroups = (1 + x, 1 + y, 1 + z)

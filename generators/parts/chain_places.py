@@ -71,6 +71,8 @@ class Chain:
     #: Buffers that fresh matrices come from, by the type of their elements, and how many came so far.
     sources: dict[model.ComponentType, Source] = field(default_factory=dict)
     fresh: int = 0
+    #: The order of lines of the last plain access.
+    last_order: model.Order | None = None
 
     # Barriers.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -160,10 +160,16 @@ def sound(source: model.ComponentType, known: Known, step: Step, *, ieee: bool =
 
 @lru_cache(maxsize=4096)
 def interesting(source: model.ComponentType, step: Step, seed: int) -> tuple[float, ...]:
-    """Numbers of the source type that matter to a step, in an order that `seed` chooses."""
-    read = _read(source, step.operation)
-    fitting = _fitting(source, read, step.component)
-    chosen = random.Random(seed).sample(fitting, min(_CYCLE, len(fitting)))
+    """Numbers of the source type that matter to a step, half of them on edges, in an order that `seed` chooses."""
+    read, rng = _read(source, step.operation), random.Random(seed)
+    chosen: list[float] = []
+    for fitting, most in (
+        (_edges(source, read, step.component), _CYCLE // 2),
+        (_all(source, read, step.component), _CYCLE),
+    ):
+        left = [x for x in fitting if x not in chosen]
+        chosen += rng.sample(left, min(most - len(chosen), len(left)))
+    rng.shuffle(chosen)
     if source.is_float:
         return tuple(chosen)
     whole = np.array([int(x) for x in chosen]).astype(read.dtype).astype(source.dtype)
@@ -171,11 +177,35 @@ def interesting(source: model.ComponentType, step: Step, seed: int) -> tuple[flo
 
 
 @lru_cache(maxsize=512)
-def _fitting(source: model.ComponentType, read: model.ComponentType, target: model.ComponentType) -> tuple[float, ...]:
-    """Numbers that matter, that the source has, read as `read`, and whose conversion is defined and clear."""
-    candidates = dict.fromkeys(_for_float(source, target) if target.is_float else _for_integer(target))
-    held = _represented(read, np.array([*candidates], np.float64))
-    return tuple(x for x, holds in zip(candidates, held, strict=True) if holds and _clear(x, target))
+def _all(source: model.ComponentType, read: model.ComponentType, target: model.ComponentType) -> Sequence[float]:
+    """Numbers that matter, from everywhere in the types."""
+    return _fitting(read, target, _for_float(source, target) if target.is_float else _for_integer(target))
+
+
+@lru_cache(maxsize=512)
+def _edges(source: model.ComponentType, read: model.ComponentType, target: model.ComponentType) -> Sequence[float]:
+    """The ends of both types, denormals, and ties of either sign and either even neighbour."""
+    numbers: list[float] = []
+    for component in (read, target):
+        if component.is_float:
+            f = component.format
+            numbers += [f.greatest, f.least, f.least * f.unit, f.least * (1 - f.unit)]
+        else:
+            least, most = limits(component)
+            numbers += [least, least + 1, most, most - 1, most // 2]
+    if target.is_float:
+        unit, whole = target.format.unit, 2.0**target.format.precision
+        numbers += [1 + unit / 2, 1 + 1.5 * unit, whole + 1, whole + 3]
+    elif source.is_float:
+        numbers += [0.5, 1.5, 0.25]
+    return _fitting(read, target, [s * x for x in numbers for s in (1, -1)])
+
+
+def _fitting(read: model.ComponentType, target: model.ComponentType, candidates: Iterable[float]) -> Sequence[float]:
+    """Those that a type has, which an operation reads, and whose conversion is defined and clear."""
+    numbers = list(dict.fromkeys(candidates))
+    held = _represented(read, np.array(numbers, np.float64))
+    return tuple(x for x, holds in zip(numbers, held, strict=True) if holds and _clear(x, target))
 
 
 def _clear(x: float, target: model.ComponentType) -> bool:

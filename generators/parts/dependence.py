@@ -141,15 +141,19 @@ def _draw_accesses(
 def _draw_access(choices: Choices, chain: Chain, write: bool) -> Access:
     """An access of any way that the driver has, equally often, which differs in one thing from the usual one."""
     kernel = chain.kernel
-    ways = list(_ways(chain, write))
-    way = choices.pick(ways)
+    way = choices.pick(list(_ways(chain, write)))
     differs, which = choices.pick(DependenceDraws.WAYS), choices.pick(DependenceDraws.NUMBERS)
+    if differs == "order" and len(chain.orders) > 1:
+        way = "plain"  # the others have no order of lines
     another = choices.chance(DependenceDraws.ANOTHER) and chain.grid.sg > 1
     access = Access(way, write, chain.kind, ANOTHER if another else OWN)
     if way == "callback" and not write:
         access = replace(access, whose=WHOLE)
     if way == "plain":
-        access = replace(access, order=chain.orders[which % len(chain.orders)])
+        last = chain.last_order
+        other = [order for order in chain.orders if order is not last]
+        chain.last_order = other[0] if differs == "order" and other else chain.orders[which % len(chain.orders)]
+        access = replace(access, order=chain.last_order)
     if differs == "base" and not chain.packed:
         access = replace(access, down=1)
     elif differs == "pointer" and way != "callback" and Feature.VARIABLE_POINTERS in kernel.features:

@@ -8,7 +8,7 @@ from functools import partial
 from cts.base.choices import Choices
 from cts.case import model
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport
-from cts.generators.build.contents import Contents
+from cts.generators.build.contents import Contents, cycle
 from cts.generators.build.edges import edge_pairs
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.memory import own_lines
@@ -16,6 +16,8 @@ from cts.generators.build.supports import Supports, draw_dispatch, draw_length, 
 from cts.generators.build.value_ranges import UNBOUNDED, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel, VectorSource
 from cts.generators.build.vector_operands import At, draw_vector_dispatch, tiles
+from cts.generators.parts.conversion_operands import interesting
+from cts.generators.parts.vector_parts import conversions, convert
 from cts.generators.policy.edges import EdgeDraws
 
 _FLOATS = frozenset({model.ComponentType.float16, model.ComponentType.float32})
@@ -25,7 +27,7 @@ _OF_MATRICES = {
     False: ("IAdd", "ISub", "IMul", "SNegate", "SDiv", "UDiv"),
 }
 _OF_VECTORS = {
-    True: ("FAdd", "FSub", "FMul", "FNegate", "FMax", "FMin", "Step"),
+    True: ("FAdd", "FSub", "FMul", "FNegate", "FMax", "FMin", "NMax", "NMin", "Step"),
     False: (
         *("IAdd", "ISub", "IMul", "SNegate", "SDiv", "UDiv", "ShiftLeftLogical", "ShiftRightLogical"),
         *("ShiftRightArithmetic", "SMax", "SMin", "UMax", "UMin", "Not", "BitwiseAnd", "BitwiseXor"),
@@ -103,29 +105,27 @@ def draw_vector_edges(
     controls = _controls(capabilities)
     kernel = VectorKernel(choices, capabilities, dispatch)
     kernel.ieee = component.is_float and controls is model.FloatControls.FastMathNone
+    judged = component
     for _ in range(choices.pick(EdgeDraws.OPERATIONS)):
-        choices.group(partial(_draw_vector_edge, kernel=kernel, component=component, length=length))
-    return kernel.case(controls, _draw_modes(choices, capabilities, component, controls))
+        judged = choices.group(partial(_draw_vector_edge, kernel=kernel, component=component, length=length))
+    return kernel.case(controls, _draw_modes(choices, capabilities, judged, controls))
 
 
-def _draw_vector_edge(choices: Choices, kernel: VectorKernel, component: model.ComponentType, length: int) -> None:
+def _draw_vector_edge(
+    choices: Choices, kernel: VectorKernel, component: model.ComponentType, length: int
+) -> model.ComponentType:
+    """An operation, or a conversion, of operands on its edges; the type of its results."""
+    targets = list(conversions(kernel.capabilities, component))
+    if targets and choices.chance(EdgeDraws.CONVERSION):
+        step = choices.pick(targets)
+        contents = cycle(interesting(component, step, choices.pick(EdgeDraws.SEEDS)))
+        vector = _load_vector(kernel, component, length, contents)
+        kernel.store(choices, convert(kernel, vector, step))
+        return step.component
     name = choices.pick(_operations(_OF_VECTORS[component.is_float], component))
     operation = model.VectorOperation(name)
-    extent = length * component.size
-    place = At(0, tiles(kernel.lanes, -(-extent // ALIGNMENT) * ALIGNMENT))
-    loaded = []
-    for contents in _draw_pairs(choices, name, component)[: operation.form.operands]:
-        source = VectorSource(
-            kernel.fresh_name("src"),
-            component,
-            1,
-            model.StorageClass.StorageBuffer,
-            contents.data,
-            known=contents.known,
-        )
-        kernel.add(source)
-        source.size = place.most(kernel.lanes) + extent
-        loaded.append(kernel.load_at(source, place, component, length, contents.known))
+    pairs = _draw_pairs(choices, name, component)[: operation.form.operands]
+    loaded = [_load_vector(kernel, component, length, contents) for contents in pairs]
     result = kernel.name("v")
     kernel.program.emit(
         model.VectorArithmetic(
@@ -133,6 +133,18 @@ def _draw_vector_edge(choices: Choices, kernel: VectorKernel, component: model.C
         )
     )
     kernel.store(choices, Vector(result, component, length, loaded[0].known))
+    return component
+
+
+def _load_vector(kernel: VectorKernel, component: model.ComponentType, length: int, contents: Contents) -> Vector:
+    """A vector from a buffer of its own, each invocation's another one."""
+    extent = length * component.size
+    place = At(0, tiles(kernel.lanes, -(-extent // ALIGNMENT) * ALIGNMENT))
+    storage = model.StorageClass.StorageBuffer
+    source = VectorSource(kernel.fresh_name("src"), component, 1, storage, contents.data, known=contents.known)
+    kernel.add(source)
+    source.size = place.most(kernel.lanes) + extent
+    return kernel.load_at(source, place, component, length, contents.known)
 
 
 def _controls(capabilities: Capabilities) -> model.FloatControls:

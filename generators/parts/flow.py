@@ -15,15 +15,14 @@ from cts.generators.build.operands import Varying
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 
-#: Early ends of iterations by a number up to LAST_EXIT, other numbers having none: a Break or Continue, and whether it
-#: comes first in the iteration, with the carried values, or last; a Break that comes last has the results.
-EXITS: Mapping[int, tuple[type[Break | Continue], bool]] = {
-    10: (Break, True),
-    11: (Continue, True),
-    12: (Break, False),
-    13: (Continue, False),
+#: Early ends of iterations: a Break or Continue, and whether it comes first in the iteration, with the carried values,
+#: or last, with the results.
+EXITS: Mapping[str, tuple[type[Break | Continue], bool]] = {
+    "break first": (Break, True),
+    "continue first": (Continue, True),
+    "break": (Break, False),
+    "continue": (Continue, False),
 }
-LAST_EXIT = 13
 
 #: A part of a program: from the matrices that a loop carries into an iteration to those that it carries out of it.
 Iteration = Callable[[Choices, Sequence[Matrix]], Sequence[Matrix]]
@@ -91,21 +90,29 @@ def draw_loop(
     uniform: bool = False,
     counts: Sequence[int] = CallbackDraws.COUNTS,
     long: bool = False,
+    exits: Sequence[str] = CallbackDraws.EXITS,
 ) -> list[Matrix]:
     """A loop that carries matrices: what is known of them holds in every iteration, which `iteration` must see to."""
     count = draw_count(choices, kernel, uniform=uniform, counts=counts, long=long)
     carried = [replace(m, id=kernel.name("l")) for m in inits]
     written_count = kernel.constness.scalars([count])[0]
     kernel.program.begin_loop(written_count, ((c.id, m.id) for c, m in zip(carried, inits, strict=True)))
-    kind, first = (None, False) if uniform else EXITS.get(choices.between(0, LAST_EXIT), (None, False))
+    kind, first = (None, False) if uniform else EXITS.get(choices.pick(exits), (None, False))
     with _iterations(kernel, int(count.range(kernel.grid)[1])):
         if kind is not None and first:
             _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
         if kind is not None and not first:
-            _leave(choices, kernel, kind, results if kind is Break else carried)
+            # What a Continue hands on is not what the iteration's end does, or nothing would tell them apart.
+            swapped = results[::-1] if _alike(carried) else carried
+            _leave(choices, kernel, kind, results if kind is Break else swapped)
     kernel.program.end_loop(m.id for m in results)
     return [replace(c, known=c.known.union(r.known)) for c, r in zip(carried, results, strict=True)]
+
+
+def _alike(carried: Sequence[Matrix]) -> bool:
+    """Whether each of several carried matrices may take the place of any other."""
+    return len(carried) > 1 and len({(m.type, m.known) for m in carried}) == 1
 
 
 def _leave(choices: Choices, kernel: Kernel, kind: type[Break | Continue], values: Sequence[Matrix]) -> None:

@@ -12,7 +12,7 @@ from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import Known, subtracted
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.parts.training import Training
-from cts.generators.parts.vector_layers import Factor, as_read, emit_product
+from cts.generators.parts.vector_layers import Factor, as_read, emit_product, store_bias
 from cts.generators.parts.vector_matrices import Stored, draw_stored
 from cts.generators.parts.vector_networks import apply, draw_activation
 from cts.generators.parts.vector_products import draw_bias, draw_matrix, read_input, results_of, summed
@@ -86,11 +86,10 @@ def _forward(
     stored = draw_stored(
         choices, kernel, row.matrix_interpretation.component, extents, matrix, transposable=row.transpose
     )
-    bias = (
-        draw_bias(choices, row, summed(row, k, read, matrix.known, None))
-        if choices.chance(TrainingDraws.BIAS)
-        else None
-    )
+    bias = None
+    if choices.chance(TrainingDraws.BIAS):
+        contents = draw_bias(choices, row, summed(row, k, read, matrix.known, None))
+        bias = store_bias(choices, kernel, row, extents[0], contents)
     factor = Factor(stored, matrix.known)
     result = emit_product(choices, kernel, row, source, extents, factor, bias, results_of(kernel.capabilities, row)[0])
     return _Layer(row, factor, extents, source), result

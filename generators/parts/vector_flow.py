@@ -12,7 +12,7 @@ from cts.case.model import Break, Continue
 from cts.case.model.operand import Factors
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
-from cts.generators.parts.flow import EXITS, LAST_EXIT, MOST_TURNS
+from cts.generators.parts.flow import EXITS, MOST_TURNS
 from cts.generators.parts.switches import FIRST, draw_literals
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
@@ -60,15 +60,22 @@ def draw_loop(
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
-    kind, first = EXITS.get(choices.between(0, LAST_EXIT), (None, False))
+    kind, first = EXITS.get(choices.pick(VectorDraws.EXITS), (None, False))
     with _iterations(kernel, count.most(kernel.lanes)):
         if kind is not None and first:
             _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
         if kind is not None and not first:
-            _leave(choices, kernel, kind, results if kind is Break else carried)
+            # What a Continue hands on is not what the iteration's end does, or nothing would tell them apart.
+            swapped = results[::-1] if _alike(carried) else carried
+            _leave(choices, kernel, kind, results if kind is Break else swapped)
     kernel.program.end_loop(v.id for v in results)
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
+
+
+def _alike(carried: Sequence[Vector]) -> bool:
+    """Whether each of several carried vectors may take the place of any other."""
+    return len(carried) > 1 and len({(v.component, v.length, v.known, v.fresh) for v in carried}) == 1
 
 
 def _leave(choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]) -> None:

@@ -25,6 +25,15 @@ class Factor:
     known: Known
 
 
+@dataclass(frozen=True)
+class Bias:
+    """A bias in memory: what its buffer holds, and where it begins there."""
+
+    contents: Contents
+    region: Region
+    place: At
+
+
 def emit_product(
     choices: Choices,
     kernel: VectorKernel,
@@ -32,7 +41,7 @@ def emit_product(
     source: Vector,
     extents: tuple[int, int],
     factor: Factor,
-    bias: Contents | None,
+    bias: Bias | None,
     result: model.ComponentType | None = None,
 ) -> Vector:
     """The multiplication of a vector with an M x K matrix; `result` is a type of those that the row gives."""
@@ -44,7 +53,6 @@ def emit_product(
     if row.result.is_signed:
         signs.append(model.MulAddOperand.MatrixResultSigned)
     constness, layout = kernel.constness, stored.layout
-    of_bias, bias_at = (None, At()) if bias is None else _draw_bias_buffer(choices, kernel, row, m, bias)
     name = kernel.name("r")
     kernel.program.emit(
         model.VectorMatrixMul(
@@ -60,14 +68,14 @@ def emit_product(
             matrix_offset=written(constness, stored.offset),
             stride=written(constness, stored.stride),
             transpose=model.SpecBool(stored.transposed) if _spec(kernel) else stored.transposed,
-            bias=of_bias,
-            bias_offset=written(constness, bias_at) if of_bias is not None else 0,
+            bias=None if bias is None else bias.region.name,
+            bias_offset=0 if bias is None else written(constness, bias.place),
             bias_interpretation=None if bias is None else _interpretation(kernel, row.bias_interpretation),
             operands=tuple(signs),
         )
     )
     read = read_input(row, source.range)
-    known = summed(row, k, read, factor.known, None if bias is None else bias.known)
+    known = summed(row, k, read, factor.known, None if bias is None else bias.contents.known)
     return Vector(name, result, m, known if result.is_float else anything(result))
 
 
@@ -90,10 +98,8 @@ def as_read(row: VectorMulSupport, vector: Vector) -> Vector:
     )
 
 
-def _draw_bias_buffer(
-    choices: Choices, kernel: VectorKernel, row: VectorMulSupport, m: int, bias: Contents
-) -> tuple[str, At]:
-    """A buffer that holds a bias, or a few."""
+def store_bias(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, m: int, bias: Contents) -> Bias:
+    """A buffer that holds a bias of M numbers, or a few."""
     component = row.bias_interpretation.component
     kind, base = choices.record(9, 9)
     extent = m * component.size
@@ -104,4 +110,12 @@ def _draw_bias_buffer(
     region = Region(kernel.fresh_name("bias"), component, 1, kernel.storage(choices), bias.data)
     region.size = place.most(kernel.lanes) + extent
     kernel.add(region)
-    return region.name, place
+    return Bias(bias, region, place)
+
+
+def behind(bias: Bias, m: int) -> Bias:
+    """A bias of M numbers behind all others in the buffer of one, which grows."""
+    region = bias.region
+    base = -(-region.size // ALIGNMENT) * ALIGNMENT
+    region.size = base + m * region.element_size
+    return Bias(bias.contents, region, At(base))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
 from cts.case.model import ComponentType, VectorArithmetic, VectorConstant, VectorOperation
 from cts.device.capabilities import VectorMulSupport
 from cts.generators.build.supports import VECTOR_ARITHMETIC, draw_length
-from cts.generators.build.value_ranges import Known, anything, clamped, settled
+from cts.generators.build.value_ranges import Known, added, anything, clamped, settled, within
 from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import MAX_COMPONENTS
 from cts.generators.parts import vector_products
 from cts.generators.parts.conversion_operands import Step, converted
 from cts.generators.parts.products import alike
 from cts.generators.parts.vector_flow import draw_if
-from cts.generators.parts.vector_layers import Factor, as_read, emit_product
+from cts.generators.parts.vector_layers import Bias, Factor, as_read, behind, emit_product, store_bias
 from cts.generators.parts.vector_matrices import draw_stored
 from cts.generators.parts.vector_operations import EXPONENTS
 from cts.generators.parts.vector_parts import convert, feasible
@@ -43,6 +43,17 @@ def load_input(choices: Choices, kernel: VectorKernel, row: VectorMulSupport, k:
     return replace(loaded, known=anything(row.input))
 
 
+@dataclass(frozen=True)
+class Layer:
+    """A multiplication of a vector with a matrix: its operands, and what it gives."""
+
+    row: VectorMulSupport
+    source: Vector
+    factor: Factor
+    bias: Bias | None
+    result: Vector
+
+
 def draw_layer(
     choices: Choices,
     kernel: VectorKernel,
@@ -53,7 +64,7 @@ def draw_layer(
     *,
     exact: bool,
     result: ComponentType | None = None,
-) -> Vector:
+) -> Layer:
     """A multiplication of `source`, which the row takes, with an M x K matrix and perhaps a bias."""
     read = vector_products.read_input(row, source.range)
     tied = vector_products.are_ties(row, source.range)
@@ -69,8 +80,37 @@ def draw_layer(
     )
     with_bias = choices.chance(VectorProductDraws.BIAS) and not tied
     sums = vector_products.summed(row, k, read, matrix.known, None)
-    bias = vector_products.draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
-    return emit_product(choices, kernel, row, source, (m, k), Factor(stored, matrix.known), bias, result)
+    contents = vector_products.draw_bias(choices, row, sums, ieee=kernel.ieee) if with_bias else None
+    bias = None if contents is None else store_bias(choices, kernel, row, m, contents)
+    factor = Factor(stored, matrix.known)
+    return Layer(row, source, factor, bias, emit_product(choices, kernel, row, source, (m, k), factor, bias, result))
+
+
+def draw_again(choices: Choices, kernel: VectorKernel, layer: Layer, k: int, *, exact: bool) -> Vector:
+    """One more multiplication with a layer's matrix or its first rows, of its input or another one; perhaps their sum.
+
+    Its bias is that of the layer, another one in the same buffer, or none.
+    """
+    row, source, bias, m = layer.row, layer.source, layer.bias, layer.result.length
+    which = choices.pick(VectorProductDraws.AGAIN)
+    fewer, summed = choices.chance(VectorProductDraws.FEWER_ROWS), choices.chance(VectorProductDraws.SUMMED)
+    if choices.chance(VectorProductDraws.OTHER_INPUT):
+        other = load_input(choices, kernel, row, k, exact=exact)
+        if vector_products.read_input(row, source.range).covers(vector_products.read_input(row, other.range)):
+            source = other
+    if fewer and not layer.factor.stored.layout.optimal:
+        m = -(-m // 2)
+    if bias is not None and which != "same bias":
+        bias = behind(bias, m) if which == "other bias" else None
+    component = layer.result.component
+    result = emit_product(choices, kernel, row, source, (m, k), layer.factor, bias, component)
+    if not summed or result.length != layer.result.length or component not in VECTOR_ARITHMETIC:
+        return result
+    known = added(component, layer.result.range, result.range)
+    if not within(component, known):
+        return result
+    operation = VectorOperation.FAdd if component.is_float else VectorOperation.IAdd
+    return apply(kernel, operation, (layer.result, result), known)
 
 
 def draw_next(
@@ -93,7 +133,7 @@ def draw_next(
     k = activated.length
     m = min(draw_length(choices, kernel.capabilities), max(MAX_COMPONENTS // k, 1))
     m = max(min(m, MAX_PRODUCTS // (k * kernel.lanes.instances), MAX_COMPONENTS // kernel.lanes.instances), 1)
-    return draw_layer(choices, kernel, row, activated, k, m, exact=exact)
+    return draw_layer(choices, kernel, row, activated, k, m, exact=exact).result
 
 
 def _takes(row: VectorMulSupport, vector: Vector, step: Step | None) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.component import Number
 from cts.case.model.operand import Factors
+from cts.device.capabilities import Capabilities
 from cts.generators.build.contents import consecutive
 from cts.generators.build.specials import draw_special_number
 from cts.generators.build.supports import VECTOR_ARITHMETIC
@@ -120,18 +121,22 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
     return replace(vector, id=name, known=product, fresh=False)
 
 
+def conversions(capabilities: Capabilities, source: model.ComponentType) -> Iterator[Step]:
+    """The conversions of vectors of a type to other types that a device has."""
+    for target in VECTOR_ARITHMETIC:
+        if target is not source and target in capabilities.vector_components:
+            yield from (Step(target, operation) for operation in _operations(source, target))
+
+
 def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
     """Every conversion of a vector with numbers that is defined for all of them (NU-016)."""
     steps = []
-    for target in VECTOR_ARITHMETIC:
-        if target is vector.component or target not in kernel.capabilities.vector_components:
-            continue
-        for operation in _operations(vector.component, target):
-            step = Step(target, operation)
-            known = converted(vector.component, vector.range, step)
-            clear = known is not None and (not target.is_float or known.size <= target.format.greatest / 2)
-            if clear or (known is not None and kernel.ieee and not known.bounded):
-                steps.append(step)
+    for step in conversions(kernel.capabilities, vector.component):
+        known = converted(vector.component, vector.range, step)
+        target = step.component
+        clear = known is not None and (not target.is_float or known.size <= target.format.greatest / 2)
+        if clear or (known is not None and kernel.ieee and not known.bounded):
+            steps.append(step)
     return steps
 
 

@@ -5,7 +5,7 @@ All are square and of three types, those of one row of products, so that most re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
@@ -24,23 +24,15 @@ from cts.generators.parts.computations import (
     emit_function,
     emit_scaled,
 )
-from cts.generators.parts.conversion_operands import Step, emit_step, feasible, sound
+from cts.generators.parts.conversion_operands import emit_step, sound
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
 from cts.generators.parts.products import draw_mul_add
 from cts.generators.parts.reductions import draw_computed_reduction
 from cts.generators.parts.tensor_stores import draw_tensor_store
+from cts.generators.parts.web_conversions import KINDS, Conversions
 from cts.generators.policy.web import WebDraws
 
 _A, _B, _C = model.Use.A, model.Use.B, model.Use.Accumulator
-
-#: Kinds of conversions, each an instruction of its own.
-_KINDS: Mapping[str, Callable[[Step], bool]] = {
-    "convert": lambda s: s.operation is not None and not s.decorated,
-    "bitcast": lambda s: s.operation is None and s.use is None and not s.transpose,
-    "use": lambda s: s.operation is None and s.use is not None and not s.transpose and not s.decorated,
-    "transposed": lambda s: s.transpose,
-    "turned": lambda s: s.decorated,
-}
 
 #: The largest magnitude of floats that are operands of anything but stores.
 _MOST = 64
@@ -56,8 +48,7 @@ class Web:
         self.types = {_A: row.a, _B: row.b, _C: row.result}
         self.alive: list[Matrix] = []
         self.used: set[str] = set()
-        self._known_steps: dict[tuple[model.ComponentType, model.Use], list[Step]] = {}
-        self._known_sources: dict[tuple[model.Use, str], list[tuple[model.ComponentType, model.Use, Step]]] = {}
+        self.conversions = Conversions(kernel, side, self.types)
         self.consumers = self._consumers()
 
     def keep(self, matrix: Matrix) -> None:
@@ -87,7 +78,7 @@ class Web:
             "components": computed,
         }
         for name in ("bitcast", "use", "transposed", "turned"):
-            found[name] = tuple(u for u in every if any(map(_KINDS[name], self._steps(self.types[u], u))))
+            found[name] = tuple(u for u in every if self.conversions.of(self.types[u], u, name))
         if Feature.TENSOR_ADDRESSING in features:
             found |= {"tensor store": every, "object": every}
         if Feature.PER_ELEMENT in features:
@@ -98,8 +89,9 @@ class Web:
 
     def _producers(self, use: model.Use) -> list[str]:
         features = self.kernel.features
-        found = ["load", "constant", "null", "copy", "loop", "condition", "switch"]
-        found += [name for name in _KINDS if self._sources(use, name)]
+        found = ["load", "constant", "null", "copy"]
+        found += [] if self.kernel.program.in_block else ["loop", "condition", "switch"]
+        found += [name for name in KINDS if name in self.conversions.to[use]]
         if self._computes(use):
             found += ["sum", "negation", "scaled", "components"]
         if Feature.TENSOR_ADDRESSING in features:
@@ -143,12 +135,14 @@ class Web:
 
     def produce(self, choices: Choices, use: model.Use) -> Matrix:
         """A matrix of a use by any producer."""
-        kind = choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
-        made = self._made(choices, kind, use)
+        made = self._made(choices, self._producer(choices, use), use)
         if made is None or not self.fits(made):
             return self.some(choices, use)
         self.keep(made)
         return made
+
+    def _producer(self, choices: Choices, use: model.Use) -> str:
+        return choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
 
     def _made(self, choices: Choices, kind: str, use: model.Use) -> Matrix | None:
         kernel, component, shape = self.kernel, self.types[use], (self.side, self.side)
@@ -190,62 +184,45 @@ class Web:
         raise AssertionError(kind)
 
     def _in_arm(self, choices: Choices, matrix: Matrix) -> Matrix:
-        """What an arm makes of a matrix that is there before it: a copy, a negation, or nothing."""
-        kind = choices.pick(WebDraws.ARMS)
-        if kind == "negation" and self._computes(matrix.use):
-            return self.negated(matrix)
-        return draw_copy(choices, self.kernel, matrix) if kind == "copy" else matrix
+        """A matrix that is there before an arm, or what any producer makes in it."""
+        made = choices.pick(WebDraws.ARMS) == "made"
+        return self._made_within(choices, matrix.use, matrix) if made else matrix
+
+    def _made_within(
+        self, choices: Choices, use: model.Use, otherwise: Matrix, carried: Sequence[Matrix] = ()
+    ) -> Matrix:
+        """A matrix of any producer within a block, whose matrices are there in the block alone."""
+        alive = list(self.alive)
+        self.alive += carried
+        made = self._made(choices, self._producer(choices, use), use)
+        self.alive[:] = alive
+        return otherwise if made is None or not self.fits(made) else made
 
     def _carried(self, choices: Choices, matrix: Matrix) -> Matrix:
         """A loop in which a matrix and another one change places, or in which each turn makes another matrix."""
         other, kind = self.some(choices, matrix.use), choices.pick(WebDraws.TURN)
         known = matrix.known.union(other.known)
-        known = known.union(negated(matrix.component, known))
+        if kind == "made":
+            known = Known(-_MOST, _MOST) if matrix.component.is_float else anything(matrix.component)
         inits = [replace(m, known=known) for m in (matrix, other)]
 
         def turn(c: Choices, carried: Sequence[Matrix]) -> Sequence[Matrix]:
             first, second = carried
-            if kind == "negation" and self._computes(matrix.use):
-                return self.negated(first), second
-            if kind == "copy":
-                return second, draw_copy(c, self.kernel, first)
             if kind == "function" and Feature.PER_ELEMENT in self.kernel.features:
                 return self.function(c, first, second), first
-            if kind == "load":
-                return self._loaded(c, matrix.use), first
-            return second, first
+            return (self._made_within(c, matrix.use, second, carried) if kind == "made" else second), first
 
-        return draw_loop(choices, self.kernel, inits, turn, long=True)[0]
+        return draw_loop(choices, self.kernel, inits, turn, long=True, exits=WebDraws.EXITS)[0]
 
     def _converted_to(self, choices: Choices, use: model.Use, kind: str) -> Matrix | None:
         """A conversion of a kind that gives this use, of a matrix of another type."""
-        component, source, step = choices.pick(self._sources(use, kind))
+        component, source, step = choices.pick(self.conversions.to[use][kind])
         matrix = self.some(choices, source) if component is self.types[source] else None
         if matrix is None:
             matrix = self._loaded(choices, source, component)
             self.keep(matrix)
             self.used.add(matrix.id)
         return emit_step(self.kernel, matrix, step) if sound(matrix.component, matrix.known, step) else None
-
-    def _sources(self, use: model.Use, kind: str) -> list[tuple[model.ComponentType, model.Use, Step]]:
-        """The steps of a kind that give a use, each with the type that it starts from."""
-        if (use, kind) not in self._known_sources:
-            self._known_sources[use, kind] = [
-                (component, source, step)
-                for source in dict.fromkeys((use, _C) if use is not _C else (_C, _A, _B))
-                for component in model.ComponentType
-                if self.kernel.admits(component, self.side, self.side, source)
-                for step in self._steps(component, source)
-                if _KINDS[kind](step) and step.component is self.types[use] and (step.use or source) is use
-            ]
-        return self._known_sources[use, kind]
-
-    def _steps(self, component: model.ComponentType, use: model.Use) -> list[Step]:
-        kernel = self.kernel
-        if (component, use) not in self._known_steps:
-            steps = feasible(component, self.side, self.side, use, kernel.admits, kernel.features)
-            self._known_steps[component, use] = list(steps)
-        return self._known_steps[component, use]
 
     def _by_tensor(
         self, choices: Choices, use: model.Use, spare: Matrix | None, *, decoded: bool = False
@@ -336,8 +313,7 @@ class Web:
             case "components":
                 return draw_components(choices, kernel, m)
             case "convert" | "bitcast" | "use" | "transposed" | "turned":
-                steps = [s for s in self._steps(m.component, m.use) if _KINDS[kind](s)]
-                steps = [s for s in steps if sound(m.component, m.known, s)]
+                steps = [s for s in self.conversions.of(m.component, m.use, kind) if sound(m.component, m.known, s)]
                 if not steps:
                     return draw_copy(choices, kernel, m)
                 return emit_step(kernel, m, choices.pick(steps))

@@ -161,6 +161,9 @@ class CallbackDraws:
     #: Iterations of a loop: two first, because fewer carry nothing on; 0 is an edge of its own.
     COUNTS = (2, 1, 0, 3, 2, 4)
 
+    #: How iterations of loops end early: two of seven do.
+    EXITS = weights({"none": 10, "break first": 1, "continue first": 1, "break": 1, "continue": 1})
+
     #: Conditions: 2 and 3 are true, too.
     CONDITIONS = (1, 0, 2, 0, 3)
 

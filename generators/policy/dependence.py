@@ -48,8 +48,8 @@ class DependenceDraws:
     #: A tensor layout clamps, which nothing in bounds shows.
     CLAMPED = Chance(5, 10)
 
-    #: Orders of lines in a chain: one, or both.
-    ORDERS = (1, 2)
+    #: Orders of lines in a chain: one, or both; plain accesses alone have an order.
+    ORDERS = (1, 2, 2)
 
     #: Numbers of types among those that an access may have: more than there are.
     NUMBERS = range(64)
@@ -68,7 +68,7 @@ class DependenceDraws:
     AFTER_READ = weights(write=4, read=1)
 
     #: How an access differs from the usual one: mostly in nothing, and in each way equally often.
-    WAYS = weights(usual=4, type=2, use=2, scope=2, base=2, pointer=1)
+    WAYS = weights(usual=4, type=2, use=2, scope=2, base=2, order=2, pointer=1)
 
     #: Memory of a chain: a third in each kind.
     STORAGES = weights(buffer=3, physical=2, workgroup=3)

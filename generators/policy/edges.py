@@ -15,6 +15,9 @@ class EdgeDraws:
     #: Such a case of vectors is of floats, or of integers.
     FLOATS = Chance(4, 10)
 
+    #: An operation on vectors is a conversion: half, each pair of types and rounding has edges of its own.
+    CONVERSION = Chance(5, 10)
+
     #: Operations of a case, each of its own operands.
     OPERATIONS = (1, 2, 2, 3)
 

@@ -58,7 +58,7 @@ class VectorDraws:
     SPECIAL_FACTOR = tenths(5, 3, 7)
 
     #: Steps of a program between its first load and its stores: more than of matrices, vectors are cheap.
-    STEPS = (0, 1, 2, 3, 1, 4, 2, 6, 5)
+    STEPS = (0, 2, 3, 4, 2, 6, 4, 8, 5)
 
     #: Periods of counts and selectors: 3 first, which divides no number of invocations.
     PERIODS = (3, 2, 4, 5)
@@ -70,7 +70,7 @@ class VectorDraws:
     NEGATIVE_PERIODS = (5, 3, 61, 7, 31)
 
     #: Origins of a vector: mostly numbers from memory; any bits, as NaNs and denormals, rarely.
-    ORIGINS = weights(load=10, bits=1, constant=1)
+    ORIGINS = weights(load=9, bits=1, constant=2)
 
     #: Steps with instructions of their own.
     PARTS = ("construct", "insert", "bitcast", "unsigned conversion", "wrapped", "conversion", "times scalar")
@@ -78,10 +78,13 @@ class VectorDraws:
     #: Steps of a program: operations lead, there are thirty-six of them; blocks are a sixth, since they nest.
     STEP = (
         *weights({"operation": 9, "conversion of specials": 3}),
-        *weights({"operation": 4, "construct": 3, "insert": 1, "bitcast": 2, "unsigned conversion": 1, "wrapped": 1}),
-        *weights({"conversion": 1, "times scalar": 2, "origin": 2, "exchange": 2}),
-        *weights({"loop": 3, "condition": 2, "switch": 1}),
+        *weights({"operation": 4, "construct": 3, "insert": 2, "bitcast": 2, "unsigned conversion": 1, "wrapped": 1}),
+        *weights({"conversion": 1, "times scalar": 3, "origin": 2, "exchange": 2}),
+        *weights({"loop": 3, "condition": 3, "switch": 2}),
     )
+
+    #: How iterations end early: every second loop's, since what is handed on may come from any step.
+    EXITS = weights({"none": 6, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
 
     #: Blocks around an iteration: some, since invocations that sit one out must keep what they carry.
     GUARDS = weights(nothing=7, condition=3, switch=1)
@@ -94,7 +97,7 @@ class VectorDraws:
 
     #: Further operands: mostly loaded; with special numbers more often the same or a constant, where both are sure.
     OPERANDS = weights(
-        {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 2, "constant": 2, "same": 1}
+        {"load": 3, "same of specials": 1, "constant of specials": 1, "other": 4, "constant": 3, "same": 1}
     )
 
     #: Places by which invocations exchange vectors: 0 reverses them.
@@ -130,6 +133,21 @@ class VectorProductDraws:
 
     #: The host fills a matrix with an optimal layout, or the device.
     FILLED_BY_HOST = tenths(3, 2, 5)
+
+    #: The first layer's matrix is multiplied again: a quarter, since two products may be made one.
+    SHARED = one_in(4, 3, 6)
+
+    #: It is multiplied with another input.
+    OTHER_INPUT = Chance(5, 10)
+
+    #: Half of its rows take part.
+    FEWER_ROWS = tenths(3, 2, 4)
+
+    #: Both products are added.
+    SUMMED = Chance(5, 10)
+
+    #: The bias of such a product, where the layer has one.
+    AGAIN = weights({"same bias": 2, "other bias": 2, "no bias": 1})
 
     #: A layer has a bias: more than half, as in most networks.
     BIAS = tenths(6, 4, 8)

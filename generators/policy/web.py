@@ -12,8 +12,8 @@ from cts.generators.policy.weighted import weights
 class WebDraws:
     """Chances of webs of instructions around products."""
 
-    #: A case of matrix_programs is a web: two fifths, since producers and consumers make hundreds of pairs.
-    WEB = tenths(4, 3, 5)
+    #: A case of matrix_programs is a web: half, since producers and consumers make hundreds of pairs.
+    WEB = tenths(5, 4, 6)
 
     #: A case of matrix_arithmetic is a web: fewer, its own halves need most cases.
     ARITHMETIC_WEB = one_in(8, 6, 10)
@@ -37,10 +37,12 @@ class WebDraws:
     OTHER_BODY = Chance(5, 10)
 
     #: Steps of a web: several, so that values live across products.
-    STEPS = (4, 5, 6, 7)
+    STEPS = (5, 6, 7, 8)
 
     #: Producers and consumers that few types have, and how often they stand among the others.
-    WEIGHTS: Mapping[str, int] = {"bitcast": 4, "transposed": 3, "reduced": 2, "components": 2, "c": 2}
+    WEIGHTS: Mapping[str, int] = {
+        "bitcast": 6, "transposed": 3, "reduced": 3, "components": 2, "c": 2, "object": 2, "extra": 2,
+    }  # fmt: skip
 
     #: More rows and columns than that, of products without granules.
     MORE_ROWS = range(8)
@@ -48,14 +50,17 @@ class WebDraws:
     #: Values of constants: small, so that sums stay exact.
     CONSTANTS = (1, 2, 3)
 
-    #: What an arm makes of a matrix that is there before it.
-    ARMS = ("nothing", "negation", "copy")
+    #: What an arm makes of a matrix that is there before it; `made` is any producer's, of which there are many.
+    ARMS = weights(nothing=1, made=5)
 
     #: Reductions that keep a square's shape.
     MODES = (ReduceMode.Row, ReduceMode.Column)
 
-    #: What a turn of a loop does with the two matrices that it carries.
-    TURN = weights(swap=1, negation=1, copy=1, function=1, load=1)
+    #: What a turn of a loop does with the two matrices that it carries; `made` is any producer's.
+    TURN = weights(swap=2, function=2, made=9)
+
+    #: How iterations end early: often, and last, since what is handed on may come from any producer.
+    EXITS = weights({"none": 2, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
 
     #: The side of a web's matrices, in granules of its products.
     SIDES = (1, 2, 3, 1, 2)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from cts.case import model
+from cts.case.model.instruction import Part
 from cts.case.oracle.dependence import Accessor, Dependence, Hazard
 from cts.features.coverage.edges import edges_of
 from cts.features.sites import CaseView, Site, values_of, view
@@ -169,8 +170,19 @@ def _between(cases: CaseView, first: int, second: int) -> Iterator[str]:
 
 
 @cache
-def _result_fields(kind: type[model.Instruction]) -> tuple[str, ...]:
+def _result_fields(kind: type[model.Instruction | Part]) -> tuple[str, ...]:
     return tuple(f for f in kind.refers if f in kind.__struct_fields__)
+
+
+def _operands(of: model.Instruction | Part, path: str) -> Iterator[tuple[str, str]]:
+    """The operands that are earlier results: where they stand, as `EndIf.merge.then`, and their names."""
+    for field_ in _result_fields(type(of)):
+        value = getattr(of, field_)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, str):
+                yield f"{path}.{field_}", one
+            elif isinstance(one, Part):
+                yield from _operands(one, f"{path}.{field_}")
 
 
 def _flows(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
@@ -179,14 +191,12 @@ def _flows(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, str, bo
     for i in program:
         flow = isinstance(i, model.BlockStart | model.BlockEnd | model.Exit)
         shows = flow or i.writes is not None or not seen.isdisjoint(i.defines) or bool(_outputs(cases.case, i))
-        for field_ in _result_fields(type(i)):
-            value = getattr(i, field_)
-            for name in (value,) if isinstance(value, str) else value or ():
-                if isinstance(name, str) and isinstance(cases.types.get(name), model.MatrixShape | model.VectorShape):
-                    made = type(program[cases.definers[name]]).__name__
-                    yield "flow", f"{made} to {type(i).__name__}.{field_}", shows
-                    if cases.uses[name] > 1:
-                        yield "flow", f"{made} to {type(i).__name__}.{field_}, used again", shows
+        for place, name in _operands(i, type(i).__name__):
+            if isinstance(cases.types.get(name), model.MatrixShape | model.VectorShape):
+                made = type(program[cases.definers[name]]).__name__
+                yield "flow", f"{made} to {place}", shows
+                if cases.uses[name] > 1:
+                    yield "flow", f"{made} to {place}, used again", shows
 
 
 #: Bounds of sizes that a row is about: more than so many.
