@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cts.base.memory import GUARD_BYTES, guard_pattern
 from cts.case.model import Buffer, ComponentType, initial_bits
 from cts.case.oracle.expectation import Allowed, Freedom, Identical, Intervals
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, bits_above, bits_below, with_infinities
 from cts.reference.numeric.integers import truncated
-from cts.reference.numeric.value import FREE, Free, Value, numbers
+from cts.reference.numeric.value import FREE, Free, Value, numbers, where
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -127,6 +128,23 @@ class Memory:
             flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), free.flags)
             free = Free(flags, free.lo, free.hi, reasons, free.group, free.step)
         return value if free is None or not free.flags.any() else Value(component, bits, free)
+
+
+class GuardedMemory(Memory):
+    """A buffer that a wrong program reads, too, in the guard bytes around it."""
+
+    def load(self, byte: I64, component: ComponentType) -> Value:
+        """Components as before, or of guard bytes. Raises IndexError beyond them, and for half a component."""
+        behind, size = byte >= self.size, component.size
+        outside = behind | (byte < 0)
+        if not outside.any():
+            return super().load(byte, component)
+        if (~behind & (byte > self.size - size)).any() or (byte < -GUARD_BYTES).any():
+            raise IndexError("a component of a buffer and its guard")
+        guard = guard_pattern()
+        place = np.where(outside, byte - self.size * behind + GUARD_BYTES * (byte < 0), 0)
+        bits = np.ascontiguousarray(guard[place[..., None] + np.arange(size)]).view(component.bits_dtype)[..., 0]
+        return where(outside, Value(component, bits), super().load(np.where(outside, 0, byte), component))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from cts.base.memory import GUARD_BYTES
 from cts.case.oracle.deviation import ADDRESS, RESULT, STATE, TRANSFORMS, Domain
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
@@ -47,7 +48,7 @@ def _adjacent(byte: Any, columns: int, size: int) -> Any:
     return byte[..., column - column % columns] + column % columns * size
 
 
-def access(parts: Parts, place: int, right: Access, size: int, instances: int) -> Access:
+def access(parts: Parts, place: int, right: Access, size: int, instances: int, *, has_guards: bool) -> Access:
     """The access of a load or store; `size` are the bytes of the buffer. Raises NotComputable if it goes outside."""
     steps = parts.get(place, {}).get(ADDRESS, ())
     shape = (*right.byte.shape[:1], instances, right.shape.rows, right.shape.cols)
@@ -59,6 +60,8 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
     for step in steps:
         if step.name == "plus":
             byte = byte + int(step.arguments[0]) * right.size
+        elif step.name == "as_load":
+            pass  # the evaluation has made it so
         elif step.name == "adjacent":
             byte = _adjacent(byte, int(step.arguments[0]), right.size)
         elif step.name == "low_bits":
@@ -70,7 +73,9 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
         else:
             raise NotComputable(step.name)
     reached = np.broadcast_to(status == Status.OK, np.broadcast_shapes(byte.shape, status.shape))
-    outside = reached & np.broadcast_to((byte < 0) | (byte > size - right.size), reached.shape)
+    # Of guards around a buffer it is known what a wrong program reads.
+    guard = 0 if right.store or right.accumulates or not has_guards else GUARD_BYTES
+    outside = reached & np.broadcast_to((byte < -guard) | (byte > size + guard - right.size), reached.shape)
     if outside.any() or (right.unit > 1 and (byte % right.unit).any()):
         raise NotComputable("outside of its buffer")
     return replace(right, byte=np.ascontiguousarray(byte), status=np.ascontiguousarray(status)) if steps else right

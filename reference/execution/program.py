@@ -18,6 +18,8 @@ from cts.base.errors import BadInput
 from cts.case import model
 from cts.case.model import written
 from cts.case.model.types import ResultType, ScalarType
+from cts.case.oracle.deviation import ADDRESS
+from cts.case.oracle.deviation import Step as Deed
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
 from cts.reference.addressing.accesses import (
@@ -44,6 +46,9 @@ from cts.reference.numeric.value import Value
 from cts.reference.vectors.accesses import bias_access, matrix_access, vector_access
 
 _T = TypeVar("_T", bound=np.generic)
+
+#: The deviation of a store whose coordinates are clamped as those of a load.
+AS_LOAD = Deed("as_load")
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ def tensor_instructions(case: model.Case, parameter_sets: U32 | None) -> Iterato
         if isinstance(instruction, model.TensorInstruction):
             store = isinstance(instruction, model.Store)
             shape = evaluation.shape_of(instruction.stored if isinstance(instruction, model.Store) else instruction.id)
-            layout, view = _states(evaluation, instruction, shape.scope)
+            layout, view = _states(evaluation, taken, instruction, shape.scope)
             yield TensorOperands(taken.index, store, shape, layout, view)
         elif isinstance(instruction, (model.LayoutInstruction, model.ViewInstruction)):
             _step(evaluation, taken)
@@ -219,7 +224,9 @@ def _deviating(evaluation: Evaluation, step: Step) -> Step:
 
     def deviated(access: Access) -> Access:
         instances = instances_of(case.dispatch, access.shape.scope)
-        return deviating.access(parts, step.index, access, case.buffers[access.buffer].size, instances)
+        buffer = case.buffers[access.buffer]
+        has_guards = buffer.storage is not model.StorageClass.Workgroup
+        return deviating.access(parts, step.index, access, buffer.size, instances, has_guards=has_guards)
 
     return replace(step, access=step.access and deviated(step.access), bias=step.bias and deviated(step.bias))
 
@@ -316,19 +323,24 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstr
         place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
     else:
-        layout, view = _states(evaluation, instruction, scope)
-        access = tensor_access(case, instruction, InstructionOperands(i, buffer, shape, offset, layout, view))
+        layout, view = _states(evaluation, taken, instruction, scope)
+        as_load = evaluation.parts.get(i, {}).get(ADDRESS, ())[:1] == (AS_LOAD,)
+        place = InstructionOperands(i, buffer, shape, offset, layout, view)
+        access = tensor_access(case, instruction, place, as_load=as_load)
     return _by_takers(evaluation, taken, access)
 
 
 def _states(
-    evaluation: Evaluation, instruction: model.TensorInstruction, scope: model.Scope
+    evaluation: Evaluation, taken: Taken, instruction: model.TensorInstruction, scope: model.Scope
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
     """The layout and the view of a load or store, as they are now, for the instances of its matrix."""
-    layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
+    place, parts = taken.index, evaluation.parts
+    layout = deviating.state(parts, place, None, evaluation.layouts[instruction.layout])
+    layout = layout.map(lambda a: evaluation.at_scope(a, scope))
     if instruction.view is None:
         return layout, None
-    return layout, evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
+    view = deviating.state(parts, place, None, evaluation.views[instruction.view])
+    return layout, view.map(lambda a: evaluation.at_scope(a, scope))
 
 
 def _vector_access(

@@ -13,7 +13,7 @@ from itertools import combinations, zip_longest
 
 from cts.base.memory import guarded
 from cts.case import model
-from cts.case.oracle.deviation import RESULT, Deviation, Step
+from cts.case.oracle.deviation import OF_CASE, RESULT, Deviation, Step
 from cts.findings.learning.deeds import Deed, deeds
 from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
@@ -42,7 +42,11 @@ class Model:
 
 
 def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
-    """Where a case has instructions of a kind."""
+    """Where a case has instructions of a kind, or conversions, or itself if it has conversions."""
+    if kind == "Conversion":
+        return tuple(OF_CASE - 1 - n for n in range(len(case.conversions)))
+    if kind == "Case":
+        return (OF_CASE,) if case.conversions and case.dispatch.times > 1 else ()
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
 
 
@@ -65,17 +69,22 @@ def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
     reach = _reaches(case, wrong)
     of_all: list[list[Model]] = []
     of_one: list[list[Model]] = []
-    for kind in dict.fromkeys(type(one).__name__ for one in case.program):
+    for kind in dict.fromkeys([*(type(one).__name__ for one in case.program), "Conversion", "Case"]):
         every = places_of(case, kind)
-        if not _covers(set().union(*(reach[place] for place in every)), wrong):
+        if not every or not _covers(set().union(*(_reached(reach, place, wrong) for place in every)), wrong):
             continue
-        of_kind = list(dict.fromkeys(deed for place in every for deed in deeds(case, place)))
+        turns = zip_longest(*(deeds(case, place) for place in every))
+        of_kind = list(dict.fromkeys(deed for turn in turns for deed in turn if deed is not None))
         of_all.append([Model(kind, deed, every) for deed in of_kind])
         if len(every) > 1:
-            some = [place for place in every if _covers(reach[place], wrong)]
+            some = [place for place in every if _covers(_reached(reach, place, wrong), wrong)]
             of_one.append([Model(kind, deed, (place,)) for deed in of_kind for place in some])
     for in_turn in (zip_longest(*of_all), zip_longest(*of_one)):
         yield from (candidate for turn in in_turn for candidate in turn if candidate is not None)
+
+
+def _reached(reach: Sequence[Set[Place]], place: int, wrong: Set[Place]) -> Set[Place]:
+    return reach[place] if place > OF_CASE else wrong
 
 
 def simplest(found: Iterable[Model]) -> list[Model]:
@@ -134,7 +143,12 @@ def _reaches(case: model.Case, wrong: Set[Place]) -> list[Set[Place]]:
 
 def _reach(case: model.Case, place: int) -> Set[Place] | None:
     """The bytes that differ if the result of an instruction is another one; None if the oracle cannot say."""
-    if not isinstance(case.program[place], model.MatrixInstruction | model.VectorInstruction):
+    instruction = case.program[place]
+    if not isinstance(instruction, model.MatrixInstruction | model.VectorInstruction):
+        return None
+    # These write to memory besides, or elsewhere if their address is wrong.
+    function = case.functions.get(getattr(instruction, "function", ""))
+    if isinstance(instruction, model.Store) or (function is not None and model.outputs_of(function)):
         return None
     reached: set[Place] = set()
     for number in (3.0, 96.0):
