@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -18,8 +18,6 @@ from cts.base.errors import BadInput
 from cts.case import model
 from cts.case.model import written
 from cts.case.model.types import ResultType, ScalarType
-from cts.case.oracle.deviation import ADDRESS
-from cts.case.oracle.deviation import Step as Deed
 from cts.reference.addressing import layout as layouts
 from cts.reference.addressing import view as views
 from cts.reference.addressing.accesses import (
@@ -46,9 +44,6 @@ from cts.reference.numeric.value import Value
 from cts.reference.vectors.accesses import bias_access, matrix_access, vector_access
 
 _T = TypeVar("_T", bound=np.generic)
-
-#: The deviation of a store whose coordinates are clamped as those of a load.
-AS_LOAD = Deed("as_load")
 
 
 @dataclass(frozen=True)
@@ -220,13 +215,10 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
 
 def _deviating(evaluation: Evaluation, step: Step) -> Step:
     """A step that accesses memory where its deviations, and those of what it depends on, make it."""
-    case, parts = evaluation.case, evaluation.parts
 
     def deviated(access: Access) -> Access:
-        instances = instances_of(case.dispatch, access.shape.scope)
-        buffer = case.buffers[access.buffer]
-        has_guards = buffer.storage is not model.StorageClass.Workgroup
-        return deviating.access(parts, step.index, access, buffer.size, instances, has_guards=has_guards)
+        instances = instances_of(evaluation.case.dispatch, access.shape.scope)
+        return deviating.access(evaluation.parts, step.index, access, evaluation.case.buffers[access.buffer], instances)
 
     return replace(step, access=step.access and deviated(step.access), bias=step.bias and deviated(step.bias))
 
@@ -324,9 +316,8 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstr
         access = strided_access(case, instruction, place)
     else:
         layout, view = _states(evaluation, taken, instruction, scope)
-        as_load = evaluation.parts.get(i, {}).get(ADDRESS, ())[:1] == (AS_LOAD,)
         place = InstructionOperands(i, buffer, shape, offset, layout, view)
-        access = tensor_access(case, instruction, place, as_load=as_load)
+        access = tensor_access(case, instruction, place, as_load=deviating.is_as_load(evaluation.parts, i))
     return _by_takers(evaluation, taken, access)
 
 
@@ -334,13 +325,11 @@ def _states(
     evaluation: Evaluation, taken: Taken, instruction: model.TensorInstruction, scope: model.Scope
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
     """The layout and the view of a load or store, as they are now, for the instances of its matrix."""
-    place, parts = taken.index, evaluation.parts
+    parts, place = evaluation.parts, taken.index
     layout = deviating.state(parts, place, None, evaluation.layouts[instruction.layout])
-    layout = layout.map(lambda a: evaluation.at_scope(a, scope))
-    if instruction.view is None:
-        return layout, None
-    view = deviating.state(parts, place, None, evaluation.views[instruction.view])
-    return layout, view.map(lambda a: evaluation.at_scope(a, scope))
+    view = None if instruction.view is None else deviating.state(parts, place, None, evaluation.views[instruction.view])
+    at_scope = partial(evaluation.at_scope, scope=scope)
+    return layout.map(at_scope), None if view is None else view.map(at_scope)
 
 
 def _vector_access(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from msgspec import structs
 
-from cts.base.memory import guard_pattern, guarded
+from cts.base.memory import GUARD_BYTES, guard_pattern, guarded
 from cts.case.model import Case, loads_case
 from cts.case.oracle.deviation import (
     ADDRESS,
@@ -172,7 +172,11 @@ def test_places_are_elsewhere(case: Case) -> None:
     guard = guard_pattern()[:4].view(np.int32)
     assert memory is not None and memory["b"].reshape(-1).tolist() == [*A.reshape(-1)[1:], *guard]
     assert left(case, wrong(LOAD, ADDRESS, "plus", 300)) is None, "beyond the guard"
-    assert left(case, wrong(STORE_X, ADDRESS, "plus", 1)) is None, "the last element is outside of the buffer"
+    memory = left(case, wrong(STORE_X, ADDRESS, "plus", 1))
+    assert memory is not None and memory["b"].reshape(-1).tolist() == [100, *A.reshape(-1)[:-1]]
+    written = registry.oracle().leaves(case, [wrong(STORE_X, ADDRESS, "plus", 1)])
+    assert written is not None and written.buffers["b"].memory[-GUARD_BYTES:][:4].view(np.int32)[0] == A[3, 3]
+    assert left(case, wrong(STORE_X, ADDRESS, "plus", 300)) is None, "beyond the guard"
 
 
 def test_memory_as_it_was() -> None:
@@ -193,7 +197,7 @@ def test_numbers_of_an_operand(case: Case) -> None:
         stride = 0 if name in ("zero", "low_bits") else 2
         rows = [[-5 + 3 * (row * stride + col) for col in range(4)] for row in range(4)]
         assert memory is not None and memory["b"].tolist() == rows, name
-    assert left(case, wrong(STORE_X, "stride", "times", 2)) is None, "it ends outside of the buffer"
+    assert left(case, wrong(LOAD, "stride", "times", 100)) is None, "it ends beyond the guard"
 
 
 def test_a_setter_that_does_nothing_and_a_member_that_stays() -> None:

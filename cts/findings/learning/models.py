@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 
-from cts.base.memory import guarded
 from cts.case import model
 from cts.case.oracle.deviation import OF_CASE, RESULT, Deviation, Step
 from cts.findings.learning.deeds import Deed, deeds
 from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
 from cts.plugins import registry
+
+#: Transforms of operands that reach further than the instruction's result.
+_SPOIL = ("cleared", "overwritten")
 
 #: Instructions of a kind of which each subset is tried, if not all of them deviate.
 MOST_SITES = 4
@@ -71,10 +73,12 @@ def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
     of_one: list[list[Model]] = []
     for kind in dict.fromkeys([*(type(one).__name__ for one in case.program), "Conversion", "Case"]):
         every = places_of(case, kind)
-        if not every or not _covers(set().union(*(_reached(reach, place, wrong) for place in every)), wrong):
-            continue
+        reached = set().union(*(_reached(reach, place, wrong) for place in every))
         turns = zip_longest(*(deeds(case, place) for place in every))
         of_kind = list(dict.fromkeys(deed for turn in turns for deed in turn if deed is not None))
+        if not _covers(reached, wrong):
+            # What happens to an operand reaches what uses it besides.
+            of_kind = [deed for deed in of_kind if deed.steps and deed.steps[0].name in _SPOIL]
         of_all.append([Model(kind, deed, every) for deed in of_kind])
         if len(every) > 1:
             some = [place for place in every if _covers(_reached(reach, place, wrong), wrong)]
@@ -121,7 +125,7 @@ def _changed(case: model.Case, deviations: Sequence[Deviation]) -> set[Place] | 
     expectation = registry.oracle().leaves(case, deviations)
     if expectation is None:
         return None
-    memory = {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
+    memory = {name: allowed.memory for name, allowed in expectation.buffers.items()}
     return places(compare(case, registry.oracle().expect(case), memory))
 
 
