@@ -270,8 +270,24 @@ class DeviatingMachine(Machine):
             before = self.values.get(name, zero)
             if steps[0].name == "alike":
                 value, steps = self._alike(step) or value, steps[1:]
+            elif steps[0].name == "undivided":
+                value, steps = (
+                    self._undivided(step, name, value.broadcast(shape), int(steps[0].arguments[0])),
+                    steps[1:],
+                )
             value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
         super()._define(step, name, value)
+
+    def _undivided(self, step: Step, name: str, value: Value, n: int) -> Value:
+        """A result that is 0 where only some of each N instances take the step."""
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        if active is None or self.shapes[name].scope is not model.Scope.Subgroup:
+            return value
+        lanes = lanes_of(self.case.dispatch)
+        workgroup, lane = np.divmod(np.arange(active.shape[1]), lanes)
+        group = workgroup * lanes + lane // max(n, 1)
+        divided = np.stack([np.isin(group, group[~taken]) for taken in active])
+        return where(divided[..., None, None], _zero(value), value)
 
     def _alike(self, step: Step) -> Value | None:
         """What the last instruction before gave that differs from this one in the name of its result alone."""

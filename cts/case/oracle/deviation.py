@@ -99,6 +99,9 @@ TRANSFORMS: dict[str, Transform] = {
     "last_of_each": Transform(
         Domain.ELEMENTS, (int,), "of additions to one place by each N instances, that of the last one alone"
     ),
+    "undivided": Transform(
+        Domain.ELEMENTS, (int,), "of a result: 0 in each N instances of which some do not take the instruction"
+    ),
     "alike": Transform(Domain.ELEMENTS, (), "what the last instruction before gave that differs in its result alone"),
     "operand": Transform(Domain.ELEMENTS, (str,), "the instruction's operand of this name"),
     "made_of": Transform(
@@ -152,6 +155,9 @@ TRANSFORMS: dict[str, Transform] = {
         Domain.STATES,
         (),
         "of `state_stride`: as if the last block of a dimension, where it is no whole one, was not there",
+    ),
+    "unreduced": Transform(
+        Domain.STATES, (), "of `state_view_dimension`: the outermost digit of an index is not reduced by it"
     ),
     "to_the_end": Transform(
         Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"

@@ -44,10 +44,13 @@ _AS_BEFORE_BY = {
     "before_from_row": _BORDERS,
     "before_from_column": _BORDERS,
     "before_from_instance": (1, *_GROUPS),
+    "undivided": _GROUPS,
     "before_beyond_rows": _BORDERS[1:],
     "before_beyond_columns": _BORDERS[1:],
 }
-_PARTLY_BY = {name: numbers for name, numbers in _AS_BEFORE_BY.items() if name != "before_from_instance"}
+_PARTLY_BY = {
+    name: numbers for name, numbers in _AS_BEFORE_BY.items() if "instance" not in name and name != "undivided"
+}
 _NUMBERS = (
     "zero", "negated", "reversed", "first_instance", "last_instance", "instance_before", "first_iteration",
     "inner_iteration",
@@ -64,6 +67,7 @@ _PLACES_BY = {"plus": (1, -1), "adjacent": (2, 4), "low_bits": (8, 12, 16, 24)}
 #: What only some members of a state may be, given the others.
 _OF_MEMBER = {
     "stride": ("whole_blocks",),
+    "view_dimension": ("unreduced",),
     "clip_row_span": ("to_the_end",),
     "clip_col_span": ("to_the_end",),
 }
