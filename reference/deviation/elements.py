@@ -173,7 +173,7 @@ def _instead(value: Value, component: ComponentType, of: str, other: str) -> Val
     if component.is_float and other in ("infinity", "greatest") and of != "nan":
         new = new | sign
     # What an element that is not exact would be is not asked: it is no infinity or zero for sure.
-    exact = mask & ((value.flags & Freedom.ANY == 0) if of in ("nan", "large") else value.flags == 0)
+    exact = mask & ((value.flags & Freedom.ANY == 0) if of == "nan" else value.flags == 0)
     return where(exact, Value(component, new.astype(component.bits_dtype)), value) if exact.any() else value
 
 
@@ -194,7 +194,6 @@ def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
             "denormal": (numbers != 0) & (np.abs(numbers) < component.format.least),
             "negative": numbers < 0,
             "overflow": np.abs(numbers) > component.format.greatest,
-            "large": np.isfinite(numbers) & (2 * numbers > np.log(component.format.greatest)),
         }
     return masks.get(name, np.zeros(bits.shape, bool))
 

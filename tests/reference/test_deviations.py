@@ -327,13 +327,90 @@ def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
     assert memory.buffers["d"].exact.tolist() == right["d"].exact.tolist()
 
 
+def of_corpus(name: str, *deviations: Deviation) -> dict[str, npt.NDArray[np.uint8]]:
+    case = corpus.read(corpus.find_one(name), registry.oracle())
+    memory = registry.oracle().leaves(case, deviations)
+    assert memory is not None
+    return {name: allowed.exact for name, allowed in memory.buffers.items()}
+
+
+def test_conversions_are_repeated_and_additions_lost() -> None:
+    memory = of_corpus("vector_training.outer.two_dispatches")
+    x, y = (memory[name].view(np.float16).reshape(9, 8).astype(np.float32) for name in "ab")
+    outer = x[:, :3, None] * y[:, None, :5]
+    start = memory["start"].view(np.float32).reshape(3, 8)[:, :5]
+
+    def sums(*deviations: Deviation) -> Numbers:
+        left_over = of_corpus("vector_training.outer.two_dispatches", *deviations)["sum"]
+        return left_over.view(np.float32).reshape(3, 8)[:, :5]
+
+    assert sums().tolist() == (start + 2 * outer.sum(0)).tolist()
+    assert sums(wrong(OF_CASE, "conversions", "repeated")).tolist() == (start + outer.sum(0)).tolist()
+    assert sums(wrong(2, RESULT, "last_of_each", 32)).tolist() == (start + 2 * outer[8]).tolist()
+    assert sums(wrong(2, RESULT, "last_of_each", 4)).tolist() == (start + 2 * outer[[3, 7, 8]].sum(0)).tolist()
+    assert sums(wrong(2, "a", "before_beyond_columns", 2))[2].tolist() == start[2].tolist()
+
+
+def test_a_conversion_has_another_layout_and_source() -> None:
+    name, first = "vector_conversions.layout.columns_to_rows", OF_CASE - 1
+    of_right = of_corpus(name)
+    m = of_right["m"].view(np.float32)
+    rows = np.arange(5)[:, None] * 6 + np.arange(7)
+    for deviation, places in (
+        (Deviation(first, "source_layout", word="RowMajor"), rows),
+        (wrong(first, "source", "first_row"), np.tile(np.arange(7) * 6, (5, 1))),
+        (wrong(first, "source", "rounded_towards_zero", RESULT), (np.arange(7) * 6 + np.arange(5)[:, None])),
+    ):
+        lines = np.resize(of_corpus(name, deviation)["d2"].view(np.float32), (5, 8))[:, :7]
+        assert lines.tolist() == m[places].tolist(), deviation
+
+
+def test_a_result_is_lost_where_invocations_part() -> None:
+    text = """
+schema: 1
+name: deviations.parted
+description: Some invocations negate.
+dispatch: {invocations: 8}
+buffers:
+  a: {type: int32, shape: [8, 4], data: {iota: {start: 1}}}
+  d: {type: int32, shape: [8, 4], data: {fill: 7}}
+program:
+  - {op: VectorLoad, id: x, type: {component: int32, length: 4}, buffer: a, offset: {literal: 0, inv: 16}}
+  - {op: If, condition: {literal: 4, inv: -1, mod: 5}}
+  - {op: VectorArithmetic, id: y, operation: SNegate, a: x}
+  - {op: VectorStore, vector: y, buffer: d, offset: {literal: 0, inv: 16}}
+  - {op: EndIf}
+"""
+    case = loads_case(text)
+    memories = [registry.oracle().leaves(case, some) for some in ([], [wrong(2, RESULT, "undivided", 4)])]
+    right, lost = (memory and memory.buffers["d"].exact.view(np.int32).reshape(8, 4)[:, 0] for memory in memories)
+    assert right is not None and lost is not None
+    a = np.arange(8) * 4 + 1
+    taken = right == -a
+    assert taken[:4].all() and not taken[4:].all() and (right[~taken] == 7).all()
+    assert lost.tolist() == np.where(np.arange(8) < 4, -a, np.where(taken, 0, 7)).tolist()
+
+
+def test_the_outermost_digit_of_a_view_is_not_reduced() -> None:
+    case = corpus.read(corpus.find_one("tensor_addressing.wrap.view_index"), registry.oracle())
+    place = next(n for n, one in enumerate(case.program) if type(one).__name__ == "TensorViewSetDimension")
+    part = STATE + "view_dimension"
+    memories = [
+        registry.oracle().leaves(case, [wrong(place, part, *how)]) for how in (("unreduced",), ("with_entry", 0, -1))
+    ]
+    unreduced, first = (memory and {n: a.exact.tolist() for n, a in memory.buffers.items()} for memory in memories)
+    right = {n: a.exact.tolist() for n, a in registry.oracle().expect(case).buffers.items()}
+    assert unreduced == first and unreduced != right
+    assert registry.oracle().leaves(case, [wrong(place, part, "to_the_end")]) is None
+
+
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
     """Each is computed of what its domain has, or is refused, and never raises."""
     of_kinds: dict[type, int | float | str] = {int: 1, float: 2.0, str: "a"}
     arguments = tuple(of_kinds[kind] for kind in TRANSFORMS[name].parameters)
     words = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}
-    if name in ("unmade", "made_of", "signed_as", "last_of_each", "alike"):
+    if name in ("unmade", "made_of", "signed_as", "last_of_each", "alike", "undivided"):
         return  # of operands as they were made, of products, and of additions: each has a test of its own
     arguments = words.get(name, arguments)
     parts = {Domain.ELEMENTS: (ADD, "a"), Domain.PLACES: (LOAD, ADDRESS), Domain.NUMBERS: (LOAD, "stride")}

@@ -170,9 +170,8 @@ TRANSFORMS: dict[str, Transform] = {
 #: The place of what the whole case has, as its float controls. Conversion n is at OF_CASE - 1 - n.
 OF_CASE = -1
 
-#: The classes of `instead`, and what may stand in their place. The exponential of a `large` number overflows, or of its
-#: double; `least` is the least integer.
-CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "large", "least")
+#: The classes of `instead`, and what may stand in their place. `least` is the least integer.
+CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "least")
 INSTEAD = ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")
 
 
