@@ -79,7 +79,7 @@ def _signed_as(instruction: model.Instruction, part: str, other: str) -> model.I
             of, to = (model.MulAddOperand[f"Matrix{name.upper()}Signed"] for name in (other, part))
             flags = tuple(flag for flag in flags if flag is not to)
             return structs.replace(instruction, operands=(*flags, to) if of in flags else flags)
-    # The matrix of a product of vectors has its sign as it is read.
+    # The machine reads the matrix of a product of vectors with that sign.
     return instruction
 
 

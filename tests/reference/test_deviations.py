@@ -391,17 +391,18 @@ program:
     assert lost.tolist() == np.where(np.arange(8) < 4, -a, np.where(taken, 0, 7)).tolist()
 
 
-def test_the_outermost_digit_of_a_view_is_not_reduced() -> None:
-    case = corpus.read(corpus.find_one("tensor_addressing.wrap.view_index"), registry.oracle())
+@pytest.mark.parametrize(("name", "outermost"), [("one_dimension", 0), ("smaller_than_the_matrix", 1)])
+def test_the_outermost_digit_of_a_view_is_not_reduced(name: str, outermost: int) -> None:
+    case = corpus.read(corpus.find_one(f"tensor_addressing.view.{name}"), registry.oracle())
     place = next(n for n, one in enumerate(case.program) if type(one).__name__ == "TensorViewSetDimension")
-    part = STATE + "view_dimension"
-    memories = [
-        registry.oracle().leaves(case, [wrong(place, part, *how)]) for how in (("unreduced",), ("with_entry", 0, -1))
-    ]
-    unreduced, first = (memory and {n: a.exact.tolist() for n, a in memory.buffers.items()} for memory in memories)
-    right = {n: a.exact.tolist() for n, a in registry.oracle().expect(case).buffers.items()}
-    assert unreduced == first and unreduced != right
-    assert registry.oracle().leaves(case, [wrong(place, part, "to_the_end")]) is None
+
+    def memory(*how: str | int) -> list[list[int]] | None:
+        deviation = wrong(place, STATE + "view_dimension", str(how[0]), *how[1:]) if how else None
+        leaves = registry.oracle().leaves(case, [] if deviation is None else [deviation])
+        return None if leaves is None else [allowed.memory.tolist() for allowed in leaves.buffers.values()]
+
+    assert memory("unreduced") == memory("with_entry", outermost, -1) != memory()
+    assert memory("to_the_end") is None
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)

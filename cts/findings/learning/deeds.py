@@ -71,6 +71,8 @@ _OF_MEMBER = {
     "clip_row_span": ("to_the_end",),
     "clip_col_span": ("to_the_end",),
 }
+#: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
+_BOUNDS = ("layout_dimension", "span", "view_dimension")
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,9 @@ def _of_states(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
         yield [Deed(RESULT, (Step("before"),))]
     for member in LAYOUT_MEMBERS if isinstance(instruction, model.LayoutInstruction) else VIEW_MEMBERS:
         part = STATE + member
-        yield chain(_steps(part, ("before",), {}), _steps(part, _OF_MEMBER.get(member, ()), {}), _of_numbers(part, 5))
+        without_end = [Deed(part, (Step("with_entry", (entry, -1)),)) for entry in (0, -1) if member in _BOUNDS]
+        known = _steps(part, ("before", *_OF_MEMBER.get(member, ())), {})
+        yield chain(known, without_end, _of_numbers(part, 5))
 
 
 def _of_numbers(part: str, entries: int) -> Iterator[Deed]:

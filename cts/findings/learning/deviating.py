@@ -174,7 +174,7 @@ class DeviationLearner:
         return max(learnt, key=lambda one: (one.explained - one.predicted + one.right, -len(one.text)), default=None)
 
     def _checked(self, evidence: _Evidence, results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
-        """What a model says of the cases that ran; None if it is wrong of most."""
+        """A model with its condition, and how often it was right; None if it mostly was not."""
         text = self._text(evidence)
         if text is None:
             return None

@@ -21,6 +21,9 @@ from cts.plugins import registry
 #: Transforms of operands that reach further than the instruction's result.
 _SPOIL = ("cleared", "overwritten")
 
+#: Models of each part of each kind: the simple ones fit by chance, and the right one may be a longer one.
+OF_A_PART = 8
+
 #: Instructions of a kind of which each subset is tried, if not all of them deviate.
 MOST_SITES = 4
 
@@ -92,11 +95,11 @@ def _reached(reach: Sequence[Set[Place]], place: int, wrong: Set[Place]) -> Set[
 
 
 def simplest(found: Iterable[Model]) -> list[Model]:
-    """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of each kind and part."""
+    """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of a kind and part."""
     groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
     for one in sorted(found, key=lambda m: (len(m.places) == 1, len(m.deed.text))):
         groups[one.kind, one.deed.part].append(one)
-    return [group[n] for n in range(4) for group in groups.values() if n < len(group)]
+    return [group[n] for n in range(OF_A_PART) for group in groups.values() if n < len(group)]
 
 
 def alike(found: Sequence[Model], case: model.Case, memory: Mapping[str, Bytes]) -> list[Model]:
