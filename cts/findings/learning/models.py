@@ -76,7 +76,8 @@ def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
     of_one: list[list[Model]] = []
     for kind in dict.fromkeys([*(type(one).__name__ for one in case.program), "Conversion", "Case"]):
         every = places_of(case, kind)
-        reached = set().union(*(_reached(reach, place, wrong) for place in every))
+        reached: set[Place] = set()
+        reached = reached.union(*(_reached(reach, place, wrong) for place in every))
         turns = zip_longest(*(deeds(case, place) for place in every))
         of_kind = list(dict.fromkeys(deed for turn in turns for deed in turn if deed is not None))
         if not _covers(reached, wrong):
