@@ -60,6 +60,11 @@ class LearntDeviation:
     explained: int
 
     @property
+    def worth(self) -> int:
+        """How many cases it explains, without those of which it is wrong; a condition must explain one more."""
+        return self.explained - (self.predicted - self.right) - len(_arguments(self.text))
+
+    @property
     def condition(self) -> str:
         """The condition of cases with an instruction that deviates."""
         *conditions, _ = _arguments(self.text)
@@ -171,7 +176,7 @@ class DeviationLearner:
 
     def _learnt(self, evidence: Sequence[_Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
         learnt = [one for one in (self._checked(one, results) for one in evidence if one.deviating) if one is not None]
-        return max(learnt, key=lambda one: (one.explained - one.predicted + one.right, -len(one.text)), default=None)
+        return max(learnt, key=lambda one: (one.worth, -len(one.text)), default=None)
 
     def _checked(self, evidence: _Evidence, results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
         """A model with its condition, and how often it was right; None if it mostly was not."""
