@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from cts.base.errors import BadInput, did_you_mean
-from cts.case.model import Case
+from cts.case.model import Case, MatrixConversion
 from cts.case.oracle.deviation import (
     ADDRESS,
     CLASSES,
@@ -27,6 +27,7 @@ from cts.case.oracle.deviation import (
     OF_CASE,
     RESULT,
     STATE,
+    TERMS,
     TRANSFORMS,
     VIEW_MEMBERS,
     Argument,
@@ -38,7 +39,11 @@ from cts.features.language import sites_of
 from cts.features.sites import Ordered, Site, view
 from cts.features.words import said
 
-_PARTS = (RESULT, ADDRESS, MEMORY, *(STATE + member for member in (*LAYOUT_MEMBERS, *VIEW_MEMBERS)))
+_PARTS = (RESULT, ADDRESS, MEMORY, TERMS, *(STATE + member for member in (*LAYOUT_MEMBERS, *VIEW_MEMBERS)))
+
+#: What deviates of a conversion, which is no instruction.
+_OF_CONVERSIONS = ("source", RESULT, "source_layout", "destination_layout")
+
 _EXAMPLE = "wrong(MatrixReduce, mode == Row, result=negated)"
 
 
@@ -97,7 +102,8 @@ class _Parser:
         if kind == "Case":
             if len(node.args) > 1:
                 self._refuse("a deviation of the case has no condition", "wrong(Case, float_controls=Undecorated)")
-            self.words += [f"the {part.replace('_', ' ')} of the case are {word}" for part, _, word in parts]
+            said_of = [(part.replace("_", " "), _words(steps, word)) for part, steps, word in parts]
+            self.words += [f"the {part} of the case are {words}" for part, words in said_of]
             return lambda case: (Deviation(OF_CASE, part, steps, word) for part, steps, word in parts)
         sites = sites_of(node.args, self._text, self._where)
         conditions = [said(argument) for argument in node.args[1:]]
@@ -106,15 +112,19 @@ class _Parser:
 
         def at(case: Case) -> Iterator[Deviation]:
             for site in sites(view(case)):
-                yield from (Deviation(_place(site), part, steps, word) for part, steps, word in parts)
+                yield from (Deviation(place_of(site), part, steps, word) for part, steps, word in parts)
 
         return at
 
     def _check_part(self, part: str, kind: str, transformed: bool) -> None:
         """Refuse a part that no instruction of the kinds has."""
         if kind == "Case":
-            if part not in ("float_controls", "float_modes") or transformed:
+            if part not in (("conversions",) if transformed else ("float_controls", "float_modes")):
                 self._refuse(f"a case has no {part!r} that deviates", "float_controls=Undecorated")
+            return
+        if kind == "Conversion":
+            if part not in _OF_CONVERSIONS:
+                self._refuse(f"a conversion has no part {part!r}", did_you_mean(part, _OF_CONVERSIONS))
             return
         kinds = [member for name in kind.split(" | ") for member in members(name) if member in INSTRUCTIONS]
         fields = {field for name in kinds for field in INSTRUCTIONS[name].__struct_fields__}
@@ -182,8 +192,11 @@ class _Parser:
         raise BadInput("deviation-invalid", f"{self._text!r}: {what}", self._where, remedy)
 
 
-def _place(site: Site) -> int:
-    """The place of an instruction in the program."""
+def place_of(site: Site) -> int:
+    """The place of an instruction in the program, or that of a conversion before it."""
+    if isinstance(site.of, MatrixConversion):
+        conversions = site.view.case.conversions
+        return OF_CASE - 1 - next(n for n, other in enumerate(conversions) if other is site.of)
     assert isinstance(site.of, Ordered)
     return site.of.place
 

@@ -83,7 +83,7 @@ def compare(case: Case, expectation: Expectation, memory: Mapping[str, Bytes]) -
         actual = memory[name]
         inside = actual[GUARD_BYTES : GUARD_BYTES + buffer.size]
         contents += contents_differing(name, buffer, expectation.buffers[name], inside)
-        guards += _guards(name, buffer, actual)
+        guards += _guards(name, buffer, actual, expectation.buffers[name].guards)
     return Divergence((*contents, *guards)) if contents or guards else None
 
 
@@ -311,10 +311,10 @@ def _unlike(name: str, identical: Identical, actual: Bytes) -> Iterator[Differin
         yield Differing(name, False, component, offsets, bits[bad], want, want, flags, len(bits), rule)
 
 
-def _guards(name: str, buffer: Buffer, actual: Bytes) -> Iterator[Differing]:
-    pattern = guard_pattern()
+def _guards(name: str, buffer: Buffer, actual: Bytes, allowed: Bytes | None) -> Iterator[Differing]:
+    patterns = [guard_pattern()] * 2 if allowed is None else np.split(allowed, 2)
     before, after = actual[:GUARD_BYTES], actual[GUARD_BYTES + buffer.size :]
-    for part, start in ((before, -GUARD_BYTES), (after, buffer.size)):
+    for part, start, pattern in zip((before, after), (-GUARD_BYTES, buffer.size), patterns, strict=True):
         wrong = np.flatnonzero(part != pattern)
         if wrong.size:
             yield _exact(name, True, ComponentType.uint8, wrong + start, part[wrong], pattern[wrong], GUARD_BYTES)

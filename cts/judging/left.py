@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cts.base.memory import guarded
 from cts.case.oracle.expectation import Expectation
 from cts.judging.compare import Bytes
 
@@ -42,7 +41,7 @@ def unpacked(expectation: Expectation, left: bytes) -> dict[str, Bytes] | None:
 
 
 def _allowed(expectation: Expectation) -> dict[str, Bytes]:
-    return {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
+    return {name: allowed.memory for name, allowed in expectation.buffers.items()}
 
 
 def _joined(memory: Mapping[str, Bytes]) -> Bytes:

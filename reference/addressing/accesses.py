@@ -155,8 +155,10 @@ class InstructionOperands:
     stride: U32 | None = None
 
 
-def tensor_access(case: model.Case, instruction: model.TensorInstruction, place: InstructionOperands) -> Access:
-    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
+def tensor_access(
+    case: model.Case, instruction: model.TensorInstruction, place: InstructionOperands, *, as_load: bool = False
+) -> Access:
+    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function; of a store perhaps `as_load`."""
     assert place.layout is not None
     store = isinstance(instruction, model.Store)
     shape = place.shape
@@ -166,7 +168,7 @@ def tensor_access(case: model.Case, instruction: model.TensorInstruction, place:
         elements, block, inside = tensor_coordinates(place.layout, place.view, shape.rows, shape.cols, store)
         blocks = Blocks(tuple(block), tuple(inside))
     else:
-        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
+        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store and not as_load)
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
     byte = elements.index.astype(np.int64)

@@ -61,7 +61,7 @@ class ParameterSetOperands:
 
     def scalar(self, instruction: int, field: str, operand: model.Operand, iterations: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
-        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
+        if self._parts and (steps := self._steps(instruction, field)):
             return numbers.transformed(self._value(operand, (instruction, field), _first(steps, iterations)), steps)
         return self._value(operand, (instruction, field), iterations)
 
@@ -71,7 +71,7 @@ class ParameterSetOperands:
 
     def component(self, instruction: int, field: str, component: model.ComponentType, value: ComponentValue) -> Value:
         """A component value of an instruction, (sets, 1, 1, 1)."""
-        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
+        if self._parts and (steps := self._steps(instruction, field)):
             return constant(self._component(instruction, field, component, value), steps)
         return self._component(instruction, field, component, value)
 
@@ -80,6 +80,10 @@ class ParameterSetOperands:
             words = self.word(instruction, field)
             return Value(component, words.astype(component.bits_dtype)[..., None, None])
         return Value(component, model.encode(component, [model.number_of(value)])[:, None, None, None])
+
+    def _steps(self, instruction: int, field: str) -> Sequence[Step]:
+        """How an operand deviates: one of several as all of their field do."""
+        return self._parts.get(instruction, {}).get(field.partition("[")[0], ())
 
     def _value(self, operand: model.Operand, place: tuple[int, str], iterations: tuple[int, ...]) -> U32:
         if isinstance(operand, int):
@@ -105,8 +109,11 @@ class ParameterSetOperands:
 
 
 def _first(steps: Sequence[Step], iterations: tuple[int, ...]) -> tuple[int, ...]:
-    """The iterations in which an operand is computed: the first ones if it deviates so."""
-    return (0,) * len(iterations) if any(step.name == "first_iteration" for step in steps) else iterations
+    """The iterations in which an operand is computed: the first ones, or the inner one twice, if it deviates so."""
+    names = {step.name for step in steps}
+    if "inner_iteration" in names and len(iterations) > 1:
+        iterations = (*iterations[:-2], iterations[-1], iterations[-1])
+    return (0,) * len(iterations) if "first_iteration" in names else iterations
 
 
 def _grid_factors(factors: Factors) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from cts.case.model import ComponentType
 from cts.case.oracle.deviation import Step
+from cts.case.oracle.expectation import Freedom
 from cts.reference.deviation.moves import NotComputable, move_of
 from cts.reference.numeric import integers
 from cts.reference.numeric.arrays import Bits, Mask
@@ -19,7 +20,7 @@ from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import nearest, real
 from cts.reference.numeric.modes import Mode
 from cts.reference.numeric.undefined import Watch
-from cts.reference.numeric.value import Value, anything, where
+from cts.reference.numeric.value import FREE, Value, anything, where, with_freedom
 
 _UNKNOWN = ("made of a value that is not exact by a deviation",)
 
@@ -89,14 +90,20 @@ def _partly(value: Value, before: Value, name: str, arguments: Sequence[Any]) ->
     if name == "before":
         return before
     _, instances, rows, cols = np.broadcast_shapes(value.shape, before.shape)
+    if name == "before_from_instance":
+        return where(np.arange(instances)[:, None, None] >= arguments[0], before, value)
+    return where(part_of(name, arguments, rows, cols), before, value)
+
+
+def part_of(name: str, arguments: Sequence[Any], rows: int, cols: int) -> Mask:
+    """The rows and columns that are as before the instruction, (rows, 1) or (cols,)."""
     row, col = np.arange(rows)[:, None], np.arange(cols)
+    mask: Mask
     match name:
         case "before_from_row":
             mask = row >= arguments[0]
         case "before_from_column":
             mask = col >= arguments[0]
-        case "before_from_instance":
-            mask = np.arange(instances)[:, None, None] >= arguments[0]
         case "before_beyond_rows":
             mask = row >= rows - rows % max(1, arguments[0])
         case "before_beyond_columns":
@@ -105,7 +112,7 @@ def _partly(value: Value, before: Value, name: str, arguments: Sequence[Any]) ->
             mask = row == rows - 1
         case _:
             mask = col == cols - 1
-    return where(mask, before, value)
+    return mask
 
 
 def _each(value: Value, component: ComponentType, of_bits: Callable[[Bits], Bits]) -> Value:
@@ -117,10 +124,12 @@ def _each(value: Value, component: ComponentType, of_bits: Callable[[Bits], Bits
 
 
 def _rounded(value: Value, component: ComponentType, to: str, mode: Mode | None = None) -> Value:
+    if to not in ComponentType.__members__:
+        raise NotComputable(to)
     target, watch = ComponentType(to), Watch()
-    if not (component.is_float and target.is_float):
-        if component.is_float or target.is_float:
-            raise NotComputable("integers have no float in between")
+    if component.is_float is not target.is_float:
+        return value
+    if not component.is_float:
         return converted(converted(value, target, watch), component, watch)
     modes = MappingProxyType({} if mode is None else {target: mode})
     return converted(converted(value, target, watch, False, True, modes), component, watch, False, True)
@@ -148,19 +157,23 @@ def _magnitude(value: Value, component: ComponentType) -> Value:
 
 def _instead(value: Value, component: ComponentType, of: str, other: str) -> Value:
     mask = _class_of(component, value.bits, of)
+    if of == "nan":
+        low, high = value.core
+        mask = np.isnan(low) & np.isnan(high)
     if other == "negated":
         return where(mask, _negated(value, component), value)
     numbers = {"zero": 0.0, "negative_zero": -0.0, "one": 1.0, "nan": np.nan, "infinity": np.inf}
-    if component.is_float:
-        numbers["greatest"] = component.format.greatest
-    if other not in numbers or (not component.is_float and other in ("nan", "infinity", "negative_zero")):
-        raise NotComputable(f"no {other} among {component.value}")
+    greatest = (1 << (8 * component.size - component.is_signed)) - 1
+    numbers["greatest"] = component.format.greatest if component.is_float else greatest
+    if not component.is_float and other in ("nan", "infinity", "negative_zero"):
+        return value
     new = np.broadcast_to(_bits_of(component, numbers[other]), value.shape)
     sign = value.bits & component.bits_dtype.type(1 << (8 * component.size - 1))
-    if component.is_float and other in ("infinity", "greatest", "zero"):
-        new = new | sign if other != "zero" else new
-    # What an element that is not exact would be is not asked: it is no NaN, infinity or zero for sure.
-    exact = mask & (value.flags == 0)
+    # A NaN may have any sign.
+    if component.is_float and other in ("infinity", "greatest") and of != "nan":
+        new = new | sign
+    # What an element that is not exact would be is not asked: it is no infinity or zero for sure.
+    exact = mask & ((value.flags & Freedom.ANY == 0) if of == "nan" else value.flags == 0)
     return where(exact, Value(component, new.astype(component.bits_dtype)), value) if exact.any() else value
 
 
@@ -168,7 +181,8 @@ def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
     if not component.is_float:
         top = bits >> component.bits_dtype.type(8 * component.size - 1) != 0
         zero: Mask = bits == 0
-        of_integers: dict[str, Mask] = {"zero": zero, "negative": top}
+        least: Mask = bits == component.bits_dtype.type(component.is_signed << (8 * component.size - 1))
+        of_integers: dict[str, Mask] = {"zero": zero, "negative": top, "least": least}
         return of_integers.get(name, np.zeros(bits.shape, bool))
     numbers = real(component, bits)
     with np.errstate(invalid="ignore"):
@@ -181,22 +195,28 @@ def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
             "negative": numbers < 0,
             "overflow": np.abs(numbers) > component.format.greatest,
         }
-    return masks[name]
+    return masks.get(name, np.zeros(bits.shape, bool))
 
 
 def _flushed(bits: Bits, component: ComponentType) -> Bits:
     if not component.is_float:
-        raise NotComputable("integers have no denormals")
+        return bits
     sign = component.bits_dtype.type(1 << (8 * component.size - 1))
     return np.where(_class_of(component, bits, "denormal"), bits & sign, bits)
 
 
-def _integral(bits: Bits, component: ComponentType) -> Bits:
+def _integral(value: Value, component: ComponentType) -> Value:
     if not component.is_float:
-        raise NotComputable("integers have no fraction")
-    numbers = real(component, bits)
-    whole = np.trunc(np.where(np.isfinite(numbers), numbers, 0.0))
-    return np.where(np.isfinite(numbers), nearest(component, whole), bits)
+        return value
+    numbers = real(component, value.bits)
+    finite = np.isfinite(numbers)
+    bits = np.where(finite, nearest(component, np.trunc(np.where(finite, numbers, 0.0))), value.bits)
+    if value.free is None:
+        return Value(component, bits)
+    low, high = (np.trunc(bound) for bound in value.core)
+    known = (value.flags & (Freedom.ANY | Freedom.NAN) == 0) & (low == high) & (low != 0)
+    flags = np.where((low == 0) & (high == 0), np.uint8(FREE | Freedom.EITHER_ZERO), value.flags)
+    return with_freedom(component, bits, np.where(known, np.uint8(0), flags), (low, high), value.reasons)
 
 
 def _sign_extended(bits: Bits, component: ComponentType, n: int) -> Bits:
@@ -227,6 +247,7 @@ _OF_VALUES: dict[str, Callable[..., Value]] = {
     "rounded": _rounded,
     "rounded_towards_zero": lambda v, c, to: _rounded(v, c, to, Mode(rounding="towards zero")),
     "instead": _instead,
+    "integral": _integral,
 }
 
 _BITS: dict[str, Callable[..., Bits]] = {
@@ -234,5 +255,4 @@ _BITS: dict[str, Callable[..., Bits]] = {
     "high_bits": _high_bits,
     "sign_extended": _sign_extended,
     "flushed": _flushed,
-    "integral": _integral,
 }

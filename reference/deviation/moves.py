@@ -30,9 +30,7 @@ def move_of(step: Step) -> Move | None:
 
 
 def _transposed(a: Array) -> Array:
-    if a.shape[-1] != a.shape[-2]:
-        raise NotComputable("not square")
-    return np.swapaxes(a, -1, -2)
+    return np.swapaxes(a, -1, -2) if a.shape[-1] == a.shape[-2] else a
 
 
 def _transposed_blocks(a: Array, n: int) -> Array:

@@ -74,6 +74,7 @@ _NUMBERS: dict[str, Callable[..., U32]] = {
     "reversed": lambda a: a[..., ::-1] if a.ndim > 2 else a,
     "entry": lambda a, n: np.broadcast_to(a[..., [_place(a, n)]], a.shape),
     "with_entry": _with_entry,
-    # What reads the operand has made it that of the first iteration.
+    # What reads the operand has made it that of another iteration.
     "first_iteration": lambda a: a,
+    "inner_iteration": lambda a: a,
 }

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import structs
 
 from cts.case import model
 from cts.case.oracle.deviation import OF_CASE, Deviation, Step
 from cts.reference.deviation.moves import NotComputable
+
+_T = TypeVar("_T")
 
 Steps: TypeAlias = tuple[Step, ...]
 
@@ -26,25 +29,58 @@ def parts_of(deviations: Iterable[Deviation]) -> Parts:
     """Deviations by place and part; those of one part in turn."""
     parts: dict[int, dict[str, Steps]] = defaultdict(dict)
     for one in deviations:
+        of_place = parts[one.place]  # also of a word, by which the case is another one
         if not one.word:
-            parts[one.place][one.part] = (*parts[one.place].get(one.part, ()), *one.steps)
+            of_place[one.part] = (*of_place.get(one.part, ()), *one.steps)
     return dict(parts)
 
 
 def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
     """The case with other words in fields that are no numbers. Raises NotComputable for words that they cannot be."""
     for one in deviations:
+        if one.steps and one.steps[0].name == "signed_as":
+            instruction = _signed_as(case.program[one.place], one.part, str(one.steps[0].arguments[0]))
+            case = structs.replace(case, program=_with(case.program, one.place, instruction))
         if not one.word:
             continue
-        if one.place == OF_CASE:
+        if one.place < OF_CASE:
+            case = structs.replace(case, conversions=_with(case.conversions, *_converting(case, one)))
+        elif one.place == OF_CASE:
             case = structs.replace(case, **{one.part: _word(case, one)})
             if one.part == "float_controls":
                 case = _without_fast_math(case)
         else:
             instruction = case.program[one.place]
             changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
-            case = structs.replace(case, program=(*case.program[: one.place], changed, *case.program[one.place + 1 :]))
+            case = structs.replace(case, program=_with(case.program, one.place, changed))
     return case
+
+
+def _with(items: tuple[_T, ...], place: int, item: _T) -> tuple[_T, ...]:
+    return (*items[:place], item, *items[place + 1 :])
+
+
+def _converting(case: model.Case, one: Deviation) -> tuple[int, model.MatrixConversion]:
+    """The number of a conversion, and the conversion with another word on one of its sides."""
+    number = OF_CASE - 1 - one.place
+    conversion = case.conversions[number]
+    side, _, field = one.part.partition("_")
+    place = getattr(conversion, side)
+    if getattr(place, field) is None:
+        raise NotComputable("an opaque matrix has its own layout")
+    place = structs.replace(place, **{field: _word(place, replace(one, part=field))})
+    return number, structs.replace(conversion, **{side: place})
+
+
+def _signed_as(instruction: model.Instruction, part: str, other: str) -> model.Instruction:
+    """A product of matrices whose one operand has the sign of another one."""
+    match instruction:
+        case model.MatrixMulAdd(operands=flags):
+            of, to = (model.MulAddOperand[f"Matrix{name.upper()}Signed"] for name in (other, part))
+            flags = tuple(flag for flag in flags if flag is not to)
+            return structs.replace(instruction, operands=(*flags, to) if of in flags else flags)
+    # The machine reads the matrix of a product of vectors with that sign.
+    return instruction
 
 
 def _without_fast_math(case: model.Case) -> model.Case:

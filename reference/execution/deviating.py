@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from cts.base.memory import GUARD_BYTES
+from cts.case.model import Buffer, StorageClass
 from cts.case.oracle.deviation import ADDRESS, RESULT, STATE, TRANSFORMS, Domain
 from cts.reference.addressing.accesses import Access
 from cts.reference.addressing.coordinates import Status
@@ -39,6 +41,11 @@ def state(parts: Parts, place: int, before: _S | None, after: _S) -> _S:
     return after
 
 
+def is_as_load(parts: Parts, place: int) -> bool:
+    """Whether a tensor store has the places of a load."""
+    return any(step.name == "as_load" for step in parts.get(place, {}).get(ADDRESS, ()))
+
+
 def _adjacent(byte: Any, columns: int, size: int) -> Any:
     """Byte offsets of rows of which each few columns lie one after the other from the first of them on."""
     if columns < 1:
@@ -47,8 +54,8 @@ def _adjacent(byte: Any, columns: int, size: int) -> Any:
     return byte[..., column - column % columns] + column % columns * size
 
 
-def access(parts: Parts, place: int, right: Access, size: int, instances: int) -> Access:
-    """The access of a load or store; `size` are the bytes of the buffer. Raises NotComputable if it goes outside."""
+def access(parts: Parts, place: int, right: Access, buffer: Buffer, instances: int) -> Access:
+    """The access of a load or store to a buffer. Raises NotComputable if it goes outside."""
     steps = parts.get(place, {}).get(ADDRESS, ())
     shape = (*right.byte.shape[:1], instances, right.shape.rows, right.shape.cols)
     byte: Any
@@ -59,6 +66,8 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
     for step in steps:
         if step.name == "plus":
             byte = byte + int(step.arguments[0]) * right.size
+        elif step.name == "as_load":
+            pass  # the evaluation has made it so
         elif step.name == "adjacent":
             byte = _adjacent(byte, int(step.arguments[0]), right.size)
         elif step.name == "low_bits":
@@ -70,7 +79,10 @@ def access(parts: Parts, place: int, right: Access, size: int, instances: int) -
         else:
             raise NotComputable(step.name)
     reached = np.broadcast_to(status == Status.OK, np.broadcast_shapes(byte.shape, status.shape))
-    outside = reached & np.broadcast_to((byte < 0) | (byte > size - right.size), reached.shape)
+    # Of guards around a buffer it is known what a wrong program reads and writes.
+    guarded = not (right.accumulates or buffer.storage is StorageClass.Workgroup)
+    guard = GUARD_BYTES if guarded else 0
+    outside = reached & np.broadcast_to((byte < -guard) | (byte > buffer.size + guard - right.size), reached.shape)
     if outside.any() or (right.unit > 1 and (byte % right.unit).any()):
         raise NotComputable("outside of its buffer")
     return replace(right, byte=np.ascontiguousarray(byte), status=np.ascontiguousarray(status)) if steps else right

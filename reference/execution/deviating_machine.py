@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from cts.case import model
-from cts.case.oracle.deviation import MEMORY, RESULT
+from cts.case.oracle.deviation import MEMORY, RESULT, TERMS
 from cts.case.oracle.deviation import Step as Deed
 from cts.reference.addressing.accesses import Access, Shape, instances_of
-from cts.reference.deviation.elements import Around, transformed
+from cts.reference.common.operands import lanes_of
+from cts.reference.deviation import terms
+from cts.reference.deviation.elements import Around, constant, transformed
 from cts.reference.deviation.moves import NotComputable
 from cts.reference.deviation.parts import Steps
 from cts.reference.execution.execution import Execution
@@ -26,8 +29,21 @@ from cts.reference.numeric.conversions import bitcast
 from cts.reference.numeric.value import Value, where
 
 
-def _same(value: Value) -> Value:
-    return value
+def _zero(value: Value) -> Value:
+    return Value(value.component, np.zeros_like(value.bits))
+
+
+def _signed(value: Value, *, signed: bool) -> Value:
+    """Integers read with a sign, or without."""
+    assert value.component is not None
+    if value.component.is_float or value.component.is_signed == signed:
+        return value
+    return bitcast(value, model.ComponentType(("" if signed else "u") + value.component.value.removeprefix("u")))
+
+
+def _for(results: Sequence[model.ComponentType], deed: Deed) -> Deed:
+    """A transform with the type of the result in the place of the word for it."""
+    return Deed(deed.name, (results[0].value,)) if deed.arguments == (RESULT,) and results else deed
 
 
 def _cropped(array: npt.NDArray[Any], rows: slice, cols: slice) -> npt.NDArray[Any]:
@@ -35,7 +51,7 @@ def _cropped(array: npt.NDArray[Any], rows: slice, cols: slice) -> npt.NDArray[A
 
 
 #: Transforms of operands that take effect once the instruction has run.
-_AFTERWARDS = ("overwritten", "accumulated", "tile_alone")
+_AFTERWARDS = ("overwritten", "cleared", "accumulated", "tile_alone")
 
 
 class DeviatingMachine(Machine):
@@ -78,9 +94,13 @@ class DeviatingMachine(Machine):
     def _take(self, step: Step, parts: Mapping[str, Steps]) -> None:
         instruction = self.case.program[step.index]
         if isinstance(instruction, model.Accumulation) and RESULT in parts:
-            if [name for name, _ in parts[RESULT]] != ["before"]:
-                raise NotComputable("an accumulation adds to memory, or it does not")
-            return
+            match parts[RESULT]:
+                case (("before", _),):
+                    return
+                case (("last_of_each", (n,)),):
+                    step = self._last_of_each(step, int(n))
+                case _:
+                    raise NotComputable("an accumulation adds to memory, or it does not")
         right, afterwards = {}, []
         for part, steps in parts.items():
             name = getattr(instruction, part, None)
@@ -90,31 +110,97 @@ class DeviatingMachine(Machine):
                     continue
                 right[name] = self.values[name]
                 whole = self._whole(name)
-                if steps[0].name == "made_of":
-                    whole, steps = self._made_of(name, str(steps[0].arguments[0])), steps[1:]
-                self.values[name] = self._transformed(step, whole, steps, partial(_same, right[name]))
+                if steps[0].name == "signed_as":
+                    continue
+                if steps[0].name in ("made_of", "unmade"):
+                    whole, steps = self._made_of(name, steps[0]), steps[1:]
+                # No operand has an earlier value: what an instruction does not read is 0.
+                self.values[name] = self._transformed(step, whole, steps, partial(_zero, whole))
+            elif isinstance(name, tuple) and steps[0].name in ("made_of", "unmade"):
+                right |= {item: self.values[item] for item in name}
+                self.values.update({item: self._made_of(item, steps[0]) for item in name})
         memories = self.result.memories
         if MEMORY in parts and step.access is not None:
             seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
             self.result.memories = {**memories, step.access.buffer: seen[step.access.buffer]}
-        if self.keeps_memory and isinstance(instruction, model.Store) and step.access is not None:
-            self.earlier[step.access.buffer] = deepcopy(memories[step.access.buffer])
+        if self.keeps_memory:
+            self.earlier |= {name: deepcopy(memories[name]) for name in self._written(step, instruction)}
         super().take(step)
+        if TERMS in parts and isinstance(instruction, model.MatrixReduce):
+            self.values[instruction.id] = self._of_terms(step, instruction, parts[TERMS])
         self.result.memories = memories
         self.values.update({name: value for name, value in right.items() if name not in instruction.defines})
         for name, deed in afterwards:
             self._afterwards(step, instruction, name, deed)
 
-    def _made_of(self, name: str, field: str) -> Value:
-        """The present value of an operand of the instruction that made a result."""
-        makers = (i for i in reversed(self.case.program) if name in i.defines)
-        operand = getattr(next(makers, None), field, None)
-        if not isinstance(operand, str) or operand not in self.values:
-            raise NotComputable(f"{name} is not made of a {field}")
-        return self._whole(operand)
+    def _made_of(self, name: str, deed: Deed) -> Value:
+        """The present value of an operand of the instruction that made a result, which it is itself if it has none.
+
+        Of an instruction of a kind it is the first operand of the result's type and shape.
+        """
+        maker = next(i for i in reversed(self.case.program) if name in i.defines)
+        word, own = str(deed.arguments[0]), self.shapes[name]
+        operands = [getattr(maker, word, None)]
+        if deed.name == "unmade":
+            operands = [*model.references(maker)] if word in (type(maker).__name__, "Instruction") else []
+        for operand in operands:
+            if isinstance(operand, str) and operand in self.values:
+                of = self.shapes[operand]
+                if (of.component, of.rows, of.cols) == (own.component, own.rows, own.cols):
+                    return self._whole(operand)
+        return self._whole(name)
+
+    def _of_vector(self, step: Step, instruction: model.VectorInstruction) -> Iterator[tuple[str, Value]]:
+        parts = self.parts.get(step.index, {})
+        for name, value in super()._of_vector(step, instruction):
+            steps = parts.get(name, ())
+            if steps and steps[0].name == "signed_as" and isinstance(instruction, model.VectorMatrixMul):
+                signed = model.MulAddOperand.MatrixBSigned in instruction.operands
+                yield name, _signed(value, signed=signed)
+            elif name in ("matrix", "bias") and steps:
+                yield name, constant(value, steps)
+            else:
+                yield name, value
+
+    def _last_of_each(self, step: Step, n: int) -> Step:
+        """An accumulation of the last invocation of each N that add to one place."""
+        count = instances_of(self.case.dispatch, model.Scope.Subgroup)
+        active = self.evaluation.active_at(step.taken, model.Scope.Subgroup)
+        places = np.zeros((1, count), np.int64) if step.access is None else step.access.byte[..., 0, 0]
+        shape = np.broadcast_shapes(places.shape, (1, count), (1, 1) if active is None else active.shape)
+        last = np.broadcast_to(True if active is None else active, shape).copy()
+        places, lanes = np.broadcast_to(places, shape), lanes_of(self.case.dispatch)
+        for invocation in range(count - 1):
+            first, lane = invocation - invocation % lanes, invocation % lanes
+            later = slice(invocation + 1, first + min(lanes, lane - lane % max(n, 1) + max(n, 1)))
+            last[:, invocation] &= ~((places[:, later] == places[:, [invocation]]) & last[:, later]).any(axis=1)
+        return replace(step, taken=replace(step.taken, active=last))
+
+    def _of_terms(self, step: Step, instruction: model.MatrixReduce, steps: Steps) -> Value:
+        """A reduction that combines other elements: those of each result are a row of another matrix."""
+        source = self._whole(instruction.matrix)
+        lead, shape, of = source.shape[:2], self.shapes[instruction.id], self.shapes[instruction.matrix]
+        rows, cols = terms.extents(of.rows, of.cols, instruction.mode)
+        source = replace(source, free=source.free and replace(source.free, group=None))
+        source = source.map(lambda a: terms.terms(a, instruction.mode, steps))
+        values, shapes = dict(self.values), self.shapes
+        self.values[instruction.matrix] = source
+        sizes = {instruction.matrix: source.shape[-1], instruction.id: 1}
+        self.shapes = shapes | {n: replace(shapes[n], rows=rows * cols, cols=size) for n, size in sizes.items()}
+        self._compute(step, structs.replace(instruction, mode=(model.ReduceMode.Row,)))
+        self.shapes = shapes
+        result = (
+            self.values[instruction.id].broadcast((*lead, rows * cols, 1)).map(lambda a: a.reshape(*lead, rows, cols))
+        )
+        self.values.clear()
+        self.values.update(values)
+        return result.broadcast((*lead, shape.rows, shape.cols))
 
     def _afterwards(self, step: Step, instruction: model.Instruction, name: str, deed: Deed) -> None:
         """What an instruction does to an operand, or in a second pass to its result."""
+        if deed.name == "cleared":
+            self.values[name] = _zero(self._whole(name))
+            return
         if deed.name == "overwritten":
             self.values[name] = self._in_place_of(name, instruction)
             return
@@ -182,8 +268,35 @@ class DeviatingMachine(Machine):
             shape = self._whole_shape(self.shapes[name], value)
             zero = Value(value.component, np.zeros((1, 1, 1, 1), value.bits.dtype))
             before = self.values.get(name, zero)
+            if steps[0].name == "alike":
+                value, steps = self._alike(step) or value, steps[1:]
+            elif steps[0].name == "undivided":
+                value, steps = (
+                    self._undivided(step, name, value.broadcast(shape), int(steps[0].arguments[0])),
+                    steps[1:],
+                )
             value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
         super()._define(step, name, value)
+
+    def _undivided(self, step: Step, name: str, value: Value, n: int) -> Value:
+        """A result that is 0 where only some of each N instances take the step."""
+        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
+        if active is None or self.shapes[name].scope is not model.Scope.Subgroup:
+            return value
+        lanes = lanes_of(self.case.dispatch)
+        workgroup, lane = np.divmod(np.arange(active.shape[1]), lanes)
+        group = workgroup * lanes + lane // max(n, 1)
+        divided = np.stack([np.isin(group, group[~taken]) for taken in active])
+        return where(divided[..., None, None], _zero(value), value)
+
+    def _alike(self, step: Step) -> Value | None:
+        """What the last instruction before gave that differs from this one in the name of its result alone."""
+        program = self.case.program
+        alike = program[step.index]
+        for other in reversed(program[: step.index]):
+            if type(other) is type(alike) and hasattr(other, "id") and structs.replace(other, id=alike.id) == alike:
+                return self._whole(other.id)
+        return None
 
     def _transformed(self, step: Step, value: Value, steps: Steps, before: Callable[[], Value]) -> Value:
         instruction = self.case.program[step.index]
@@ -194,7 +307,8 @@ class DeviatingMachine(Machine):
                 raise NotComputable(f"no operand {field}")
             return self._whole(name)
 
-        return transformed(value, steps, Around(before, operand))
+        results = [self.shapes[name].component for name in instruction.defines if name in self.shapes]
+        return transformed(value, [_for(results, deed) for deed in steps], Around(before, operand))
 
     def _whole(self, name: str) -> Value:
         """A result with all its instances, rows and columns."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from cts.case import model
+from cts.case.oracle.deviation import OF_CASE
 from cts.reference.common.broken import everywhere
-from cts.reference.common.memory import Memory
+from cts.reference.common.memory import GuardedMemory, Memory
 from cts.reference.execution.deviating_machine import DeviatingMachine
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.machine import Machine, Recording
@@ -42,18 +43,21 @@ def run(
     with memory as the step leaves it.
     """
     case, data = evaluation.case, data or {}
-    memories = {name: Memory(buffer, data.get(name)) for name, buffer in case.buffers.items()}
+    kind = GuardedMemory if evaluation.parts else Memory
+    memories = {name: kind(buffer, data.get(name)) for name, buffer in case.buffers.items()}
     result = Execution(evaluation, sets, memories)
     machine = (DeviatingMachine if evaluation.parts else Machine)(evaluation, result, recording)
-    convert(case, False, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
+    convert(case, False, result.memories, machine.opaque, lambda v: result.note(everywhere(v)), evaluation.parts)
     dispatch = 0
     for machine.number, step in enumerate(evaluation.steps):
         if step.taken.dispatch != dispatch:
             machine.vectors.finish()
             dispatch = step.taken.dispatch
+            if "conversions" in evaluation.parts.get(OF_CASE, {}):
+                convert(case, False, result.memories, machine.opaque, lambda v: None, evaluation.parts)
         machine.take(step)
         if observe is not None:
             observe(step, result.memories)
     machine.vectors.finish()
-    convert(case, True, result.memories, machine.opaque, lambda v: result.note(everywhere(v)))
+    convert(case, True, result.memories, machine.opaque, lambda v: result.note(everywhere(v)), evaluation.parts)
     return result

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -169,7 +169,7 @@ def tensor_instructions(case: model.Case, parameter_sets: U32 | None) -> Iterato
         if isinstance(instruction, model.TensorInstruction):
             store = isinstance(instruction, model.Store)
             shape = evaluation.shape_of(instruction.stored if isinstance(instruction, model.Store) else instruction.id)
-            layout, view = _states(evaluation, instruction, shape.scope)
+            layout, view = _states(evaluation, taken, instruction, shape.scope)
             yield TensorOperands(taken.index, store, shape, layout, view)
         elif isinstance(instruction, (model.LayoutInstruction, model.ViewInstruction)):
             _step(evaluation, taken)
@@ -215,11 +215,10 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
 
 def _deviating(evaluation: Evaluation, step: Step) -> Step:
     """A step that accesses memory where its deviations, and those of what it depends on, make it."""
-    case, parts = evaluation.case, evaluation.parts
 
     def deviated(access: Access) -> Access:
-        instances = instances_of(case.dispatch, access.shape.scope)
-        return deviating.access(parts, step.index, access, case.buffers[access.buffer].size, instances)
+        instances = instances_of(evaluation.case.dispatch, access.shape.scope)
+        return deviating.access(evaluation.parts, step.index, access, evaluation.case.buffers[access.buffer], instances)
 
     return replace(step, access=step.access and deviated(step.access), bias=step.bias and deviated(step.bias))
 
@@ -316,19 +315,21 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstr
         place = InstructionOperands(i, buffer, shape, offset, stride=evaluation.at_scope(stride, scope))
         access = strided_access(case, instruction, place)
     else:
-        layout, view = _states(evaluation, instruction, scope)
-        access = tensor_access(case, instruction, InstructionOperands(i, buffer, shape, offset, layout, view))
+        layout, view = _states(evaluation, taken, instruction, scope)
+        place = InstructionOperands(i, buffer, shape, offset, layout, view)
+        access = tensor_access(case, instruction, place, as_load=deviating.is_as_load(evaluation.parts, i))
     return _by_takers(evaluation, taken, access)
 
 
 def _states(
-    evaluation: Evaluation, instruction: model.TensorInstruction, scope: model.Scope
+    evaluation: Evaluation, taken: Taken, instruction: model.TensorInstruction, scope: model.Scope
 ) -> tuple[TensorLayoutState, TensorViewState | None]:
     """The layout and the view of a load or store, as they are now, for the instances of its matrix."""
-    layout = evaluation.layouts[instruction.layout].map(lambda a: evaluation.at_scope(a, scope))
-    if instruction.view is None:
-        return layout, None
-    return layout, evaluation.views[instruction.view].map(lambda a: evaluation.at_scope(a, scope))
+    parts, place = evaluation.parts, taken.index
+    layout = deviating.state(parts, place, None, evaluation.layouts[instruction.layout])
+    view = None if instruction.view is None else deviating.state(parts, place, None, evaluation.views[instruction.view])
+    at_scope = partial(evaluation.at_scope, scope=scope)
+    return layout.map(at_scope), None if view is None else view.map(at_scope)
 
 
 def _vector_access(

@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from cts.case.model import Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
+from cts.case.oracle.deviation import OF_CASE, RESULT, Step
 from cts.case.oracle.expectation import Freedom, Violation
 from cts.reference.common.memory import Memory
+from cts.reference.deviation.elements import constant
+from cts.reference.deviation.parts import NO_PARTS, Parts
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.value import FREE, Value, anything, with_freedom
@@ -50,8 +53,15 @@ class OpaqueMatrices:
         self.accumulations = {}
 
 
-def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: OpaqueMatrices, report: Report) -> None:
-    """All conversions before the dispatch, or `after` it, in order."""
+def convert(
+    case: Case,
+    after: bool,
+    memories: Mapping[str, Memory],
+    matrices: OpaqueMatrices,
+    report: Report,
+    parts: Parts = NO_PARTS,
+) -> None:
+    """All conversions before the dispatch, or `after` it, in order; they deviate in `parts`."""
     for n, conversion in enumerate(case.conversions):
         if conversion.after is not after:
             continue
@@ -62,7 +72,15 @@ def convert(case: Case, after: bool, memories: Mapping[str, Memory], matrices: O
             report(Violation("CV-038", path, what, "`zero: true`, or a conversion into it before"))
             continue
         target = component_of(matrices.declared, destination)
+        wrong = parts.get(OF_CASE - 1 - n, {})
+        if "source" in wrong:
+            steps = [
+                Step(s.name, (target.value,) if s.arguments == (RESULT,) else s.arguments) for s in wrong["source"]
+            ]
+            value = constant(value, steps)
         value, problem = converted(value, target)
+        if RESULT in wrong:
+            value = constant(value, wrong[RESULT])
         if problem is not None:
             report(Violation("AM-28", f"conversions[{n}].source", problem, f"what {target.value} can be sure to hold"))
         if destination.of in matrices.declared:

@@ -73,6 +73,24 @@ def test_a_model_leaves_the_memory_of_its_case() -> None:
 
 
 @pytest.mark.parametrize(
+    ("mutant", "name", "text"),
+    [
+        (
+            "conversion-source-columns-ignored",
+            "vector_conversions.layout.columns_to_rows",
+            "Conversion source_layout=RowMajor",
+        ),
+        ("conversions-repeated", "vector_training.outer.two_dispatches", "Case conversions=repeated"),
+    ],
+)
+def test_conversions_by_command_have_models(mutant: str, name: str, text: str) -> None:
+    driver, oracle, case = open_driver(f"emulator:mutant={mutant}"), registry.oracle(), read(name)
+    attempt = judge(driver, case, oracle.expect(case))
+    assert attempt.verdict is Verdict.FAIL and attempt.outcome is not None
+    assert text in {f"{one.kind} {one.deed.text}" for one in models(case, attempt.outcome.memory)}
+
+
+@pytest.mark.parametrize(
     "name", [CASES[0], "reductions.add.row_f32", "tensor_addressing.slice.four_deep", "vector_multiply.packed.spare"]
 )
 def test_deeds_are_deviations_that_can_be_written(name: str) -> None:

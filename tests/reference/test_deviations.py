@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from msgspec import structs
 
-from cts.base.memory import guarded
+from cts.base.memory import GUARD_BYTES, guard_pattern, guarded
 from cts.case.model import Case, loads_case
 from cts.case.oracle.deviation import (
     ADDRESS,
@@ -107,6 +108,9 @@ OF_ELEMENTS: list[tuple[str, tuple[int | float | str, ...], Callable[[Numbers], 
     ("rounded", ("int8",), lambda a: signed(a, 8)),
     ("instead", ("negative", "one"), lambda a: np.where(a < 0, 1, a)),
     ("instead", ("zero", "negated"), lambda a: a),
+    ("instead", ("nan", "infinity"), lambda a: a),
+    ("integral", (), lambda a: a),
+    ("alike", (), lambda a: a),
 ]
 
 
@@ -140,6 +144,8 @@ def test_an_operand_instead_of_the_result_and_of_another(case: Case) -> None:
 
 
 def test_an_operand_is_overwritten_once_the_instruction_has_run(case: Case) -> None:
+    memory = left(case, wrong(ADD, "a", "cleared"))
+    assert memory is not None and memory["d"].tolist() == (A + B).tolist() and not memory["b"].any()
     memory = left(case, wrong(ADD, "a", "overwritten"))
     assert memory is not None and memory["d"].tolist() == memory["b"].tolist() == (A + B).tolist()
 
@@ -162,7 +168,15 @@ def test_places_are_elsewhere(case: Case) -> None:
     assert memory is not None and memory["b"].tolist() == A.T.tolist()
     memory = left(case, wrong(STORE_X, ADDRESS, "reversed_rows"))
     assert memory is not None and memory["b"].tolist() == A[::-1].tolist()
-    assert left(case, wrong(LOAD, ADDRESS, "plus", 1)) is None, "the last element is outside of the buffer"
+    memory = left(case, wrong(LOAD, ADDRESS, "plus", 1))
+    guard = guard_pattern()[:4].view(np.int32)
+    assert memory is not None and memory["b"].reshape(-1).tolist() == [*A.reshape(-1)[1:], *guard]
+    assert left(case, wrong(LOAD, ADDRESS, "plus", 300)) is None, "beyond the guard"
+    memory = left(case, wrong(STORE_X, ADDRESS, "plus", 1))
+    assert memory is not None and memory["b"].reshape(-1).tolist() == [100, *A.reshape(-1)[:-1]]
+    written = registry.oracle().leaves(case, [wrong(STORE_X, ADDRESS, "plus", 1)])
+    assert written is not None and written.buffers["b"].memory[-GUARD_BYTES:][:4].view(np.int32)[0] == A[3, 3]
+    assert left(case, wrong(STORE_X, ADDRESS, "plus", 300)) is None, "beyond the guard"
 
 
 def test_memory_as_it_was() -> None:
@@ -183,7 +197,7 @@ def test_numbers_of_an_operand(case: Case) -> None:
         stride = 0 if name in ("zero", "low_bits") else 2
         rows = [[-5 + 3 * (row * stride + col) for col in range(4)] for row in range(4)]
         assert memory is not None and memory["b"].tolist() == rows, name
-    assert left(case, wrong(LOAD, "stride", "times", 2)) is None, "it ends outside of the buffer"
+    assert left(case, wrong(LOAD, "stride", "times", 100)) is None, "it ends beyond the guard"
 
 
 def test_a_setter_that_does_nothing_and_a_member_that_stays() -> None:
@@ -220,6 +234,88 @@ def test_reductions_tile_by_tile() -> None:
     assert memory.buffers["d"].exact.view(np.int32).reshape(16, 16)[:, 0].tolist() == sums.tolist()
 
 
+def terms(name: str, *arguments: int) -> Numbers:
+    case = corpus.read(corpus.find_one("reductions.integer.add_row_s32"), registry.oracle())
+    memory = registry.oracle().leaves(case, [wrong(1, "terms", name, *arguments)])
+    assert memory is not None
+    return memory.buffers["d"].exact.view(np.int32).reshape(16, 16)[:, 0]
+
+
+def test_terms_of_reductions_are_left_out() -> None:
+    case = corpus.read(corpus.find_one("reductions.integer.add_row_s32"), registry.oracle())
+    source = registry.oracle().expect(case).buffers["x"].exact.view(np.int32).reshape(16, 16)
+    assert terms("before_in_last_column").tolist() == source[:, :-1].sum(1).tolist()
+    assert terms("before_from_column", 3).tolist() == source[:, :3].sum(1).tolist()
+    assert terms("diagonal").tolist() == source[:, 0].tolist()
+    assert terms("padded", 1).tolist() == terms("before_from_row", 0).tolist() == source.sum(1).tolist()
+
+
+def test_zeros_are_combined_where_extents_are_padded() -> None:
+    text = """
+schema: 1
+name: deviations.least
+description: A minimum.
+buffers:
+  a: {type: int32, shape: [4, 6], data: {iota: {start: 5}}}
+  d: {type: int32, shape: [4, 6], data: {fill: 0}}
+functions:
+  least: {kind: Combine, type: int32, body: "min(x, y)"}
+program:
+  - {op: MatrixLoad, id: x, type: TYPE, buffer: a, stride: 6}
+  - {op: MatrixReduce, id: r, matrix: x, mode: [Row], combine: least}
+  - {op: MatrixStore, matrix: r, buffer: d, stride: 6}
+""".replace("TYPE", "{component: int32, scope: Subgroup, rows: 4, cols: 6, use: Accumulator}")
+    case = loads_case(text)
+    for n in (0, 1):
+        memory = registry.oracle().leaves(case, [wrong(1, "terms", "padded", n)])
+        assert memory is not None and not memory.buffers["d"].exact.any()
+    assert registry.oracle().expect(case).buffers["d"].exact.any()
+
+
+def test_an_operand_is_what_it_was_made_of(case: Case) -> None:
+    for name, word in (("unmade", "MatrixArithmetic"), ("unmade", "Instruction"), ("made_of", "a")):
+        memory = left(case, wrong(STORE, "matrix", name, word))
+        assert memory is not None and memory["d"].tolist() == A.tolist(), name
+    memory = left(case, wrong(STORE, "matrix", "made_of", "b"))
+    assert memory is not None and memory["d"].tolist() == B.tolist()
+    memory = left(case, wrong(STORE, "matrix", "unmade", "MatrixReduce"))
+    assert memory is not None and memory["d"].tolist() == (A + B).tolist()
+
+
+def test_a_load_gives_what_the_one_before_gave(case: Case) -> None:
+    program = [
+        *case.program,
+        structs.replace(case.program[OTHER], id="z"),
+        structs.replace(case.program[STORE], matrix="z"),
+    ]
+    case = structs.replace(case, program=tuple(program))
+    right, memory = left(case), left(case, wrong(5, RESULT, "alike"))
+    assert right is not None and right["d"].tolist() == A.tolist()
+    assert memory is not None and memory["d"].tolist() == B.tolist()
+
+
+def test_an_operand_of_a_product_has_the_sign_of_another() -> None:
+    text = """
+schema: 1
+name: deviations.product
+description: A product.
+buffers:
+  a: {type: int8, shape: [4, 4], data: {fill: -1}}
+  d: {type: int32, shape: [4, 4], data: {fill: 0}}
+program:
+  - {op: MatrixConstant, id: c, type: {component: int32, scope: Subgroup, rows: 4, cols: 4, use: Accumulator}, value: 0}
+  - {op: MatrixLoad, id: x, type: {component: int8, scope: Subgroup, rows: 4, cols: 4, use: A}, buffer: a, stride: 4}
+  - {op: MatrixLoad, id: y, type: {component: int8, scope: Subgroup, rows: 4, cols: 4, use: B}, buffer: a, stride: 4}
+  - {op: MatrixMulAdd, id: r, a: x, b: y, c: c, operands: [MatrixASigned, MatrixCSigned, MatrixResultSigned]}
+  - {op: MatrixStore, matrix: r, buffer: d, stride: 4}
+"""
+    case = loads_case(text)
+    several: list[list[Deviation]] = [[], [wrong(3, "b", "signed_as", "a")], [wrong(3, "a", "signed_as", "b")]]
+    memories = [registry.oracle().leaves(case, some) for some in several]
+    sums = [memory and memory.buffers["d"].exact.view(np.int32)[0] for memory in memories]
+    assert sums == [4 * -1 * 255, 4, 4 * 255 * 255]
+
+
 def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
     case = corpus.read(corpus.find_one("matrix_arithmetic.mul_add.c_is_kept"), registry.oracle())
     memory = registry.oracle().leaves(case, [wrong(3, "c", "accumulated", 8)])
@@ -231,12 +327,92 @@ def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
     assert memory.buffers["d"].exact.tolist() == right["d"].exact.tolist()
 
 
+def of_corpus(name: str, *deviations: Deviation) -> dict[str, npt.NDArray[np.uint8]]:
+    case = corpus.read(corpus.find_one(name), registry.oracle())
+    memory = registry.oracle().leaves(case, deviations)
+    assert memory is not None
+    return {name: allowed.exact for name, allowed in memory.buffers.items()}
+
+
+def test_conversions_are_repeated_and_additions_lost() -> None:
+    memory = of_corpus("vector_training.outer.two_dispatches")
+    x, y = (memory[name].view(np.float16).reshape(9, 8).astype(np.float32) for name in "ab")
+    outer = x[:, :3, None] * y[:, None, :5]
+    start = memory["start"].view(np.float32).reshape(3, 8)[:, :5]
+
+    def sums(*deviations: Deviation) -> Numbers:
+        left_over = of_corpus("vector_training.outer.two_dispatches", *deviations)["sum"]
+        return left_over.view(np.float32).reshape(3, 8)[:, :5]
+
+    assert sums().tolist() == (start + 2 * outer.sum(0)).tolist()
+    assert sums(wrong(OF_CASE, "conversions", "repeated")).tolist() == (start + outer.sum(0)).tolist()
+    assert sums(wrong(2, RESULT, "last_of_each", 32)).tolist() == (start + 2 * outer[8]).tolist()
+    assert sums(wrong(2, RESULT, "last_of_each", 4)).tolist() == (start + 2 * outer[[3, 7, 8]].sum(0)).tolist()
+    assert sums(wrong(2, "a", "before_beyond_columns", 2))[2].tolist() == start[2].tolist()
+
+
+def test_a_conversion_has_another_layout_and_source() -> None:
+    name, first = "vector_conversions.layout.columns_to_rows", OF_CASE - 1
+    of_right = of_corpus(name)
+    m = of_right["m"].view(np.float32)
+    rows = np.arange(5)[:, None] * 6 + np.arange(7)
+    for deviation, places in (
+        (Deviation(first, "source_layout", word="RowMajor"), rows),
+        (wrong(first, "source", "first_row"), np.tile(np.arange(7) * 6, (5, 1))),
+        (wrong(first, "source", "rounded_towards_zero", RESULT), (np.arange(7) * 6 + np.arange(5)[:, None])),
+    ):
+        lines = np.resize(of_corpus(name, deviation)["d2"].view(np.float32), (5, 8))[:, :7]
+        assert lines.tolist() == m[places].tolist(), deviation
+
+
+def test_a_result_is_lost_where_invocations_part() -> None:
+    text = """
+schema: 1
+name: deviations.parted
+description: Some invocations negate.
+dispatch: {invocations: 8}
+buffers:
+  a: {type: int32, shape: [8, 4], data: {iota: {start: 1}}}
+  d: {type: int32, shape: [8, 4], data: {fill: 7}}
+program:
+  - {op: VectorLoad, id: x, type: {component: int32, length: 4}, buffer: a, offset: {literal: 0, inv: 16}}
+  - {op: If, condition: {literal: 4, inv: -1, mod: 5}}
+  - {op: VectorArithmetic, id: y, operation: SNegate, a: x}
+  - {op: VectorStore, vector: y, buffer: d, offset: {literal: 0, inv: 16}}
+  - {op: EndIf}
+"""
+    case = loads_case(text)
+    memories = [registry.oracle().leaves(case, some) for some in ([], [wrong(2, RESULT, "undivided", 4)])]
+    right, lost = (memory and memory.buffers["d"].exact.view(np.int32).reshape(8, 4)[:, 0] for memory in memories)
+    assert right is not None and lost is not None
+    a = np.arange(8) * 4 + 1
+    taken = right == -a
+    assert taken[:4].all() and not taken[4:].all() and (right[~taken] == 7).all()
+    assert lost.tolist() == np.where(np.arange(8) < 4, -a, np.where(taken, 0, 7)).tolist()
+
+
+@pytest.mark.parametrize(("name", "outermost"), [("one_dimension", 0), ("smaller_than_the_matrix", 1)])
+def test_the_outermost_digit_of_a_view_is_not_reduced(name: str, outermost: int) -> None:
+    case = corpus.read(corpus.find_one(f"tensor_addressing.view.{name}"), registry.oracle())
+    place = next(n for n, one in enumerate(case.program) if type(one).__name__ == "TensorViewSetDimension")
+
+    def memory(*how: str | int) -> list[list[int]] | None:
+        deviation = wrong(place, STATE + "view_dimension", str(how[0]), *how[1:]) if how else None
+        leaves = registry.oracle().leaves(case, [] if deviation is None else [deviation])
+        return None if leaves is None else [allowed.memory.tolist() for allowed in leaves.buffers.values()]
+
+    assert memory("unreduced") == memory("with_entry", outermost, -1) != memory()
+    assert memory("to_the_end") is None
+
+
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
     """Each is computed of what its domain has, or is refused, and never raises."""
     of_kinds: dict[type, int | float | str] = {int: 1, float: 2.0, str: "a"}
     arguments = tuple(of_kinds[kind] for kind in TRANSFORMS[name].parameters)
     words = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}
+    if name in ("unmade", "made_of", "signed_as", "last_of_each", "alike", "undivided"):
+        return  # of operands as they were made, of products, and of additions: each has a test of its own
     arguments = words.get(name, arguments)
     parts = {Domain.ELEMENTS: (ADD, "a"), Domain.PLACES: (LOAD, ADDRESS), Domain.NUMBERS: (LOAD, "stride")}
     for domain, (place, part) in parts.items():

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 #: Names of the parts that are no fields of an instruction: its result (of a store: the stored elements), the byte
-#: offsets of a load or store, and the memory that a load sees.
-RESULT, ADDRESS, MEMORY = "result", "address", "memory"
+#: offsets of a load or store, the memory that a load sees, and the elements that a reduction combines to one.
+RESULT, ADDRESS, MEMORY, TERMS = "result", "address", "memory", "terms"
 
 Argument: TypeAlias = int | float | str
 
@@ -31,6 +31,12 @@ class Domain(enum.Flag):
     BYTES = enum.auto()
     #: Members of the state behind a layout or view, given its other members.
     STATES = enum.auto()
+    #: Elements that a reduction combines to one, (..., rows, columns).
+    TERMS = enum.auto()
+    #: An operand of a product, as a whole.
+    OPERANDS = enum.auto()
+    #: The conversions of a case.
+    COMMANDS = enum.auto()
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Transform:
 
 
 _MOVED = Domain.ELEMENTS | Domain.PLACES
+_PARTLY = Domain.ELEMENTS | Domain.TERMS
 
 #: The vocabulary, by name.
 TRANSFORMS: dict[str, Transform] = {
@@ -76,17 +83,38 @@ TRANSFORMS: dict[str, Transform] = {
     "later": Transform(
         Domain.BYTES, (int,), "as memory is behind the next N writes to the buffer, or where the loaded value is used"
     ),
-    "before_from_row": Transform(Domain.ELEMENTS, (int,), "as before the instruction from row N on"),
-    "before_from_column": Transform(Domain.ELEMENTS, (int,), "as before the instruction from column N on"),
+    "before_from_row": Transform(_PARTLY, (int,), "as before the instruction from row N on"),
+    "before_from_column": Transform(_PARTLY, (int,), "as before the instruction from column N on"),
     "before_from_instance": Transform(Domain.ELEMENTS, (int,), "as before the instruction from instance N on"),
-    "before_beyond_rows": Transform(Domain.ELEMENTS, (int,), "as before in rows beyond the last multiple of N"),
-    "before_beyond_columns": Transform(Domain.ELEMENTS, (int,), "as before in columns beyond the last multiple of N"),
-    "before_in_last_row": Transform(Domain.ELEMENTS, (), "as before the instruction in the last row"),
-    "before_in_last_column": Transform(Domain.ELEMENTS, (), "as before the instruction in the last column"),
+    "before_beyond_rows": Transform(_PARTLY, (int,), "as before in rows beyond the last multiple of N"),
+    "before_beyond_columns": Transform(_PARTLY, (int,), "as before in columns beyond the last multiple of N"),
+    "before_in_last_row": Transform(_PARTLY, (), "as before the instruction in the last row"),
+    "before_in_last_column": Transform(_PARTLY, (), "as before the instruction in the last column"),
+    "diagonal": Transform(Domain.TERMS, (), "those in row n and column n alone"),
+    "padded": Transform(
+        Domain.TERMS,
+        (int,),
+        "with N zeros more (0: up to a power of two) of rows, of columns, that are no power of two",
+    ),
+    "last_of_each": Transform(
+        Domain.ELEMENTS, (int,), "of additions to one place by each N instances, that of the last one alone"
+    ),
+    "undivided": Transform(
+        Domain.ELEMENTS, (int,), "of a result: 0 in each N instances of which some do not take the instruction"
+    ),
+    "alike": Transform(Domain.ELEMENTS, (), "what the last instruction before gave that differs in its result alone"),
     "operand": Transform(Domain.ELEMENTS, (str,), "the instruction's operand of this name"),
     "made_of": Transform(
         Domain.ELEMENTS, (str,), "of an operand: what the instruction that made it had as its operand of this name"
     ),
+    "unmade": Transform(
+        Domain.ELEMENTS,
+        (str,),
+        "of an operand, or of several: what an instruction of this kind (or any `Instruction`) that made it had as "
+        "its first operand of this type and shape",
+    ),
+    "cleared": Transform(Domain.ELEMENTS, (), "an operand is 0 once the instruction has run"),
+    "signed_as": Transform(Domain.OPERANDS, (str,), "integers are signed if those of the operand of this name are"),
     "overwritten": Transform(Domain.ELEMENTS, (), "an operand is the result once the instruction has run"),
     "accumulated": Transform(
         Domain.ELEMENTS, (int,), "the C of a product is, once it has run, the sum without the last N columns of A"
@@ -111,8 +139,8 @@ TRANSFORMS: dict[str, Transform] = {
     ),
     "high_bits": Transform(Domain.ELEMENTS, (int,), "the N high bits alone"),
     "sign_extended": Transform(Domain.ELEMENTS, (int,), "the N low bits, extended by the highest of them"),
-    "rounded": Transform(Domain.ELEMENTS, (str,), "rounded to a component type in between"),
-    "rounded_towards_zero": Transform(Domain.ELEMENTS, (str,), "rounded towards zero to a component type in between"),
+    "rounded": Transform(Domain.ELEMENTS, (str,), "rounded to a component type in between, or to that of the `result`"),
+    "rounded_towards_zero": Transform(Domain.ELEMENTS, (str,), "the same, rounded towards zero"),
     "flushed": Transform(Domain.ELEMENTS, (), "denormals are zeros of their sign"),
     "integral": Transform(Domain.ELEMENTS, (), "without its fraction"),
     "instead": Transform(Domain.ELEMENTS, (str, str), "numbers of a class as another number"),
@@ -121,23 +149,29 @@ TRANSFORMS: dict[str, Transform] = {
     "entry": Transform(Domain.NUMBERS, (int,), "entry N stands for all"),
     "with_entry": Transform(Domain.NUMBERS, (int, int), "entry N is the number M"),
     "first_iteration": Transform(Domain.NUMBERS, (), "as in the first iteration of the loops around it"),
+    "inner_iteration": Transform(Domain.NUMBERS, (), "by the index of the inner loop instead of the outer one's"),
     "adjacent": Transform(Domain.PLACES, (int,), "of each N columns the others follow the first one in memory"),
     "whole_blocks": Transform(
         Domain.STATES,
         (),
         "of `state_stride`: as if the last block of a dimension, where it is no whole one, was not there",
     ),
+    "unreduced": Transform(
+        Domain.STATES, (), "of `state_view_dimension`: the outermost digit of an index is not reduced by it"
+    ),
     "to_the_end": Transform(
         Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"
     ),
+    "repeated": Transform(Domain.COMMANDS, (), "those before the first dispatch are done before each dispatch"),
+    "as_load": Transform(Domain.PLACES, (), "of a tensor store: as a load has them, clamped into bounds"),
     "in_bounds": Transform(Domain.PLACES, (), "elements out of bounds are accessed all the same"),
 }
 
-#: The place of what the whole case has, as its float controls.
+#: The place of what the whole case has, as its float controls. Conversion n is at OF_CASE - 1 - n.
 OF_CASE = -1
 
-#: The classes of `instead`, and what may stand in their place.
-CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow")
+#: The classes of `instead`, and what may stand in their place. `least` is the least integer.
+CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "least")
 INSTEAD = ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")
 
 

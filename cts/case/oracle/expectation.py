@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cts.base.memory import guarded
 from cts.case.model import Case, ComponentType
 from cts.case.model.sweep import Sweep
 from cts.case.oracle.dependence import Dependence
@@ -74,7 +75,7 @@ class Identical:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Allowed contents of one buffer, guard bytes excluded.
+    """Allowed contents of one buffer, and of its guard bytes before and behind it if a wrong program writes these.
 
     `exact` holds an allowed value of each byte, shape (size,), dtype uint8, and the only one but for elements named in
     `intervals`, which are judged by those where they differ from it. `identical` is asked beside either. `free` are the
@@ -84,6 +85,15 @@ class Allowed:
     exact: npt.NDArray[np.uint8]
     free: tuple[Intervals, ...] | Callable[[npt.NDArray[np.bool_] | None], tuple[Intervals, ...]] = ()
     identical: tuple[Identical, ...] = ()
+    guards: npt.NDArray[np.uint8] | None = None
+
+    @property
+    def memory(self) -> npt.NDArray[np.uint8]:
+        """Allowed memory: guard, contents, guard."""
+        if self.guards is None:
+            return guarded(self.exact)
+        before, after = np.split(self.guards, 2)
+        return np.concatenate([before, self.exact, after])
 
     @cached_property
     def intervals(self) -> tuple[Intervals, ...]:

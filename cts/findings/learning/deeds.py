@@ -16,8 +16,10 @@ from cts.case.oracle.deviation import (
     INSTEAD,
     LAYOUT_MEMBERS,
     MEMORY,
+    OF_CASE,
     RESULT,
     STATE,
+    TERMS,
     VIEW_MEMBERS,
     Step,
 )
@@ -42,25 +44,35 @@ _AS_BEFORE_BY = {
     "before_from_row": _BORDERS,
     "before_from_column": _BORDERS,
     "before_from_instance": (1, *_GROUPS),
+    "undivided": _GROUPS,
     "before_beyond_rows": _BORDERS[1:],
     "before_beyond_columns": _BORDERS[1:],
 }
-_NUMBERS = ("zero", "negated", "reversed", "first_instance", "last_instance", "instance_before", "first_iteration")
+_PARTLY_BY = {
+    name: numbers for name, numbers in _AS_BEFORE_BY.items() if "instance" not in name and name != "undivided"
+}
+_NUMBERS = (
+    "zero", "negated", "reversed", "first_instance", "last_instance", "instance_before", "first_iteration",
+    "inner_iteration",
+)  # fmt: skip
 _NUMBERS_BY = {
     "number": (1, 2, 4),
     "plus": (1, -1),
     "times": (2, 4),
     "divided": (2, 4),
-    "low_bits": (8, 12, 16, 24, 31),
+    "low_bits": (1, 8, 12, 16, 24, 31),
     "first_of_each": _GROUPS,
 }
 _PLACES_BY = {"plus": (1, -1), "adjacent": (2, 4), "low_bits": (8, 12, 16, 24)}
 #: What only some members of a state may be, given the others.
 _OF_MEMBER = {
     "stride": ("whole_blocks",),
+    "view_dimension": ("unreduced",),
     "clip_row_span": ("to_the_end",),
     "clip_col_span": ("to_the_end",),
 }
+#: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
+_BOUNDS = ("layout_dimension", "span", "view_dimension")
 
 
 @dataclass(frozen=True)
@@ -93,7 +105,13 @@ def _text(step: Step) -> str:
 
 
 def deeds(case: model.Case, place: int) -> Iterator[Deed]:
-    """All that the instruction at a place of the program may do wrong, of its parts in turn the commonest first."""
+    """All that the instruction at a place may do wrong, of its parts in turn the commonest first.
+
+    The place is one of the program, or that of a conversion or of the case.
+    """
+    if place <= OF_CASE:
+        yield from _of_conversions(None if place == OF_CASE else case.conversions[OF_CASE - 1 - place])
+        return
     instruction = case.program[place]
     types = model.types_of(case)
     results = [types[name] for name in instruction.defines if name in types]
@@ -103,14 +121,44 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     elif isinstance(instruction, model.Store):
         parts.append(_of_elements(RESULT, types.get(instruction.stored), stays=True))
     elif isinstance(instruction, model.Accumulation):
-        parts.append([Deed(RESULT, (Step("before"),))])
+        parts.append(_steps(RESULT, ("before",), {"last_of_each": _GROUPS}))
     elif results:
         parts.append(_of_elements(RESULT, results[0], stays=True))
     if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore | model.VectorMatrixMul):
         parts += _of_places(instruction)
+    if isinstance(instruction, model.MatrixReduce):
+        parts.append(_steps(TERMS, ("diagonal", *_AS_BEFORE[1:]), {"padded": (0, 1), **_PARTLY_BY}))
     parts += _of_fields(instruction, types)
+    parts += _of_makers(case, instruction, types)
     for turn in zip_longest(*parts):
         yield from (deed for deed in turn if deed is not None)
+
+
+def _of_conversions(conversion: model.MatrixConversion | None) -> Iterator[Deed]:
+    """What a conversion may do wrong; None: all of them together."""
+    if conversion is None:
+        yield Deed("conversions", (Step("repeated"),))
+        return
+    for side in ("source", "destination"):
+        yield from _of_words(f"{side}_layout", getattr(conversion, side).layout)
+    for name in ("rounded_towards_zero", "integral", "flushed", *_ELSEWHERE):
+        yield Deed("source", (Step(name, (RESULT,) if name == "rounded_towards_zero" else ()),))
+    yield from (Deed("source", (Step("instead", pair),)) for pair in product(CLASSES, INSTEAD) if pair[0] != pair[1])
+
+
+def _of_makers(
+    case: model.Case, instruction: model.Instruction, types: dict[str, ResultType]
+) -> Iterator[Iterable[Deed]]:
+    """Operands that are what went into the instruction which made them."""
+    makers = {name: maker for maker in case.program for name in maker.defines}
+    for field in () if isinstance(instruction, model.BlockStart | model.BlockEnd) else instruction.__struct_fields__:
+        value = getattr(instruction, field)
+        names = value if isinstance(value, tuple) else (value,)
+        names = () if field == "id" else tuple(name for name in names if isinstance(name, str) and name in makers)
+        made = [makers[name] for name in names if hasattr(types.get(name), "component")]
+        words = dict.fromkeys(("unmade", type(maker).__name__) for maker in made)
+        words |= dict.fromkeys(("made_of", f) for m in made for f in m.refers if isinstance(getattr(m, f, None), str))
+        yield [Deed(field, (Step(name, (word,)),)) for name, word in words]
 
 
 def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:
@@ -126,7 +174,7 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
     if component is None:
         return
     yield from _steps(
-        part, ("zero", "negated", "magnitude", "apart") if stays else ("zero", "negated", "overwritten"), {}
+        part, ("zero", "negated", "magnitude", "apart") if stays else ("zero", "negated", "overwritten", "cleared"), {}
     )
     if stays:
         yield from _steps(part, _AS_BEFORE, _AS_BEFORE_BY)
@@ -137,8 +185,8 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
     if component.is_float:
         yield from _steps(part, ("flushed", "integral"), {})
         narrower = [t for t in model.ComponentType if t.is_float and t is not component and t.size <= component.size]
-        for name, target in product(("rounded", "rounded_towards_zero"), narrower):
-            yield Deed(part, (Step(name, (target.value,)),))
+        targets = [*(() if stays else (RESULT,)), *(target.value for target in narrower)]
+        yield from (Deed(part, (Step(name, (to,)),)) for to in targets for name in ("rounded", "rounded_towards_zero"))
     for which, other in product(CLASSES, INSTEAD):
         if which != other:
             yield Deed(part, (Step("instead", (which, other)),))
@@ -149,7 +197,9 @@ def _of_states(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
         yield [Deed(RESULT, (Step("before"),))]
     for member in LAYOUT_MEMBERS if isinstance(instruction, model.LayoutInstruction) else VIEW_MEMBERS:
         part = STATE + member
-        yield chain(_steps(part, ("before",), {}), _steps(part, _OF_MEMBER.get(member, ()), {}), _of_numbers(part, 5))
+        without_end = [Deed(part, (Step("with_entry", (entry, -1)),)) for entry in (0, -1) if member in _BOUNDS]
+        known = _steps(part, ("before", *_OF_MEMBER.get(member, ())), {})
+        yield chain(known, without_end, _of_numbers(part, 5))
 
 
 def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
@@ -157,12 +207,15 @@ def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
     if entries > 1:
         yield from (Deed(part, (Step("entry", (n,)),)) for n in (0, -1))
         yield from (Deed(part, (Step("swapped", pair),)) for pair in ((0, 1), (-1, -2)))
-        yield from (Deed(part, (Step("with_entry", pair),)) for pair in ((0, 0), (0, 1), (-1, 0), (-1, 1)))
+        entries_of = product((0, -1), (0, 1, -1))
+        yield from (Deed(part, (Step("with_entry", pair),)) for pair in entries_of)
 
 
 def _of_places(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
-    yield _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
+    clamped = ("as_load",) if isinstance(instruction, model.MatrixStoreTensor) else ()
+    yield _steps(ADDRESS, ("in_bounds", *clamped, *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
     if isinstance(instruction, model.Load):
+        yield _steps(RESULT, ("alike",), {})
         yield _steps(MEMORY, ("before", "initial"), {"later": (1, 2, 3)})
 
 
@@ -176,6 +229,10 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
             yield [Deed(other, (Step("operand", (field,)),)) for other in (RESULT, *operands) if other != field]
             if not isinstance(instruction, model.Store):
                 yield _of_elements(field, of, stays=False)
+            if isinstance(instruction, model.Product | model.Accumulation):
+                others = [*operands, "matrix"] if isinstance(instruction, model.VectorMatrixMul) else operands
+                yield [Deed(other, (Step("signed_as", (field,)),)) for other in others if other != field]
+                yield _steps(field, _AS_BEFORE[1:], _PARTLY_BY)
     for field in instruction.__struct_fields__:
         value = getattr(instruction, field)
         items = value if isinstance(value, tuple) else (value,)

@@ -11,30 +11,34 @@ import ast
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from cts.case.model import Case
-from cts.features.deviations import parse_deviation
-from cts.features.sites import CaseView, Ordered, Site
+from cts.case.oracle.deviation import Deviation
+from cts.features.deviations import parse_deviation, place_of
+from cts.features.sites import CaseView, Site
 from cts.findings.learning.models import Model, deviates_at, models, places_of, shows, simplest
 from cts.findings.learning.search import Verdicts, of_kind
 from cts.findings.learning.table import Known, Table
 from cts.judging.compare import Bytes
 from cts.judging.deviations import leaves
 
-#: Cases that are drawn for a round, and those of them that run: a few, so that their results choose the next ones.
-DRAWN, ROUND = 40, 6
+#: Cases that are drawn for a round, and those of them that run: a few, so that their results choose the next ones. If
+#: none of them shows anything, so many times as many are drawn.
+DRAWN, ROUND, AGAIN = 40, 6, 10
 
 #: Models that are tried on the finding, of a long program: some ten seconds of the oracle.
 MOST_TRIED = 1200
 
 #: Models that are tried on drawn cases. Those of one case are many, and most of them leave the same memory.
-MOST_MODELS = 16
+MOST_MODELS = 24
 
-#: The cases that must have shown where a driver deviates before a deviation is called learnt.
-FEWEST = 6
+#: The cases that must have shown where a driver deviates before a deviation is called learnt; and how many of the cases
+#: that it says fail must have its memory.
+FEWEST, PRECISION = 3, 0.5
 
 #: What a driver left: whether the case failed, and its memory; None if the run says nothing.
 Ran = tuple[bool, Mapping[str, Bytes]]
@@ -54,6 +58,11 @@ class LearntDeviation:
     right: int
     failing: int
     explained: int
+
+    @property
+    def worth(self) -> int:
+        """How many cases it explains, without those of which it is wrong; a condition must explain one more."""
+        return self.explained - (self.predicted - self.right) - len(_arguments(self.text))
 
     @property
     def condition(self) -> str:
@@ -110,9 +119,14 @@ class DeviationLearner:
             evidence.sort(key=lambda one: one.worth)
             best = evidence[0].worth[0]
             evidence = [one for one in evidence if one.worth[0] <= best + 4]
-            if len(results) >= 4 * ROUND and len(evidence) == 1 and not evidence[0].unexplained:
+            if len(evidence) == 1 and self._is_enough(evidence[0], len(results)):
                 break
         return self._learnt(evidence, results)
+
+    def _is_enough(self, evidence: _Evidence, results: int) -> bool:
+        """Whether a model has explained enough; of some sites alone, further cases show which these are."""
+        enough = (8 if evidence.right else 4) * ROUND
+        return results >= enough and evidence.explained > 2 * FEWEST and not evidence.unexplained
 
     def _run(self, cases: Sequence[Case]) -> Sequence[Ran | None]:
         self._spent += len(cases)
@@ -120,18 +134,28 @@ class DeviationLearner:
 
     def _chosen(self, evidence: Sequence[_Evidence]) -> list[Case]:
         """Drawn cases that a driver fails by one of the models: for each model in turn the next one, the best first."""
-        left, most = list(islice(self.draws, DRAWN)), min(ROUND, self.budget - self._spent)
-        chosen: list[Case] = []
-        turns = deque(evidence)
-        while turns and len(chosen) < most:
-            model = turns.popleft().model
-            for case in left:
-                if shows(case, model.at(places_of(case, model.kind))):
-                    chosen.append(case)
-                    left.remove(case)
-                    turns.append(_Evidence(model))
-                    break
-        return chosen
+        most = min(ROUND, self.budget - self._spent)
+        for _ in range(AGAIN):
+            drawn = list(islice(self.draws, DRAWN))
+            chosen: list[int] = []
+            turns = deque((says, iter(range(len(drawn)))) for says in self._sayings(evidence))
+            while turns and len(chosen) < most:
+                says, numbers = turns.popleft()
+                shown = (n for n in numbers if n not in chosen and shows(drawn[n], says(drawn[n])))
+                if (number := next(shown, None)) is not None:
+                    chosen.append(number)
+                    turns.append((says, numbers))
+            if chosen:
+                break
+        return [drawn[number] for number in chosen]
+
+    def _sayings(self, evidence: Sequence[_Evidence]) -> Iterator[Callable[[Case], Sequence[Deviation]]]:
+        """How models deviate in a case: at all instructions of a kind; the best one also at those of its condition."""
+        for n, one in enumerate(evidence):
+            text = self._text(one) if n == 0 and one.right and one.deviating else None
+            if text is not None:
+                yield parse_deviation(text).at
+            yield partial(_everywhere, one.model)
 
     def _observe(self, evidence: Sequence[_Evidence], case: Case, ran: Ran) -> None:
         """Note at which sites of a case each model deviates as the driver did."""
@@ -151,34 +175,34 @@ class DeviationLearner:
                     one.right.add((number, place))
 
     def _learnt(self, evidence: Sequence[_Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
-        for one in evidence:
-            text = self._text(one) if one.deviating else None
-            if text is None:
-                continue
-            wrong = parse_deviation(text)
-            predicted = right = failing = explained = 0
-            for case, (fails, memory) in results:
-                deviations = wrong.at(case)
-                is_predicted = shows(case, deviations)
-                is_left = fails and leaves(case, deviations, memory)
-                predicted, right = predicted + is_predicted, right + (is_predicted and is_left)
-                failing, explained = failing + fails, explained + is_left
-            if explained >= FEWEST:
-                return LearntDeviation(text, wrong.words, self._spent, predicted, right, failing, explained)
-        return None
+        learnt = [one for one in (self._checked(one, results) for one in evidence if one.deviating) if one is not None]
+        return max(learnt, key=lambda one: (one.worth, -len(one.text)), default=None)
+
+    def _checked(self, evidence: _Evidence, results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
+        """A model with its condition, and how often it was right; None if it mostly was not."""
+        text = self._text(evidence)
+        if text is None:
+            return None
+        wrong = parse_deviation(text)
+        predicted = right = failing = explained = 0
+        for case, (fails, memory) in results:
+            deviations = wrong.at(case)
+            is_predicted = shows(case, deviations)
+            is_left = fails and leaves(case, deviations, memory)
+            predicted, right = predicted + is_predicted, right + (is_predicted and is_left)
+            failing, explained = failing + fails, explained + is_left
+        if explained < FEWEST or right < PRECISION * predicted:
+            return None
+        return LearntDeviation(text, wrong.words, self._spent, predicted, right, failing, explained)
 
     def _text(self, evidence: _Evidence) -> str | None:
         """The deviation with the shortest condition that separates the sites at which the driver deviates."""
         deed = evidence.model.deed.text
-        if not evidence.right:
+        if not evidence.right or evidence.model.kind == "Case":
             return f"wrong({evidence.model.kind}, {deed})"
         table = Table(evidence.model.kind, self._views, self._known)
-        sites = [
-            (number, site.of.place)
-            for number, view in enumerate(self._views)
-            for site in view.sites(evidence.model.kind)
-            if isinstance(site.of, Ordered)
-        ]
+        kind = evidence.model.kind
+        sites = [(number, place_of(site)) for number, view in enumerate(self._views) for site in view.sites(kind)]
         deviating = np.array([site in evidence.deviating for site in sites], bool)
         labelled = deviating | np.array([site in evidence.right for site in sites], bool)
         # Each site is a case of its own. Sites without a label have no weight.
@@ -188,6 +212,10 @@ class DeviationLearner:
             return None
         best = min(rules, key=lambda rule: (rule.length, len(rule.text)))
         return f"wrong{best.text.removeprefix('some').removesuffix(')')}, {deed})"
+
+
+def _everywhere(model: Model, case: Case) -> Sequence[Deviation]:
+    return model.at(places_of(case, model.kind))
 
 
 def _arguments(text: str) -> list[str]:

@@ -11,13 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 
-from cts.base.memory import guarded
 from cts.case import model
-from cts.case.oracle.deviation import RESULT, Deviation, Step
+from cts.case.oracle.deviation import OF_CASE, RESULT, Deviation, Step
 from cts.findings.learning.deeds import Deed, deeds
 from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
 from cts.plugins import registry
+
+#: Transforms of operands that reach further than the instruction's result.
+_SPOIL = ("cleared", "overwritten")
+
+#: Models of each part of each kind: the simple ones fit by chance, and the right one may be a longer one.
+OF_A_PART = 8
 
 #: Instructions of a kind of which each subset is tried, if not all of them deviate.
 MOST_SITES = 4
@@ -42,7 +47,11 @@ class Model:
 
 
 def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
-    """Where a case has instructions of a kind."""
+    """Where a case has instructions of a kind, or conversions, or itself if it has conversions."""
+    if kind == "Conversion":
+        return tuple(OF_CASE - 1 - n for n in range(len(case.conversions)))
+    if kind == "Case":
+        return (OF_CASE,) if case.conversions and case.dispatch.times > 1 else ()
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
 
 
@@ -65,25 +74,33 @@ def _candidates(case: model.Case, wrong: Set[Place]) -> Iterator[Model]:
     reach = _reaches(case, wrong)
     of_all: list[list[Model]] = []
     of_one: list[list[Model]] = []
-    for kind in dict.fromkeys(type(one).__name__ for one in case.program):
+    for kind in dict.fromkeys([*(type(one).__name__ for one in case.program), "Conversion", "Case"]):
         every = places_of(case, kind)
-        if not _covers(set().union(*(reach[place] for place in every)), wrong):
-            continue
-        of_kind = list(dict.fromkeys(deed for place in every for deed in deeds(case, place)))
+        reached: set[Place] = set()
+        reached = reached.union(*(_reached(reach, place, wrong) for place in every))
+        turns = zip_longest(*(deeds(case, place) for place in every))
+        of_kind = list(dict.fromkeys(deed for turn in turns for deed in turn if deed is not None))
+        if not _covers(reached, wrong):
+            # What happens to an operand reaches what uses it besides.
+            of_kind = [deed for deed in of_kind if deed.steps and deed.steps[0].name in _SPOIL]
         of_all.append([Model(kind, deed, every) for deed in of_kind])
         if len(every) > 1:
-            some = [place for place in every if _covers(reach[place], wrong)]
+            some = [place for place in every if _covers(_reached(reach, place, wrong), wrong)]
             of_one.append([Model(kind, deed, (place,)) for deed in of_kind for place in some])
     for in_turn in (zip_longest(*of_all), zip_longest(*of_one)):
         yield from (candidate for turn in in_turn for candidate in turn if candidate is not None)
 
 
+def _reached(reach: Sequence[Set[Place]], place: int, wrong: Set[Place]) -> Set[Place]:
+    return reach[place] if place > OF_CASE else wrong
+
+
 def simplest(found: Iterable[Model]) -> list[Model]:
-    """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of each kind and part."""
+    """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of a kind and part."""
     groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
     for one in sorted(found, key=lambda m: (len(m.places) == 1, len(m.deed.text))):
         groups[one.kind, one.deed.part].append(one)
-    return [group[n] for n in range(4) for group in groups.values() if n < len(group)]
+    return [group[n] for n in range(OF_A_PART) for group in groups.values() if n < len(group)]
 
 
 def alike(found: Sequence[Model], case: model.Case, memory: Mapping[str, Bytes]) -> list[Model]:
@@ -112,7 +129,7 @@ def _changed(case: model.Case, deviations: Sequence[Deviation]) -> set[Place] | 
     expectation = registry.oracle().leaves(case, deviations)
     if expectation is None:
         return None
-    memory = {name: guarded(allowed.exact) for name, allowed in expectation.buffers.items()}
+    memory = {name: allowed.memory for name, allowed in expectation.buffers.items()}
     return places(compare(case, registry.oracle().expect(case), memory))
 
 
@@ -134,7 +151,12 @@ def _reaches(case: model.Case, wrong: Set[Place]) -> list[Set[Place]]:
 
 def _reach(case: model.Case, place: int) -> Set[Place] | None:
     """The bytes that differ if the result of an instruction is another one; None if the oracle cannot say."""
-    if not isinstance(case.program[place], model.MatrixInstruction | model.VectorInstruction):
+    instruction = case.program[place]
+    if not isinstance(instruction, model.MatrixInstruction | model.VectorInstruction):
+        return None
+    # These write to memory besides, or elsewhere if their address is wrong.
+    function = case.functions.get(getattr(instruction, "function", ""))
+    if isinstance(instruction, model.Store) or (function is not None and model.outputs_of(function)):
         return None
     reached: set[Place] = set()
     for number in (3.0, 96.0):
