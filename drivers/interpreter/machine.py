@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fences import Fence
 from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.memory import AddressSpace
@@ -63,13 +64,20 @@ class Budget:
 class Run(msgspec.Struct, frozen=True):
     """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded.
 
-    `fragments` are there where the lanes are those of a fragment shader.
+    `fragments` are there where the lanes are those of a fragment shader. `undefined` learns what is read that is
+    undefined, and `decides` what the numbers of a branch are, in a run that follows undefined values.
     """
 
     budget: Budget
     trace: list[str] = msgspec.field(default_factory=list)
     name: Callable[[int], str] | None = None
     fragments: Fragments | None = None
+    undefined: Undefined | None = None
+    decides: Callable[[Instruction, Array, Array | None], None] | None = None
+
+
+#: Ends of blocks whose first operand says where control goes.
+_DECIDED = frozenset({"OpBranchConditional", "OpSwitch"})
 
 
 class Machine:
@@ -102,7 +110,7 @@ class Machine:
     def apart(self, lanes: int) -> Machine:
         """A machine with lanes of its own that shares memory, budget and, for reading, registers with this one."""
         topology = Lanes(lanes)
-        variables = type(self.variables)(self.variables.types, topology)
+        variables = Variables(self.variables.types, topology, self.run.undefined)
         registers = list(self.registers)
         run = replace(self.run, name=None, fragments=None)
         return Machine(self.module, registers, variables, self.memory, topology, run)
@@ -164,6 +172,8 @@ class Machine:
                     position += 1
                 for id_, old in zip(block.keep, before, strict=True):
                     registers[id_] = merge(mask, registers[id_], old, self.topology)
+            if self.run.decides is not None and (end := block.instructions[-1]).name in _DECIDED:
+                self.run.decides(end, registers[end.id(0)], mask)
             return block.end(self)
         except Problem as problem:
             if not problem.where:

@@ -37,6 +37,9 @@ class Segment:
         self.first = max(0, -start)
         self.pitch = SPACING - 1 - (copies - 1).bit_length() if copies > 1 else 0
         self.copies = copies
+        #: 255 for each byte that was written, where somebody asks; `unwritten` is then called once by a read of others.
+        self.written: npt.NDArray[np.uint8] | None = None
+        self.unwritten: Callable[[], None] = lambda: None
         self._views: dict[DType, Array] = {}
 
     def view(self, dtype: DType) -> Array:
@@ -46,6 +49,17 @@ class Segment:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
             elements = self._views[dtype] = self.data[:whole].view(dtype)
         return elements
+
+    def note(self, places: Array, size: int, *, writes: bool) -> None:
+        """An access to `size` bytes at each place, where somebody asks what was written."""
+        if self.written is None:
+            return
+        bytes_ = places[..., None] + np.arange(size)
+        if writes:
+            self.written[bytes_] = 255
+        elif not self.written[bytes_].all():
+            self.written = None
+            self.unwritten()
 
     def within(self, inside: Array, size: int, low: int, high: int) -> tuple[Array, Array | None]:
         """Places in `data` of addresses relative to the first window, and which of them are wrong for `size` bytes.
@@ -131,6 +145,8 @@ class AddressSpace:
             out[right] = self.gather(addresses[right], dtype)
             return out
         size = dtype.itemsize
+        if segment.written is not None:
+            segment.note(places, size, writes=False)
         if size == 1:
             return np.asarray(segment.view(dtype)[places])
         if not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):
@@ -154,6 +170,8 @@ class AddressSpace:
             self.scatter(addresses[right], np.broadcast_to(values, addresses.shape)[right])
             return
         size = dtype.itemsize
+        if segment.written is not None:
+            segment.note(places, size, writes=True)
         if size == 1:
             segment.view(dtype)[places] = values
         elif not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):

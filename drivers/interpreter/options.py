@@ -22,8 +22,9 @@ DEFAULT_MAX_STEPS = 10_000_000
 #: Bytes that a dispatch may take: a bound for hostile modules, which could exhaust the machine.
 DEFAULT_MAX_MEMORY = 4 << 30
 
-#: What can be watched for: data races, and reads of what was never written.
-RACES, UNINITIALISED, WRITERS = "races", "uninitialised", "writers"
+#: What can be watched for: data races, undefined values that decide something, rules on operands and such values
+#: together, and who writes.
+RACES, UNINITIALISED, CONTRACT, WRITERS = "races", "uninitialised", "contract", "writers"
 
 
 def mutant_names() -> list[str]:
@@ -59,8 +60,8 @@ class Options(msgspec.Struct, frozen=True):
     )
     robust: Annotated[bool, says("reads outside a buffer give zeros, and writes outside one do nothing")] = False
     check: Annotated[
-        frozenset[Literal["races", "uninitialised", "writers"]],
-        says("end a dispatch that does one of the first two; or record which workgroups wrote none of a buffer"),
+        frozenset[Literal["races", "uninitialised", "contract", "writers"]],
+        says("end a dispatch that does one of the first three; or record which workgroups wrote none of a buffer"),
     ] = frozenset()
     trace: Annotated[str, says("record what a function executes, or what an id is each time", metavar="NAME or ID")] = (
         ""

@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.matrices import components
-from cts.drivers.interpreter.passed_on import Passed
 from cts.drivers.interpreter.problems import Malformed, OutOfBounds
 from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 
@@ -19,12 +19,16 @@ class Variables:
     """The value of each variable by id, None while nothing was stored.
 
     Values are shared with the results that were stored or loaded; a variable in `owned` has arrays
-    of its own, which a store to a part may change in place.
+    of its own, which a store to a part may change in place. `undefined` learns what is read without having been
+    stored. It takes a variable that was stored part by part for one that was not.
     """
 
-    def __init__(self, types: dict[int, ty.Type], topology: Lanes) -> None:
+    def __init__(self, types: dict[int, ty.Type], topology: Lanes, undefined: Undefined | None = None) -> None:
         self.types = types
         self.topology = topology
+        self.undefined = undefined
+        #: The lanes that have stored a variable as a whole, where not all have.
+        self._stored: dict[int, Array] = {}
         self.values: dict[int, Value] = {}
         self.owned: set[int] = set()
 
@@ -36,21 +40,42 @@ class Variables:
         """Begin a variable's lifetime with its initializer, if it has one."""
         self.values[variable] = value
         self.owned.discard(variable)
+        self._stored.pop(variable, None)
 
-    def get(self, variable: int) -> Value:
-        """The whole value; zeros where nothing was stored."""
+    def get(self, variable: int, mask: Array | None = None) -> Value:
+        """The whole value for the lanes of a mask (None: all); zeros where nothing was stored."""
+        value = self._whole(variable)
+        if self.undefined is not None and (stored := self._stored.get(variable)) is not None:
+            missing = ~stored if mask is None else mask & ~stored
+            if missing.any():
+                self.undefined.note(variable, "a variable that is read before all of it was stored")
+        self.owned.discard(variable)
+        return value
+
+    def _whole(self, variable: int) -> Value:
+        """The value, with what stands where nothing was stored."""
         value = self.values.get(variable)
         if value is None:
             self.check(variable)
-            value = self.values[variable] = zero(self.types[variable])
-        self.owned.discard(variable)
+            t = self.types[variable]
+            if self.undefined is None:
+                value = zero(t)
+            else:
+                value = self.undefined.value(variable, t, self.topology)
+                self._stored[variable] = np.zeros(self.topology.lanes, np.bool_)
+            self.values[variable] = value
         return value
 
     def store_whole(self, variable: int, value: Value, mask: Array | None) -> None:
         """Store a whole value in the lanes of the mask (None: all)."""
         self.check(variable)
-        if mask is not None:
-            value = merge(mask, value, self.values.get(variable), self.topology)
+        if mask is None:
+            self._stored.pop(variable, None)
+        else:
+            old = self.values.get(variable) if self.undefined is None else self._whole(variable)
+            value = merge(mask, value, old, self.topology)
+            if (stored := self._stored.get(variable)) is not None:
+                self._stored[variable] = stored | mask
         self.values[variable] = value
         self.owned.discard(variable)
 
@@ -59,21 +84,11 @@ class Variables:
         if variable not in self.types:
             raise OutOfBounds("the pointer is undefined")
 
-    def load_parts(self, _result: int, place: VariablePath, mask: Array | None) -> Value:
-        """The value at a place, of which parts may be missing; whoever watches remembers which."""
-        return self.load(place, mask)
-
-    def keep_parts(self, passed: Passed, place: VariablePath, mask: Array | None) -> None:
-        """What was just stored has those parts alone that its value has."""
-
-    def expect(self, passed: Passed, path: Path, mask: Array | None) -> None:
-        """Raises Uninitialised where a part of a value is missing; only whoever watches knows."""
-
     def load(self, place: VariablePath, mask: Array | None) -> Value:
         """The value at a place. Raises OutOfBounds for an index of an active lane."""
         if not place.path:
-            return self.get(place.variable)
-        return self._take(self.get(place.variable), place.path, mask)
+            return self.get(place.variable, mask)
+        return self._take(self.get(place.variable, mask), place.path, mask)
 
     def store(self, place: VariablePath, value: Value, mask: Array | None) -> None:
         """Store to a place in the lanes of the mask (None: all). Raises OutOfBounds."""
@@ -83,7 +98,7 @@ class Variables:
             return
         whole = self.values.get(variable)
         if whole is None or variable not in self.owned:
-            whole = _own(self.get(variable), self.topology)
+            whole = _own(self._whole(variable), self.topology)
         self.values[variable] = self._with_part(whole, place.path, value, mask)
         self.owned.add(variable)
 

@@ -155,7 +155,11 @@ def test_uninitialised_workgroup_memory(tmp_path: Path) -> None:
     text = shared("%y = OpLoad %uint %at")
     assert outcome(tmp_path, text).status is Status.DONE
     found = fault(tmp_path, text, "interpreter:check=uninitialised")
-    assert found.code == "uninitialised" and "byte 0 of workgroup variable" in found.what
+    assert (found.code, found.where[:8]) == ("uninitialised", "OpStore ")
+    assert (
+        "writes 0x00000000 or 0x" in found.what and "workgroup memory that is read before it is written" in found.what
+    )
+    assert found.what.endswith(", by invocation (0, 0, 0)")
     stored = shared(f"OpStore %at %lane\n{BARRIER}{NEIGHBOUR}")
     assert outcome(tmp_path, stored, "interpreter:check=uninitialised+races").status is Status.DONE
 
@@ -193,13 +197,18 @@ OpStore %array %some"""
     ("body", "said_"),
     [
         ("OpStore %first %lane\n%y = OpLoad %uint %first", ""),
-        ("OpStore %first %lane\n%y = OpLoad %uint %second", "never stored, by invocation (0, 0, 0)"),
-        ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 1", "never stored"),
+        (
+            "OpStore %first %lane\n%y = OpLoad %uint %second",
+            "that depends on %array, a variable that is read before all of it was stored",
+        ),
+        ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 1", "depends on"),
         ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 0", ""),
         (f"{FILL}\n%y = OpLoad %uint %first", ""),
-        (f"{FILL}\n%y = OpLoad %uint %second", "never stored"),
-        (f"{FILL}\n%z = OpCopyObject %two %some\n%y = OpLoad %uint %first", "never stored"),
-        (SOMETIMES, "never stored, by invocation (0, 0, 0)"),
+        (f"{FILL}\n%y = OpLoad %uint %second", "depends on"),
+        (f"{FILL}\n%z = OpCopyObject %two %some\n%y = OpLoad %uint %first", ""),
+        ("%z = OpLoad %uint %first\n%y = OpIMul %uint %z %u0", ""),
+        ("%none = OpUndef %uint\n%y = OpIAdd %uint %none %u1", "depends on %none, OpUndef"),
+        (SOMETIMES, "depends on"),
         (SOMETIMES.replace("OpSelectionMerge", "OpStore %first %u0\nOpSelectionMerge"), ""),
     ],
 )
@@ -210,8 +219,9 @@ def test_uninitialised_variables(tmp_path: Path, body: str, said_: str) -> None:
         assert outcome(tmp_path, text, "interpreter:check=uninitialised").status is Status.DONE
         return
     found = fault(tmp_path, text, "interpreter:check=uninitialised")
-    assert (found.code, found.where[:6]) == ("uninitialised", "OpComp" if "all 1" in body else "OpLoad")
-    assert said_ in found.what
+    assert (found.code, found.where[:8]) == ("uninitialised", "OpStore ")
+    assert re.search(re.sub("%(none|array)", r"%\\d+", said_), found.what)
+    assert found.what.endswith(", by invocation (0, 0, 0)")
 
 
 LOOP = """
