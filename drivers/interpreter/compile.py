@@ -41,8 +41,8 @@ class Program(Struct, frozen=True):
 
     `registers` are the initial values of all ids. `variables` are the types of variables without an
     address; `resources`, `inputs` and `shared` the global variables that the entry point's functions
-    use, by kind; `undefined` each OpUndef outside of functions. `matrices` are named cooperative matrices and vectors; `matrix_elements` and
-    `vector_components` the sizes of the largest of all.
+    use, by kind; `undefined` each OpUndef outside of functions. `matrices` are named cooperative matrices
+    and vectors; `matrix_elements` and `vector_components` the sizes of the largest of all.
     """
 
     module: Module
@@ -194,6 +194,9 @@ class Compiler:
                 self._global(id_, i)
             except Unsupported as problem:
                 self.missing.append(f"{self.module.describe(i)}: {problem}")
+            except Malformed as problem:
+                problem.where = problem.where or self.module.describe(i)
+                raise
 
     def _global(self, id_: int, i: Instruction) -> None:
         if self.declared.storage(id_) in ty.ADDRESSED:
@@ -201,6 +204,10 @@ class Compiler:
             return
         if i.operands[0] == "Input":
             built_in = self.declared.decoration(id_, "BuiltIn")
+            if built_in is None and self.target.stage is Stage.COMPUTE:
+                raise Malformed(
+                    f"{self.module.label(id_)} is an input without a BuiltIn; compute shaders have no such input"
+                )
             if built_in not in builtins_of(self.target.stage):
                 raise Unsupported(f"built-in {built_in}")
         initializer = self.declared.constants.get(i.id(1)) if len(i.operands) > 1 else None

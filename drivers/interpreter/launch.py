@@ -16,6 +16,7 @@ from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.compile import Program
 from cts.drivers.interpreter.contract.following import FollowedSpace, Following
+from cts.drivers.interpreter.contract.loops import Rounds
 from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.machine import Budget, Machine, Run
@@ -45,10 +46,14 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Result(Struct, frozen=True):
-    """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components)."""
+    """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components).
+
+    `idle` are the loops that no invocation went through, in words.
+    """
 
     memory: dict[str, Bytes]
     matrices: dict[str, Array]
+    idle: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -110,7 +115,7 @@ def _run(dispatch: _Dispatch, subgroup_size: int, seconds: float) -> Result:
             captured.clear()
             dispatch.begin()
             numbers = []
-            for batch in _batches(program, job, at_once, subgroup_size):
+            for batch in _batches(program, job, at_once, subgroup_size, options.distribution):
                 registers = dispatch.run(batch, budget)
                 _capture(program, registers, batch.topology, captured)
                 numbers.append(_numbers(batch))
@@ -118,7 +123,10 @@ def _run(dispatch: _Dispatch, subgroup_size: int, seconds: float) -> Result:
     dispatch.restore_addresses()
     dispatch.trace += dispatch.silent()
     matrices = {name: np.concatenate(parts) for name, parts in captured.items()}
-    return Result(dispatch.memory, matrices if job.staged is None else _by_number(matrices, np.concatenate(numbers)))
+    if job.staged is not None:
+        matrices = _by_number(matrices, np.concatenate(numbers))
+    idle = () if dispatch.rounds is None else tuple(dispatch.rounds.idle(program.module))
+    return Result(dispatch.memory, matrices, idle)
 
 
 def _at_once(program: Program, subgroup_size: int, left: int) -> int:
@@ -130,13 +138,13 @@ def _at_once(program: Program, subgroup_size: int, left: int) -> int:
     return min(at_once, program.footprint.workgroups(invocations, subgroups, left))
 
 
-def _batches(program: Program, job: ModuleJob, at_once: int, subgroup_size: int) -> Iterator[Batch]:
+def _batches(program: Program, job: ModuleJob, at_once: int, subgroup_size: int, distribution: str) -> Iterator[Batch]:
     if job.staged is not None and not job.staged.stage.has_workgroups:
         yield from batches(job.staged, at_once, subgroup_size)
         return
     total, invocations = math.prod(job.workgroups), int(np.prod(program.local_size))
     for first in range(0, total, at_once):
-        lanes = topology(min(at_once, total - first), invocations, subgroup_size)
+        lanes = topology(min(at_once, total - first), invocations, subgroup_size, distribution)
         yield Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
 
 
@@ -169,6 +177,7 @@ class _Dispatch:
     ) -> None:
         self.program, self.job, self.trace, self.undefined = program, job, trace, undefined
         self.options = options
+        self.rounds = Rounds() if CONTRACT in options.check and followed is None else None
         needed = sum(len(m.data) for m in job.buffers.values())
         if needed > options.max_memory:
             raise OutOfMemory(f"the buffers have {needed} bytes; at most {options.max_memory}")
@@ -251,7 +260,7 @@ class _Dispatch:
         helpers = batch.helpers if isinstance(batch, StagedBatch) else None
         fragments = None if helpers is None else Fragments(helpers, self.options.mutant)
         decides = self.space.branches if isinstance(self.space, FollowedSpace) else None
-        run = Run(budget, self.trace, batch.name, fragments, self.undefined, decides)
+        run = Run(budget, self.trace, batch.name, fragments, self.undefined, decides, self.rounds)
         machine = Machine(program.module, registers, variables, self.space, lanes, run)
         machine.call(program.entry)
         return registers

@@ -12,6 +12,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.contract.author import described
+from cts.drivers.interpreter.contract.loops import Rounds
 from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fences import Fence
 from cts.drivers.interpreter.fragments import Fragments
@@ -65,7 +67,8 @@ class Run(msgspec.Struct, frozen=True):
     """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded.
 
     `fragments` are there where the lanes are those of a fragment shader. `undefined` learns what is read that is
-    undefined, and `decides` what the numbers of a branch are, in a run that follows undefined values.
+    undefined, and `decides` what the numbers of a branch are, in a run that follows undefined values. `rounds` learns
+    which loops have any.
     """
 
     budget: Budget
@@ -74,6 +77,7 @@ class Run(msgspec.Struct, frozen=True):
     fragments: Fragments | None = None
     undefined: Undefined | None = None
     decides: Callable[[Instruction, Array, Array | None], None] | None = None
+    rounds: Rounds | None = None
 
 
 #: Ends of blocks whose first operand says where control goes.
@@ -130,6 +134,8 @@ class Machine:
             block = code.blocks[index]
             self.spend(block)
             leaving = self._run(block, mask)
+            if self.run.rounds is not None and index in code.order.cyclic:
+                self.run.rounds.left(code.order, index, leaving)
             if type(leaving) is Edge and not waiting:
                 self._copy(leaving, mask)
                 index = leaving.target
@@ -152,7 +158,7 @@ class Machine:
         try:
             self.budget.spend(len(block.instructions))
         except RunAway as problem:
-            problem.where = self.module.describe(block.instructions[-1])
+            problem.where = described(self.module, block.instructions[-1])
             raise
 
     def _run(self, block: Block, mask: Array | None) -> Exit:
@@ -177,7 +183,7 @@ class Machine:
             return block.end(self)
         except Problem as problem:
             if not problem.where:
-                problem.where = self.module.describe(block.instructions[position])
+                problem.where = described(self.module, block.instructions[position])
                 if problem.lane is not None and self.run.name is not None:
                     problem.what += f", by {self.run.name(problem.lane)}"
             raise

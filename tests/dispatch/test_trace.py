@@ -63,4 +63,4 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     status, said = cts("--max-memory", "9")
     assert status == 2 and "max_memory cannot be '9'" in said
     status, said = cts("--check", "luck")
-    assert status == 2 and "check cannot be 'luck'" in said
+    assert status == 2 and "check cannot be 'contract+luck'" in said

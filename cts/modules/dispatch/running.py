@@ -37,7 +37,8 @@ _VERDICTS = {
 class Ran:
     """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end.
 
-    `reasons` are what the module leaves to the device, where there are differences.
+    `reasons` are what the module leaves to the device, where there are differences. `compared` says whether something
+    was there to compare the outputs with; where nothing was, `notes` are signs that the module has done little.
     """
 
     driver: str
@@ -46,6 +47,8 @@ class Ran:
     differences: tuple[Difference, ...] = ()
     outputs: dict[str, Array] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    compared: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def found_damage(self) -> bool:
@@ -139,7 +142,9 @@ def _run(
     if not drivers:
         where = str(dispatches[0].path)
         raise BadInput("no-driver", "no driver to run on", where, "interpreter, or another module driver")
-    specs = registry.with_options(drivers, options)
+    specs = [
+        _checked(spec, given) for spec, given in zip(registry.with_options(drivers, options), drivers, strict=True)
+    ]
     if "trace" in options:
         _check_trace(dispatches, options["trace"])
     named = list(zip(_labels(drivers), specs, strict=True))
@@ -164,20 +169,42 @@ def _run(
             result = judged(dispatch, outcomes)
             if any(ran.differences for ran in result.runs):
                 result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
-            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message])))
+            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message, _dealt(result)])))
             if out is not None:
                 write(result, Path(out))
             yield result
 
 
+def _dealt(result: Result) -> str:
+    """What depends on who holds which element, where a driver has run to its end."""
+    from cts.modules.dispatch.reasons import dealt
+
+    return dealt(result.dispatch) if any(ran.outputs for ran in result.runs) else ""
+
+
+def _checked(spec: str, given: str) -> str:
+    """The spec of a driver; of an interpreter for which no check was given, or by `--check`, with that of the contract.
+
+    >>> [_checked(spec, "interpreter") for spec in ("interpreter", "interpreter:check=races", "interpreter:check=none")]
+    ['interpreter:check=contract', 'interpreter:check=contract+races', 'interpreter:check=none']
+    """
+    plain, bar, transforms = spec.partition("|")
+    name, _, options = plain.partition(":")
+    if name != "interpreter" or "check=" in given or "check=none" in options:
+        return spec
+    if "check=" in options:
+        return plain.replace("check=", "check=contract+") + bar + transforms
+    return registry.extended_spec(plain, ["check=contract"]) + bar + transforms
+
+
 def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
     """The result with what a module leaves to the device, where drivers differ."""
-    from cts.modules.dispatch.reasons import race, reasons
+    from cts.modules.dispatch.reasons import broken, reasons
 
     sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
-    raced = race(result.dispatch)
+    rules = broken(result.dispatch)
     runs = (
-        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, raced)))
+        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, rules)))
         if (wrong := {d.buffer for d in ran.differences})
         else ran
         for ran in result.runs
@@ -210,7 +237,16 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
             # The module's own doing: no driver has crashed.
             verdict = Verdict.FAIL
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
+    if len(done) < 2 and not dispatch.expected:
+        runs = [replace(r, compared=False, notes=_notes(dispatch, r.outcome)) if r.driver in done else r for r in runs]
     return Result(dispatch, tuple(runs))
+
+
+def _notes(dispatch: Dispatch, outcome: Outcome) -> tuple[str, ...]:
+    """Signs that a run has not done what it is for."""
+    push = dispatch.job.push_constants
+    zeros = bool(push) and not any(push) and not dispatch.job.push_addresses
+    return (*[f"all {len(push)} bytes of push constants are zeros"] * zeros, *outcome.idle)
 
 
 def write(result: Result, folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from cts.drivers.interpreter.contract.author import described
 from cts.drivers.interpreter.contract.undefined import PATTERNS, Diverged, Event, Follower, Undefined
 from cts.drivers.interpreter.memory import SPACING
 from cts.drivers.interpreter.parse import Instruction, Module
@@ -43,18 +44,22 @@ class FollowedSpace(WatchedSpace):
 
     def branches(self, instruction: Instruction, condition: Array, mask: Array | None) -> None:
         """The active lanes branch."""
-        lanes = np.arange(self._topology.lanes) if mask is None else np.flatnonzero(mask)
-        numbers = np.broadcast_to(condition, self._topology.lanes)[lanes]
+        count = max(len(condition), 1 if mask is None else len(mask))
+        every = np.broadcast_to(condition, (count,))
+        numbers = every if mask is None else every[mask]
 
         def of(others: tuple[Array, ...]) -> tuple[str, str]:
             k = _first_difference(numbers, others[0])
-            self.owned_by_lanes(lanes[k : k + 1])
-            assert self._owners is not None
-            return f"it branches by {numbers[k]} or {others[0][k]}", self._words.named(int(self._owners[0]))
+            what = f"it branches by {numbers[k]} or {others[0][k]}"
+            if count not in (1, self._topology.lanes):
+                return what, ""  # calls of a callback are no invocations
+            self.owned_by_lanes(np.array([k if mask is None else int(np.flatnonzero(mask)[k])]))
+            owners, self._owners = self._owners, None
+            assert owners is not None
+            return what, self._words.named(int(owners[0]))
 
-        if len(condition) <= self._topology.lanes:
-            self._instructions[instruction.at] = instruction
-            self._follower.event(Event(instruction.at, (numbers,), of))
+        self._instructions[instruction.at] = instruction
+        self._follower.event(Event(instruction.at, (numbers,), of))
 
     def instruction(self, event: Event) -> Instruction:
         """What an event is of."""
@@ -66,7 +71,9 @@ class FollowedSpace(WatchedSpace):
         owners = self._owners
 
         def of(others: tuple[Array, ...]) -> tuple[str, str]:
-            addresses = np.broadcast_to(numbers[0], others[0].shape)
+            addresses = numbers[0]
+            if addresses.shape != others[0].shape:
+                return f"what it {does} and how often", ""
             if not np.array_equal(addresses, others[0]):
                 k = _first_difference(addresses, others[0])
                 (byte, name), (other, elsewhere) = (self.named(int(a.flat[k])) for a in (addresses, others[0]))
@@ -103,7 +110,7 @@ class Following:
 
     def problem(self) -> Uninitialised | None:
         """The first thing that an undefined value decides; None if they decide nothing. Raises RunAway, OutOfMemory."""
-        zeros = self._run(Undefined(), Follower())
+        zeros = self._run(Undefined(0), Follower())
         for pattern in PATTERNS:
             if (diverged := self._diverged(pattern, None, zeros)) is not None:
                 return self._said(pattern, diverged, zeros)
@@ -143,10 +150,10 @@ class Following:
         if not isinstance(end, Diverged):
             what = f"what happens here depends on {why}: with other bits there, {end.what}"
             return Uninitialised(what, end.where)
-        where = module.describe(space.instruction(end.event))
+        where = described(module, space.instruction(end.event))
         event = end.event
         try:
-            self._run(Undefined(), Follower(until=end.number))
+            self._run(Undefined(0), Follower(until=end.number))
         except Diverged as same:
             what, by = same.event.of(event.numbers)
         return Uninitialised(f"{what}: that depends on {why}{by and ', by ' + by}", where)

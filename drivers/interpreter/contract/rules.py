@@ -13,6 +13,7 @@ import numpy as np
 
 from cts.drivers.interpreter import layout as memory_layout
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.contract.author import author
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Misuse
@@ -54,7 +55,7 @@ def require(m: Machine, wrong: Array, what: Callable[[int], str]) -> None:
 
 def operand(c: Compiler, role: str, id_: int) -> str:
     """An operand in messages."""
-    return f"{role} {c.module.label(id_)}"
+    return f"{role} {c.module.label(id_)}{author(c.module).value(id_)}"
 
 
 def pointer_aligned(c: Compiler, role: str, id_: int, multiple: int, why: str) -> Check:

@@ -26,7 +26,8 @@ _SPREAD = 0x17
 class Undefined:
     """What a run has read that is undefined, by id: `found` has what it is, in words.
 
-    `pattern` are the bits that stand there, None for zeros; with `chosen` only for those ids.
+    `pattern` is the lowest of the bytes that stand there, 0 for zeros; with `chosen` only for those ids, and zeros for
+    others. With None zeros stand there that may be one for all lanes, and undefined results are as they come out.
     """
 
     def __init__(self, pattern: int | None = None, chosen: Collection[int] | None = None) -> None:
@@ -40,11 +41,11 @@ class Undefined:
     def value(self, id_: int, t: ty.Type, lanes: Lanes) -> Value:
         """What stands for a value of a type."""
         value = zero(t)
-        return value if self._pattern is None or not self._stands(id_) else self._filled(value, id_, lanes)
+        return value if self._pattern is None else self._filled(value, id_, lanes)
 
     def result(self, id_: int, value: Array, undefined: Array, lanes: Lanes) -> Array:
         """A result in which some lanes or components are undefined."""
-        if self._pattern is None or not self._stands(id_):
+        if self._pattern is None:
             return value
         bits = self._filled(value, id_, lanes)
         shaped = undefined if undefined.ndim == bits.ndim else undefined.reshape(-1, *(1,) * (bits.ndim - 1))
@@ -52,30 +53,28 @@ class Undefined:
 
     def bytes_of(self, id_: int, size: int) -> Array:
         """What stands in so many bytes of memory."""
-        return self._random(id_, size) if self._pattern is not None and self._stands(id_) else np.zeros(size, np.uint8)
+        return self._random(id_, id_, size)
 
-    def _stands(self, id_: int) -> bool:
-        return self._chosen is None or id_ in self._chosen
-
-    def _random(self, id_: int, size: int) -> Array:
-        assert self._pattern is not None
-        draw = np.random.default_rng((self._pattern, id_))
+    def _random(self, id_: int, seed: int, size: int) -> Array:
+        if not self._pattern or (self._chosen is not None and id_ not in self._chosen):
+            return np.zeros(size, np.uint8)
+        draw = np.random.default_rng((self._pattern, seed))
         return draw.integers(self._pattern, self._pattern + _SPREAD, size, np.uint8)
 
-    def _filled(self, like: Value, id_: int, lanes: Lanes) -> Value:
+    def _filled(self, like: Value, id_: int, lanes: Lanes, part: int = 0) -> Value:
         """Bits in the shape of a value, with an entry for each lane; opaque values and pointers stay as they are."""
         if isinstance(like, np.ndarray):
             shape = (lanes.lanes, *like.shape[1:])
-            bits = self._random(id_, int(np.prod(shape)) * like.dtype.itemsize)
+            bits = self._random(id_, id_ + (part << 24), int(np.prod(shape)) * like.dtype.itemsize)
             if like.dtype == np.bool_:
                 return (bits & 1).astype(np.bool_).reshape(shape)
             return bits.view(like.dtype).reshape(shape)
         if isinstance(like, Matrix):
             shape = (lanes.scopes[like.scope].count, *like.bits.shape[1:])
-            bits = self._random(id_, int(np.prod(shape)) * like.bits.dtype.itemsize)
+            bits = self._random(id_, id_ + (part << 24), int(np.prod(shape)) * like.bits.dtype.itemsize)
             return Matrix(bits.view(like.bits.dtype).reshape(shape), like.scope)
         if isinstance(like, tuple) and not isinstance(like, (Layout, View)):
-            return tuple(self._filled(part, id_ + (n << 24), lanes) for n, part in enumerate(like))
+            return tuple(self._filled(of, id_, lanes, part * 31 + n + 1) for n, of in enumerate(like))
         return like
 
 
