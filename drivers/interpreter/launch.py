@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
@@ -77,14 +78,21 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
         raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
     undefined = Undefined() if options.check & {UNINITIALISED, CONTRACT} and job.staged is None else None
     seconds = options.max_seconds or math.inf
+    end = time.monotonic() + seconds
     result = _run(_Dispatch(program, job, options, trace, undefined), subgroup_size, seconds)
     if undefined is not None and undefined.found:
-        _follow(program, job, subgroup_size, options, undefined, trace)
+        _follow(program, job, subgroup_size, options, undefined, trace, end - time.monotonic())
     return result
 
 
 def _follow(
-    program: Program, job: ModuleJob, size: int, options: Options, undefined: Undefined, trace: list[str]
+    program: Program,
+    job: ModuleJob,
+    size: int,
+    options: Options,
+    undefined: Undefined,
+    trace: list[str],
+    seconds: float,
 ) -> None:
     """Raise Uninitialised if something depends on the undefined values that the dispatch has read."""
 
@@ -92,7 +100,7 @@ def _follow(
         _run(_Dispatch(program, job, options, [], values, memory(program.module)), size, seconds)
 
     try:
-        problem = Following(rerun, undefined.found, robust=options.robust or job.robust).problem()
+        problem = Following(rerun, undefined.found, seconds, robust=options.robust or job.robust).problem()
     except (RunAway, OutOfMemory) as end:
         label = program.module.label
         read = ", ".join(f"{label(id_)}, {what}" for id_, what in list(undefined.found.items())[:4])

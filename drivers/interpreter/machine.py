@@ -60,7 +60,7 @@ class Budget:
         if self.left < 0:
             raise RunAway(f"ended after {self.total} steps")
         if time.monotonic() > self._end:
-            raise RunAway(f"ended after {self.seconds:g} s")
+            raise RunAway(f"ended after {self.seconds:g} s (max_seconds)")
 
 
 class Run(msgspec.Struct, frozen=True):

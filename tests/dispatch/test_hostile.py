@@ -82,7 +82,8 @@ def shared(body: str) -> str:
 
 def test_workgroup_memory_of_another_workgroup_is_out_of_bounds(tmp_path: Path) -> None:
     text = shared("%eighth = OpAccessChain %shared_word %shared %lane\nOpStore %eighth %lane\n%y = OpLoad %uint %at")
-    found = fault(tmp_path, text)
+    assert "it must be below 8" in fault(tmp_path, text).what
+    found = fault(tmp_path, text, "interpreter:check=none")
     assert found.code == "out-of-bounds"
     assert "offset 32 of workgroup variable" in found.what and "which has 32" in found.what
     assert found.what.endswith("by invocation (8, 0, 0)")
@@ -146,14 +147,15 @@ def test_two_invocations_that_write_one_word_race(tmp_path: Path) -> None:
 )
 def test_atomics_race_with_what_is_not_atomic(tmp_path: Path, body: str, what: str) -> None:
     text = shared("%first = OpAccessChain %shared_word %shared %u0\n" + body)
-    result = run(write(tmp_path, assembly=text), options={"check": "races"})
+    result = run(write(tmp_path, assembly=text), ["interpreter:check=races"])
     assert result.status == (1 if what else 0), said(result)
     assert f"{what} by Op" in said(result) if what else not result.runs[0].outcome.fault
 
 
 def test_uninitialised_workgroup_memory(tmp_path: Path) -> None:
     text = shared("%y = OpLoad %uint %at")
-    assert outcome(tmp_path, text).status is Status.DONE
+    assert outcome(tmp_path, text, "interpreter:check=none").status is Status.DONE
+    assert outcome(tmp_path, text).fault == fault(tmp_path, text, "interpreter:check=uninitialised")
     found = fault(tmp_path, text, "interpreter:check=uninitialised")
     assert (found.code, found.where[:8]) == ("uninitialised", "OpStore ")
     assert (
@@ -214,7 +216,7 @@ OpStore %array %some"""
 )
 def test_uninitialised_variables(tmp_path: Path, body: str, said_: str) -> None:
     text = local_variable(body)
-    assert outcome(tmp_path, text).status is Status.DONE
+    assert outcome(tmp_path, text, "interpreter:check=none").status is Status.DONE
     if not said_:
         assert outcome(tmp_path, text, "interpreter:check=uninitialised").status is Status.DONE
         return

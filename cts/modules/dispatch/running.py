@@ -33,6 +33,11 @@ _VERDICTS = {
 }
 
 
+#: Seconds that a dispatch may take on the interpreter by default: one that a file describes, and a module by itself,
+#: which may be any.
+SECONDS, BY_ITSELF_SECONDS = 600, 20
+
+
 @dataclass(frozen=True)
 class Ran:
     """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end.
@@ -182,19 +187,26 @@ def _dealt(result: Result) -> str:
     return dealt(result.dispatch) if any(ran.outputs for ran in result.runs) else ""
 
 
-def _checked(spec: str, given: str) -> str:
-    """The spec of a driver; of an interpreter for which no check was given, or by `--check`, with that of the contract.
+def _checked(spec: str, given: str, seconds: int = SECONDS) -> str:
+    """The spec of a driver; of an interpreter with the check of the contract and a limit of time, unless it has others.
 
-    >>> [_checked(spec, "interpreter") for spec in ("interpreter", "interpreter:check=races", "interpreter:check=none")]
-    ['interpreter:check=contract', 'interpreter:check=contract+races', 'interpreter:check=none']
+    >>> [_checked(spec, "interpreter") for spec in ("interpreter", "interpreter:check=races,max_seconds=9")]
+    ['interpreter:check=contract,max_seconds=600', 'interpreter:check=contract+races,max_seconds=9']
+    >>> _checked("interpreter:check=none", "interpreter", 20)
+    'interpreter:check=none,max_seconds=20'
     """
     plain, bar, transforms = spec.partition("|")
     name, _, options = plain.partition(":")
-    if name != "interpreter" or "check=" in given or "check=none" in options:
+    if name != "interpreter":
         return spec
-    if "check=" in options:
-        return plain.replace("check=", "check=contract+") + bar + transforms
-    return registry.extended_spec(plain, ["check=contract"]) + bar + transforms
+    added = []
+    if "check=" not in options:
+        added.append("check=contract")
+    elif "check=" not in given and "check=none" not in options:
+        plain = plain.replace("check=", "check=contract+")
+    if "max_seconds=" not in options:
+        added.append(f"max_seconds={seconds}")
+    return (registry.extended_spec(plain, added) if added else plain) + bar + transforms
 
 
 def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:

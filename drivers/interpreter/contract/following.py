@@ -103,9 +103,9 @@ Rerun = Callable[[Undefined, Callable[[Module], FollowedSpace], float], object]
 class Following:
     """The search for what undefined values decide, by runs of the same dispatch."""
 
-    def __init__(self, rerun: Rerun, found: dict[int, str], *, robust: bool) -> None:
+    def __init__(self, rerun: Rerun, found: dict[int, str], seconds: float, *, robust: bool) -> None:
         self._rerun, self._found, self._robust = rerun, found, robust
-        self._end = time.monotonic() + SECONDS
+        self._end = time.monotonic() + min(SECONDS, seconds)
         self._space: FollowedSpace | None = None
 
     def problem(self) -> Uninitialised | None:
