@@ -114,6 +114,13 @@ class AddressSpace:
         name = self.segments[number - 1].name if 0 < number <= len(self.segments) else "no buffer"
         return address - (number << SPACING) - MIDDLE, name
 
+    def offsets(self, addresses: Array) -> Array:
+        """Bytes from the beginnings of the memories, or of their copies, that addresses (n,) are meant for."""
+        offsets: Array = (addresses & (1 << SPACING) - 1) - MIDDLE
+        number = int(addresses[0]) >> SPACING
+        pitch = self.segments[number - 1].pitch if 0 < number <= len(self.segments) else 0
+        return offsets & (1 << pitch) - 1 if pitch else offsets
+
     def left(self, addresses: Array) -> Array:
         """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""
         numbers = addresses >> SPACING

@@ -59,7 +59,7 @@ def operand(c: Compiler, role: str, id_: int) -> str:
 
 
 def pointer_aligned(c: Compiler, role: str, id_: int, multiple: int, why: str) -> Check:
-    """An address is a multiple of so many bytes."""
+    """An address is a multiple of so many bytes from the beginning of its buffer, which is aligned to anything."""
     label = operand(c, role, id_)
 
     def check(m: Machine) -> None:
@@ -69,7 +69,7 @@ def pointer_aligned(c: Compiler, role: str, id_: int, multiple: int, why: str) -
             byte, name = m.memory.named(int(addresses[k]))
             return f"{label} is byte {byte} of {name}; it must be a multiple of {multiple} bytes ({why})"
 
-        require(m, addresses % multiple != 0, what)
+        require(m, m.memory.offsets(addresses) % multiple != 0, what)
 
     return check
 
