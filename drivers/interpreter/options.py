@@ -69,7 +69,10 @@ class Options(msgspec.Struct, frozen=True):
     robust: Annotated[bool, says("reads outside a buffer give zeros, and writes outside one do nothing")] = False
     check: Annotated[
         frozenset[Literal["races", "uninitialised", "contract", "writers", "none"]],
-        says("end a dispatch that does one of the first three; or record which workgroups wrote none of a buffer"),
+        says(
+            "end a dispatch with a race, with an undefined value that decides something, or with a broken rule on"
+            " values or such a value (contract); or record which workgroups wrote none of a buffer"
+        ),
     ] = frozenset()
     trace: Annotated[str, says("record what a function executes, or what an id is each time", metavar="NAME or ID")] = (
         ""

@@ -16,20 +16,6 @@ _INFIX = {
 }  # fmt: skip
 _SAME = frozenset({"OpBitcast", "OpCopyObject", "OpUConvert", "OpSConvert", "OpFConvert", "OpLoad"})
 _CHAINS = frozenset({"OpAccessChain", "OpInBoundsAccessChain"})
-#: Instructions whose first operand is a pointer worth naming.
-_ACCESSES = frozenset(
-    {
-        "OpLoad",
-        "OpStore",
-        "OpCooperativeMatrixLoadKHR",
-        "OpCooperativeMatrixStoreKHR",
-        "OpCooperativeMatrixLoadTensorNV",
-        "OpCooperativeMatrixStoreTensorNV",
-        "OpCooperativeVectorLoadNV",
-        "OpCooperativeVectorStoreNV",
-    }
-)
-
 #: How deep and how long an expression may be.
 _DEEP, _LONG = 8, 120
 
@@ -56,7 +42,8 @@ class Author:
     def instruction(self, i: Instruction) -> str:
         """What an instruction does, behind its name; "" if nothing has a name."""
         said = []
-        if i.name in _ACCESSES and (what := self.expression(i.id(0))):
+        is_access = "Load" in i.name or "Store" in i.name
+        if is_access and i.ids and (what := self.expression(i.ids[0])):
             said.append(f"{'to' if 'Store' in i.name else 'from'} {what}")
         if i.result not in self._module.names and (kept := self._module.names.get(self._kept_in.get(i.result, 0))):
             said.append(f'for "{kept}"')

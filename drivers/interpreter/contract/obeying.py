@@ -22,7 +22,7 @@ _ROOMS = (tensors, vectors)
 def obeying(c: Compiler, i: Instruction, step: Step) -> Step:
     """The step with the checks of its instruction, if there are any."""
     step = undefined_result(c, i, step)
-    makers = [rules.atomic] if i.name.startswith("OpAtomic") else rules.CHECKS.get(i.name, [])
+    makers = [*rules.OF_ALL, *rules.CHECKS.get(i.name, ())]
     checks = tuple(check for make in makers for check in make(c, i))
     if not checks:
         return step

@@ -193,12 +193,10 @@ def barrier(c: Compiler, i: Instruction) -> Iterator[Check]:
     yield together(c, c.declared.number(i.id(0)), "TA-071")
 
 
-@rule("OpCooperativeMatrixMulAddKHR", "OpCooperativeMatrixTransposeNV", "OpCooperativeMatrixReduceNV")
-@rule("OpCooperativeMatrixConvertNV", "OpCooperativeMatrixPerElementOpNV")
 def of_a_scope(c: Compiler, i: Instruction) -> Iterator[Check]:
-    """Matrices are computed by a whole scope."""
-    t = c.declared.type(i.result)
-    if isinstance(t, ty.CooperativeMatrix):
+    """Matrices are computed by a whole scope, but for accesses to single components."""
+    t = c.declared.type_of.get(i.result)
+    if i.name.startswith("OpCooperativeMatrix") and isinstance(t, ty.CooperativeMatrix):
         yield together(c, t.scope)
 
 
@@ -210,21 +208,20 @@ def of_a_scalar(c: Compiler, i: Instruction) -> Iterator[Check]:
         yield uniform(c, t.scope, {i.ids[-1]: "the scalar"})
 
 
-@rule("OpLoad", "OpStore", "OpCooperativeMatrixLoadKHR", "OpCooperativeMatrixStoreKHR")
-@rule("OpCooperativeMatrixLoadTensorNV", "OpCooperativeMatrixStoreTensorNV")
 def aligned(c: Compiler, i: Instruction) -> Iterator[Check]:
     """The memory operand Aligned says no more than is so."""
     for k, value in enumerate(i.operands):
-        if type(value) is str and "Aligned" in value.split("|") and addressed(c, i.id(0)):
-            number = i.operands[k + 1]
+        if k and type(value) is str and "Aligned" in value.split("|") and addressed(c, i.ids[0]):
+            number = i.operands[k + 1]  # the first of the mask's own operands
             assert isinstance(number, int)
             multiple = max(int(number), 1)
-            yield pointer_aligned(c, "Pointer", i.id(0), multiple, f"its operand Aligned says so; VK-043, {ALIGNED}")
+            yield pointer_aligned(c, "Pointer", i.ids[0], multiple, f"its operand Aligned says so; VK-043, {ALIGNED}")
 
 
 def atomic(c: Compiler, i: Instruction) -> Iterator[Check]:
     """Atomics through physical pointers are at multiples of the number's size."""
-    if c.declared.storage(i.id(0)) == "PhysicalStorageBuffer" and not c.declared.is_untyped(i.id(0)):
+    is_atomic = i.name.startswith("OpAtomic")
+    if is_atomic and c.declared.storage(i.id(0)) == "PhysicalStorageBuffer" and not c.declared.is_untyped(i.id(0)):
         size = memory_layout.size_of(c.declared.pointee(i.id(0)))
         yield pointer_aligned(c, "Pointer", i.id(0), size, f"the number's size; CV-040, {ALIGNED}")
 
@@ -333,3 +330,7 @@ def to_integer(c: Compiler, i: Instruction) -> Iterator[Check]:
         require(m, wrong.reshape(len(wrong), -1).any(axis=1), what)
 
     yield check
+
+
+#: Checks that do not depend on the name of an instruction alone.
+OF_ALL = (of_a_scope, aligned, atomic)
