@@ -147,9 +147,9 @@ def _run(
     if not drivers:
         where = str(dispatches[0].path)
         raise BadInput("no-driver", "no driver to run on", where, "interpreter, or another module driver")
-    specs = [
-        _checked(spec, given) for spec, given in zip(registry.with_options(drivers, options), drivers, strict=True)
-    ]
+    seconds = BY_ITSELF_SECONDS if dispatches[0].path.suffix in MODULES else SECONDS
+    extended = registry.with_options(drivers, options)
+    specs = [_checked(spec, given, seconds) for spec, given in zip(extended, drivers, strict=True)]
     if "trace" in options:
         _check_trace(dispatches, options["trace"])
     named = list(zip(_labels(drivers), specs, strict=True))
@@ -187,7 +187,7 @@ def _dealt(result: Result) -> str:
     return dealt(result.dispatch) if any(ran.outputs for ran in result.runs) else ""
 
 
-def _checked(spec: str, given: str, seconds: int = SECONDS) -> str:
+def _checked(spec: str, given: str, seconds: float = SECONDS) -> str:
     """The spec of a driver; of an interpreter with the check of the contract and a limit of time, unless it has others.
 
     >>> [_checked(spec, "interpreter") for spec in ("interpreter", "interpreter:check=races,max_seconds=9")]
