@@ -66,9 +66,9 @@ class Budget:
 class Run(msgspec.Struct, frozen=True):
     """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded.
 
-    `fragments` are there where the lanes are those of a fragment shader. `undefined` learns what is read that is
-    undefined, and `decides` what the numbers of a branch are, in a run that follows undefined values. `rounds` learns
-    which loops have any.
+    `fragments` are there where the lanes are those of a fragment shader. `undefined` notes reads of undefined values,
+    `decides` takes the condition of each branch in a run that follows such values, and `rounds` notes which loops go
+    round.
     """
 
     budget: Budget

@@ -6,22 +6,21 @@ from cts.drivers.interpreter.parse import Instruction, Module
 from cts.spirv.decode import DecodeError
 from cts.spirv.source_lines import Line, source_lines
 
+#: Binary operators by the names of instructions, without Op and the letter of the kind of number.
 _INFIX = {
-    "OpIAdd": "+", "OpFAdd": "+", "OpISub": "-", "OpFSub": "-", "OpIMul": "*", "OpFMul": "*", "OpUDiv": "/",
-    "OpSDiv": "/", "OpFDiv": "/", "OpUMod": "%", "OpSRem": "%", "OpSMod": "%", "OpShiftLeftLogical": "<<",
-    "OpShiftRightLogical": ">>", "OpShiftRightArithmetic": ">>", "OpBitwiseAnd": "&", "OpBitwiseOr": "|",
-    "OpULessThan": "<", "OpSLessThan": "<", "OpFOrdLessThan": "<", "OpUGreaterThan": ">", "OpSGreaterThan": ">",
-    "OpULessThanEqual": "<=", "OpSLessThanEqual": "<=", "OpUGreaterThanEqual": ">=", "OpSGreaterThanEqual": ">=",
-    "OpIEqual": "==", "OpINotEqual": "!=", "OpLogicalAnd": "&&", "OpLogicalOr": "||",
+    "Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%", "Rem": "%", "LessThan": "<", "GreaterThan": ">",
+    "LessThanEqual": "<=", "GreaterThanEqual": ">=", "Equal": "==", "NotEqual": "!=", "And": "&", "Or": "|",
+    "hiftLeftLogical": "<<", "hiftRightLogical": ">>", "hiftRightArithmetic": ">>",
 }  # fmt: skip
-_SAME = frozenset({"OpBitcast", "OpCopyObject", "OpUConvert", "OpSConvert", "OpFConvert", "OpLoad"})
+#: What stands between Op and such a name.
+_KINDS = ("Bitwise", "Logical", "FOrd", "FUnord", "I", "F", "U", "S")
 _CHAINS = frozenset({"OpAccessChain", "OpInBoundsAccessChain"})
 #: How deep and how long an expression may be.
 _DEEP, _LONG = 8, 120
 
 
 class Author:
-    """What a module says of where it comes from."""
+    """The names, expressions and source lines of a module."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -70,12 +69,12 @@ class Author:
             return f"%{int(id_)}", False
         if i.name == "OpConstant" and isinstance(i.operands[0], int):
             return str(int(i.operands[0])), False
-        if i.name in _SAME:
+        if i.name[2:] in ("Load", "Bitcast", "CopyObject") or i.name.endswith("Convert"):
             return self._words(i.id(0), depth + 1)
-        if i.name in _INFIX and len(i.ids) == 2:
+        if (operator := _operator(i.name)) and len(i.ids) == 2:
             parts = [self._words(operand, depth + 1) for operand in i.ids]
             shown = [f"({w})" if " " in w else w for w, _ in parts]
-            return f" {_INFIX[i.name]} ".join(shown), any(named for _, named in parts)
+            return f" {operator} ".join(shown), any(named for _, named in parts)
         if i.name in _CHAINS:
             return self._chain(i, depth)
         if i.name == "OpCompositeExtract":
@@ -84,7 +83,7 @@ class Author:
         return f"%{int(id_)}", False
 
     def _chain(self, i: Instruction, depth: int) -> tuple[str, bool]:
-        """A chain of members and indices; a block without a name of its own has that of its type."""
+        """A chain of members and indices; an unnamed block is called by its type's name."""
         base = self._made_by.get(i.id(0))
         words, named = self._words(i.id(0), depth + 1)
         t = 0
@@ -103,6 +102,18 @@ class Author:
                 words, named = f"{words}[{index}]", named or of_name
                 t = type_.ids[0] if type_ is not None and type_.ids else 0
         return words, named
+
+
+def _operator(name: str) -> str:
+    """The operator of an instruction, or "".
+
+    >>> [_operator(name) for name in ("OpIAdd", "OpFOrdLessThan", "OpLogicalAnd", "OpShiftLeftLogical", "OpExtInst")]
+    ['+', '<', '&', '<<', '']
+    """
+    for kind in _KINDS:
+        if (operator := _INFIX.get(name.removeprefix(f"Op{kind}"))) is not None:
+            return operator
+    return ""
 
 
 def author(module: Module) -> Author:

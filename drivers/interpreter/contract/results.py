@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 #: Where a result is undefined, (lanes or 1,) or with the result's components, by the values of operands.
 Where = Callable[[Machine, list[Array]], Array]
 
-_SHIFTS = ("OpShiftLeftLogical", "OpShiftRightLogical", "OpShiftRightArithmetic")
 #: By number in GLSL.std.450.
 _CLAMPS = {43: "FClamp", 44: "UClamp", 45: "SClamp", 81: "NClamp"}
 
@@ -50,18 +49,18 @@ def undefined_result(c: Compiler, i: Instruction, step: Step) -> Step:
 
 def _where(c: Compiler, i: Instruction) -> tuple[Where, str] | None:
     """Where the result of an instruction is undefined, and that in words; None where it never is."""
-    if i.name in _SHIFTS:
+    if i.name.startswith("OpShift"):
         t = c.declared.result_type(i)
         scalar = t.component if isinstance(t, ty.Vector) else t
         assert isinstance(scalar, ty.Int)
         width = scalar.width
         return lambda m, v: v[1] >= width, f"{i.name} by {width} bits or more (NU-004)"
-    if i.name in ("OpVectorExtractDynamic", "OpVectorInsertDynamic"):
+    if i.name.startswith("OpVector") and i.name.endswith("Dynamic"):
         vector = c.declared.type(i.id(0))
         assert isinstance(vector, ty.Vector)
         count = vector.count
         return lambda m, v: v[-1] >= count, f"{i.name} with an index of {count} or more (CV-011)"
-    if i.name in ("OpBitFieldInsert", "OpBitFieldSExtract", "OpBitFieldUExtract"):
+    if i.name.startswith("OpBitField"):
         t = c.declared.result_type(i)
         bits = (t.component if isinstance(t, ty.Vector) else t).size * 8  # type: ignore[union-attr]
         return (

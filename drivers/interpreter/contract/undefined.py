@@ -1,4 +1,4 @@
-"""Undefined values: what a dispatch reads without having written it, and what stands there instead.
+"""Undefined values: reads of what was never written, and the bits that take their place.
 
 A run notes what it reads: variables without an address, memory of workgroups, OpUndef, and results that an operand's
 value leaves undefined. Zeros stand there. Whether that matters, other runs say, in which other bits stand there.
