@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,27 +28,25 @@ class Line(NamedTuple):
 
 def source_lines(words: npt.NDArray[np.uint32]) -> dict[int, Line]:
     """The line of each instruction that has one, by the word at which the instruction begins. Raises DecodeError."""
-    strings, numbers, sets, sources = {}, {}, {}, {}
+    known: dict[Any, Any] = {}  # text, name of a set, number or file, by the id that has it
     texts: dict[str, list[str]] = {}
     lines: dict[int, Line] = {}
     now: Line | None = None
     for d in decode(words):
         v = d.values
-        debug = d.name == "OpExtInst" and sets.get(v[1], "").startswith("NonSemantic.Shader.DebugInfo") and v[2]
-        if d.name == "OpString":
-            strings[d.result] = str(v[0])
-        elif d.name == "OpExtInstImport":
-            sets[d.result] = str(v[0])
+        debug = d.name == "OpExtInst" and str(known.get(v[1])).startswith("NonSemantic.Shader.DebugInfo") and v[2]
+        if d.name in ("OpString", "OpExtInstImport"):
+            known[d.result] = str(v[0])
         elif d.name == "OpConstant":
-            numbers[d.result] = v[1]
+            known[d.result] = v[1]
         elif d.name == "OpSource" and len(v) > 3:
-            texts[strings.get(v[2], "")] = str(v[3]).splitlines()
+            texts[str(known.get(v[2], ""))] = str(v[3]).splitlines()
         elif debug == _SOURCE:
-            sources[d.result] = v[3]
-            texts[strings.get(v[3], "")] = strings.get(v[4], "").splitlines() if len(v) > 4 else []
+            known[d.result] = v[3]
+            texts[str(known.get(v[3], ""))] = str(known.get(v[4], "")).splitlines() if len(v) > 4 else []
         elif d.name == "OpLine" or debug == _LINE:
-            file, line = (v[0], v[1]) if d.name == "OpLine" else (sources.get(v[3]), numbers.get(v[4], 0))
-            name, number = strings.get(file, ""), int(line) if isinstance(line, int) else 0
+            file, line = (v[0], v[1]) if d.name == "OpLine" else (known.get(v[3]), known.get(v[4], 0))
+            name, number = str(known.get(file, "")), int(line) if isinstance(line, int) else 0
             text = texts.get(name, [])
             now = Line(name, number, text[number - 1].strip() if 0 < number <= len(text) else "")
         elif d.name in _ENDS or debug == _NO_LINE:

@@ -576,9 +576,17 @@ def _vector(body: str, *, output: bool = True, **memories: str) -> Callable[[str
 _HALF8 = vectors.Vec("half", 8)
 
 
-def _multiply(**operands: str) -> str:
+def _multiply(*, offset: str = "%n0", stride: str = "%n16", bias: str = "", bias_offset: str = "%n0") -> str:
     return "%result = " + vectors.instruction(
-        _HALF8, 8, "float16", "float16", "RowMajor", **{"stride": "%n16", **operands}
+        _HALF8,
+        8,
+        "float16",
+        "float16",
+        "RowMajor",
+        offset=offset,
+        stride=stride,
+        bias=bias,
+        bias_offset=bias_offset,
     )
 
 

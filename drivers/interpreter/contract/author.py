@@ -79,7 +79,7 @@ class Author:
             return self._chain(i, depth)
         if i.name == "OpCompositeExtract":
             words, named = self._words(i.id(0), depth + 1)
-            return words + "".join(f".{'xyzw'[int(n)]}" if int(n) < 4 else f"[{n}]" for n in i.operands[1:]), named  # type: ignore[call-overload]
+            return words + "".join(f".{'xyzw'[int(n)]}" if int(n) < 4 else f"[{n}]" for n in i.operands[1:]), named
         return f"%{int(id_)}", False
 
     def _chain(self, i: Instruction, depth: int) -> tuple[str, bool]:
@@ -94,7 +94,7 @@ class Author:
         for id_ in i.ids[1:]:
             made, type_ = self._made_by.get(id_), self._made_by.get(t)
             if type_ is not None and type_.name == "OpTypeStruct" and made is not None and made.name == "OpConstant":
-                member = int(made.operands[0])  # type: ignore[arg-type]
+                member = int(made.operands[0])
                 words += f".{self._module.member_names.get((t, member), member)}"
                 t = type_.ids[member] if member < len(type_.ids) else 0
             else:

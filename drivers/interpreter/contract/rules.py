@@ -321,7 +321,7 @@ def to_integer(c: Compiler, i: Instruction) -> Iterator[Check]:
     def check(m: Machine) -> None:
         (x,) = elementwise(m, i.ids)
         numbers = np.trunc((x if x.dtype == of.dtype else x.view(of.dtype)).astype(np.float64))
-        wrong = ~((numbers >= low) & (numbers < high))
+        wrong = np.asarray(~((numbers >= low) & (numbers < high)))
 
         def what(k: int) -> str:
             first = numbers[k].reshape(-1)[np.argmax(wrong[k])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +32,7 @@ def strides(c: Compiler, i: Instruction) -> Iterator[Check]:
         for d in range(len(ids) - 1):
             size = np.maximum(layout.block_size[:, d + 1].astype(np.int64), 1)
             least = values[d + 1] * -(-layout.dimension[:, d + 1].astype(np.int64) // size)
-            label, stride = operand(c, f"stride {d}", ids[d]), values[d]
-            both = np.broadcast_arrays(stride, least)
-            require(
-                m,
-                both[0] < both[1],
-                lambda k, label=label, both=both: f"{label} is {both[0][k]}; it must be at least {both[1][k]} (TA-064)",
-            )
+            require(m, values[d] < least, _too_small(operand(c, f"stride {d}", ids[d]), values[d], least))
 
     yield check
 
@@ -105,6 +99,11 @@ def tensor(c: Compiler, i: Instruction) -> Iterator[Check]:
             raise problem
 
     yield inside
+
+
+def _too_small(label: str, stride: Array, least: Array) -> Callable[[int], str]:
+    both = np.broadcast_arrays(stride, least)
+    return lambda k: f"{label} is {both[0][k]}; it must be at least {both[1][k]} (TA-064)"
 
 
 def _no_zero(m: Machine, label: str, name: str, values: Array, why: str) -> None:
