@@ -321,13 +321,13 @@ def to_integer(c: Compiler, i: Instruction) -> Iterator[Check]:
     def check(m: Machine) -> None:
         (x,) = elementwise(m, i.ids)
         numbers = np.trunc((x if x.dtype == of.dtype else x.view(of.dtype)).astype(np.float64))
-        wrong = np.asarray(~((numbers >= low) & (numbers < high)))
+        wrong = ~((numbers >= low) & (numbers < high))
 
         def what(k: int) -> str:
             first = numbers[k].reshape(-1)[np.argmax(wrong[k])]
             return f"{label} is {first:g}, which is no {scalar.width}-bit {'int' if signed else 'uint'} (NU-016)"
 
-        require(m, wrong.reshape(len(wrong), -1).any(axis=1), what)
+        require(m, np.asarray(wrong.reshape(len(wrong), -1).any(axis=1)), what)
 
     yield check
 
