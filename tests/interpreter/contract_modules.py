@@ -232,12 +232,12 @@ _MATRICES = [
         "bounds of a load",
         _kernel(
             "",
-            f"%p = OpAccessChain %word_pointer %in %u0 PART\n{_OUT}"
-            f"%a = OpCooperativeMatrixLoadKHR %m %p %u0 %u4\n{_STORE}",
+            f"%p = OpAccessChain %word_pointer %in %u0 PART\n%s = OpShiftLeftLogical %uint %u2 %u1\n{_OUT}"
+            f"%a = OpCooperativeMatrixLoadKHR %m %p %u0 %s\n{_STORE}",
         ),
         "%u32",
         "%u8",
-        ("buffer 'in', which has 256",),
+        ("buffer 'in', which has 256; operand %", " is 4, by invocation (0, 0, 0)"),
     ),
     Pair(
         "division of a matrix",

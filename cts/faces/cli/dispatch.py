@@ -95,8 +95,7 @@ def dispatch(
         list[str] | None,
         typer.Option(
             "--check",
-            help="Report races, uninitialised or writers, beside broken rules (contract); or none. See `cts docs dispatch`."
-            " Repeatable.",
+            help="Report races, uninitialised or writers, beside broken rules (contract); or none. Repeatable.",
             metavar="WHAT",
         ),
     ] = None,
