@@ -237,7 +237,7 @@ _MATRICES = [
         ),
         "%u32",
         "%u8",
-        ("buffer 'in', which has 256; operand %", " is 4, by invocation (0, 0, 0)"),
+        ("buffer 'in', which has 256; operand %", " is 4"),
     ),
     Pair(
         "division of a matrix",
