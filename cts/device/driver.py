@@ -74,7 +74,7 @@ class Outcome:
     the lines that they were asked to record. `unlisted` are features that the device does not list and that were tried
     because the user asked for that. `only_made`: the driver was asked to make pipelines and to run none, so `memory` is
     empty. `statistics` are numbers by name that the driver's compiler reports for the module, such as registers and
-    instructions.
+    instructions. `idle` are the loops that no invocation went through, from drivers that know.
     """
 
     status: Status
@@ -86,6 +86,7 @@ class Outcome:
     unlisted: tuple[str, ...] = ()
     only_made: bool = False
     statistics: Mapping[str, float] = field(default_factory=dict)
+    idle: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> str:

@@ -125,12 +125,12 @@ class AccessHistory:
 
 
 class Shadow:
-    """What is known of a segment: the bytes that were written, and a history for each way to access them."""
+    """A history of the accesses to a segment for each way to make them."""
 
     def __init__(self, size: int) -> None:
-        self.written = np.zeros(size, np.bool_)
+        self._size = size
         self.forget()
 
     def forget(self) -> None:
-        """What has been written stays so, but nothing races with it."""
-        self.histories = {way: AccessHistory(self.written.size) for way in RIVALS}
+        """Nothing races with what has been."""
+        self.histories = {way: AccessHistory(self._size) for way in RIVALS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -14,11 +14,10 @@ from cts.drivers.interpreter.footprint import Footprint, footprint
 from cts.drivers.interpreter.globals import declare
 from cts.drivers.interpreter.machine import Block, Code, Machine
 from cts.drivers.interpreter.operands import check_operands
-from cts.drivers.interpreter.options import UNINITIALISED
+from cts.drivers.interpreter.options import CONTRACT
 from cts.drivers.interpreter.order import order
 from cts.drivers.interpreter.parse import Block as ParsedBlock
 from cts.drivers.interpreter.parse import EntryPoint, Function, Instruction, Module
-from cts.drivers.interpreter.passed_on import Passed, passed_on
 from cts.drivers.interpreter.problems import Malformed, Misuse, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
 from cts.drivers.interpreter.registry import Edge, MakePure, Pure, Step, lookup
@@ -42,8 +41,8 @@ class Program(Struct, frozen=True):
 
     `registers` are the initial values of all ids. `variables` are the types of variables without an
     address; `resources`, `inputs` and `shared` the global variables that the entry point's functions
-    use, by kind. `matrices` are named cooperative matrices and vectors; `matrix_elements` and
-    `vector_components` the sizes of the largest of all.
+    use, by kind; `undefined` each OpUndef outside of functions. `matrices` are named cooperative matrices
+    and vectors; `matrix_elements` and `vector_components` the sizes of the largest of all.
     """
 
     module: Module
@@ -59,6 +58,7 @@ class Program(Struct, frozen=True):
     matrix_elements: int
     vector_components: int
     footprint: Footprint
+    undefined: dict[int, ty.Type]
 
 
 def compile_module(module: Module, entry: str, spec_constants: Mapping[int, bytes], target: Target) -> Program:
@@ -82,6 +82,11 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
     of_subgroups = {t.scope == SUBGROUP for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)}
     if what := partial_subgroups(compiler.local_size, target.subgroup_size, of_subgroups):
         raise Misuse(what)
+    if CONTRACT in target.check:
+        from cts.drivers.interpreter.contract.obeying import check_workgroup
+
+        matrices = [t for t in declared.types.values() if isinstance(t, ty.CooperativeMatrix)]
+        check_workgroup(matrices, compiler.local_size, target.subgroup_size)
     named = {
         name: (id_, t)
         for name, id_ in module.ids.items()
@@ -105,6 +110,11 @@ def compile_module(module: Module, entry: str, spec_constants: Mapping[int, byte
             compiler.variables.values(),
             [declared.pointee(id_) for id_, i in compiler.resources.items() if i.operands[0] == "Workgroup"],
         ),
+        {
+            i.result: declared.type_of[i.result]
+            for i in module.globals
+            if i.name == "OpUndef" and i.result in compiler.used
+        },
     )
 
 
@@ -127,13 +137,16 @@ class Compiler:
             traced_ids(self.module, target.trace) if target.trace else (None, None)
         )
         self._is_traced = False
+        self._obeying: Callable[[Compiler, Instruction, Step], Step] | None = None
+        if CONTRACT in target.check:
+            from cts.drivers.interpreter.contract.obeying import obeying  # its rules know the compiler
+
+            self._obeying = obeying
         self._codes: dict[int, Code | None] = {}
-        self._used: set[int] = set()
+        self.used: set[int] = set()
         self._block: ParsedBlock | None = None
         self._indices: dict[int, int] = {}
         self._blocks: dict[int, ParsedBlock] = {}
-        #: Where reads of what was never stored are reported: values that may be undefined in part.
-        self.passed: dict[int, Passed] = {}
 
     def function(self, id_: int) -> Code:
         """The code of a function, compiled on first use. Raises Malformed for recursion."""
@@ -175,12 +188,15 @@ class Compiler:
 
     def globals(self) -> None:
         """Note the global variables that compiled functions use."""
-        for id_ in sorted(self._used & self.declared.variables.keys()):
+        for id_ in sorted(self.used & self.declared.variables.keys()):
             i = self.declared.variables[id_]
             try:
                 self._global(id_, i)
             except Unsupported as problem:
                 self.missing.append(f"{self.module.describe(i)}: {problem}")
+            except Malformed as problem:
+                problem.where = problem.where or self.module.describe(i)
+                raise
 
     def _global(self, id_: int, i: Instruction) -> None:
         if self.declared.storage(id_) in ty.ADDRESSED:
@@ -188,6 +204,10 @@ class Compiler:
             return
         if i.operands[0] == "Input":
             built_in = self.declared.decoration(id_, "BuiltIn")
+            if built_in is None and self.target.stage is Stage.COMPUTE:
+                raise Malformed(
+                    f"{self.module.label(id_)} is an input without a BuiltIn; compute shaders have no such input"
+                )
             if built_in not in builtins_of(self.target.stage):
                 raise Unsupported(f"built-in {built_in}")
         initializer = self.declared.constants.get(i.id(1)) if len(i.operands) > 1 else None
@@ -197,8 +217,6 @@ class Compiler:
         blocks = {b.label: b for b in function.blocks}
         successors = {b.label: [id_ for id_ in _terminator(b).ids if id_ in blocks] for b in function.blocks}
         running = order(function.blocks[0].label, successors)
-        if UNINITIALISED in self.target.check:
-            self.passed |= passed_on(function.blocks, lambda id_: self.declared.storage(id_) in ty.NAMED)
         self._blocks, self._indices = blocks, {label: n for n, label in enumerate(running.blocks)}
         keep = _kept([blocks[label] for label in running.blocks], running.cyclic)
         compiled = {}
@@ -212,7 +230,7 @@ class Compiler:
     def _compile_block(self, block: ParsedBlock, keep: tuple[int, ...]) -> Block:
         steps, instructions = [], []
         for i in block.body:
-            self._used.update(i.ids)
+            self.used.update(i.ids)
             step = self._guarded(i)
             if step is not None:
                 if i.result == self._traced_result or self._is_traced:
@@ -220,9 +238,9 @@ class Compiler:
                 steps.append(step)
                 instructions.append(i)
         for phi in block.phis:
-            self._used.update(phi.ids)
+            self.used.update(phi.ids)
         last = _terminator(block)
-        self._used.update(last.ids)
+        self.used.update(last.ids)
         make = lookup(last.opcode).terminator.get(last.opcode)
         if make is None:
             self.missing.append(_missing(self.module, last))
@@ -237,7 +255,8 @@ class Compiler:
     def _guarded(self, i: Instruction) -> Step | None:
         """The step of an instruction; None where something is missing."""
         try:
-            return self._step(i)
+            step = self._step(i)
+            return step if self._obeying is None else self._obeying(self, i, step)
         except Unsupported as problem:
             where = self.module.describe(i)
             self.missing.append(f"{where}: {problem}" if problem.what else where)
@@ -263,15 +282,6 @@ class Compiler:
         if i.name not in _PASSING and self._is_on_matrices(i):
             raise Malformed("not defined on cooperative matrices (KM-017)")
         check_operands(self.declared, i)
-        if i.name == "OpCompositeExtract" and (passed := self.passed.get(i.id(0))) is not None:
-            path = tuple(i.number(k) for k in range(1, len(i.operands)))
-            plain = _pure_step(i.result, i.ids, make(self.declared, i))
-
-            def known(m: Machine) -> None:
-                m.variables.expect(passed, path, m.mask)
-                plain(m)
-
-            return known
         return _pure_step(i.result, i.ids, controlled(self.declared, i, make(self.declared, i)))
 
     def _is_on_matrices(self, i: Instruction) -> bool:

@@ -80,7 +80,7 @@ class Interpreter:
             return _failed(OutOfMemory("the system has no more memory"), trace)
         except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
             return _failed(_explained(Internal(f"interpreter: {type(e).__name__}: {e}"), job), trace)
-        return Outcome(Status.DONE, result.memory, matrices=result.matrices, trace=tuple(trace))
+        return Outcome(Status.DONE, result.memory, matrices=result.matrices, trace=tuple(trace), idle=result.idle)
 
     def close(self) -> None:
         """Forget all modules."""

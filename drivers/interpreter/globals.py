@@ -85,7 +85,10 @@ class _Declaring:
             self.declared.types[i.result] = TYPES[i.name](self.declared, i)
             return
         if i.name == "OpVariable":
-            self.declared.type_of[i.result] = self.declared.type_by_id(i.type)
+            t = self.declared.type_of[i.result] = self.declared.type_by_id(i.type)
+            if isinstance(t, ty.Pointer) and t.storage != "Private" and ty.holds_matrix(self._held(t)):
+                what = f"a variable of storage class {t.storage} holds a cooperative matrix"
+                raise Malformed(f"{what}; only Function and Private variables may (KM-011, KM-011b)")
             self.declared.variables[i.result] = i
             return
         if i.name == "OpUntypedVariableKHR":
@@ -96,6 +99,9 @@ class _Declaring:
         self.declared.type_of[i.result] = self.declared.type_by_id(i.type)
         self._reserve(self.declared.type_of[i.result])
         self.declared.constants[i.result] = CONSTANTS[i.name](self.declared, i)
+
+    def _held(self, pointer: ty.Pointer) -> ty.Type | None:
+        return None if pointer.pointee_id is None else self.declared.types.get(pointer.pointee_id)
 
     def _add_untyped(self, i: Instruction) -> None:
         """A variable that says itself what it holds: buffers alone."""

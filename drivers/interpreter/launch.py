@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -15,17 +16,20 @@ from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.compile import Program
+from cts.drivers.interpreter.contract.following import FollowedSpace, Following
+from cts.drivers.interpreter.contract.loops import Rounds
+from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.machine import Budget, Machine, Run
 from cts.drivers.interpreter.memory import AddressSpace
-from cts.drivers.interpreter.options import UNINITIALISED, Options
+from cts.drivers.interpreter.options import CONTRACT, RACES, UNINITIALISED, WRITERS, Options
+from cts.drivers.interpreter.parse import Module
 from cts.drivers.interpreter.places import Variables
-from cts.drivers.interpreter.problems import Malformed, Misuse, OutOfMemory, Unsupported
+from cts.drivers.interpreter.problems import Malformed, Misuse, OutOfMemory, RunAway, Unsupported
 from cts.drivers.interpreter.stages import StagedBatch, batches, builtins_of
 from cts.drivers.interpreter.values import Array, Matrix, Topology, Value, topology
 from cts.drivers.interpreter.vectors.layout_conversions import allocate, convert
 from cts.drivers.interpreter.watch import WatchedSpace
-from cts.drivers.interpreter.watched_variables import WatchedVariables
 
 #: Lanes that run together, where the workgroups are small enough: arrays of them fit a second-level cache.
 LANES = 1 << 14
@@ -43,10 +47,14 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Result(Struct, frozen=True):
-    """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components)."""
+    """What a dispatch left behind: all buffers, named matrices (instances, rows, cols), vectors (lanes, components).
+
+    `idle` are the loops that no invocation went through, in words.
+    """
 
     memory: dict[str, Bytes]
     matrices: dict[str, Array]
+    idle: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -65,29 +73,68 @@ def launch(program: Program, job: ModuleJob, subgroup_size: int, options: Option
     if job.full_subgroups and program.local_size[0] % subgroup_size:
         what = f"the workgroup's x size {program.local_size[0]} is no multiple of the subgroup size {subgroup_size}"
         raise Misuse(f"{what}, as full subgroups need (VK-042)")
-    dispatch = _Dispatch(program, job, options, trace)
-    dispatch.convert(after=False)
     total = math.prod(job.workgroups)
     if total > MAX_WORKGROUPS:
         raise Unsupported(f"{total} workgroups (at most {MAX_WORKGROUPS})")
+    undefined = Undefined() if options.check & {UNINITIALISED, CONTRACT} and job.staged is None else None
+    seconds = options.max_seconds or math.inf
+    end = time.monotonic() + seconds
+    result = _run(_Dispatch(program, job, options, trace, undefined), subgroup_size, seconds)
+    if undefined is not None and undefined.found:
+        _follow(program, job, subgroup_size, options, undefined, trace, end - time.monotonic())
+    return result
+
+
+def _follow(
+    program: Program,
+    job: ModuleJob,
+    size: int,
+    options: Options,
+    undefined: Undefined,
+    trace: list[str],
+    seconds: float,
+) -> None:
+    """Raise Uninitialised if something depends on the undefined values that the dispatch has read."""
+
+    def rerun(values: Undefined, memory: Callable[[Module], FollowedSpace], seconds: float) -> None:
+        _run(_Dispatch(program, job, options, [], values, memory(program.module)), size, seconds)
+
+    try:
+        problem = Following(rerun, undefined.found, seconds, robust=options.robust or job.robust).problem()
+    except (RunAway, OutOfMemory) as end:
+        label = program.module.label
+        read = ", ".join(f"{label(id_)}, {what}" for id_, what in list(undefined.found.items())[:4])
+        trace.append(f"undefined values are read ({read}); what they decide is not known: {end.what}")
+        return
+    if problem is not None:
+        raise problem
+
+
+def _run(dispatch: _Dispatch, subgroup_size: int, seconds: float) -> Result:
+    """Run all workgroups as often as the job says."""
+    program, job, options = dispatch.program, dispatch.job, dispatch.options
+    dispatch.convert(after=False)
     left = options.max_memory - sum(len(data) for data in dispatch.memory.values())
     at_once = _at_once(program, subgroup_size, left)
-    budget = Budget(options.max_steps, options.max_seconds or math.inf)
+    budget = Budget(options.max_steps, seconds)
     captured: dict[str, list[Array]] = {}
     with np.errstate(all="ignore"):
         for _ in range(job.times):
             captured.clear()
             dispatch.begin()
             numbers = []
-            for batch in _batches(program, job, at_once, subgroup_size):
+            for batch in _batches(program, job, at_once, subgroup_size, options.distribution):
                 registers = dispatch.run(batch, budget)
                 _capture(program, registers, batch.topology, captured)
                 numbers.append(_numbers(batch))
     dispatch.convert(after=True)
     dispatch.restore_addresses()
-    trace += dispatch.silent()
+    dispatch.trace += dispatch.silent()
     matrices = {name: np.concatenate(parts) for name, parts in captured.items()}
-    return Result(dispatch.memory, matrices if job.staged is None else _by_number(matrices, np.concatenate(numbers)))
+    if job.staged is not None:
+        matrices = _by_number(matrices, np.concatenate(numbers))
+    idle = () if dispatch.rounds is None else tuple(dispatch.rounds.idle(program.module))
+    return Result(dispatch.memory, matrices, idle)
 
 
 def _at_once(program: Program, subgroup_size: int, left: int) -> int:
@@ -99,13 +146,13 @@ def _at_once(program: Program, subgroup_size: int, left: int) -> int:
     return min(at_once, program.footprint.workgroups(invocations, subgroups, left))
 
 
-def _batches(program: Program, job: ModuleJob, at_once: int, subgroup_size: int) -> Iterator[Batch]:
+def _batches(program: Program, job: ModuleJob, at_once: int, subgroup_size: int, distribution: str) -> Iterator[Batch]:
     if job.staged is not None and not job.staged.stage.has_workgroups:
         yield from batches(job.staged, at_once, subgroup_size)
         return
     total, invocations = math.prod(job.workgroups), int(np.prod(program.local_size))
     for first in range(0, total, at_once):
-        lanes = topology(min(at_once, total - first), invocations, subgroup_size)
+        lanes = topology(min(at_once, total - first), invocations, subgroup_size, distribution)
         yield Batch(lanes, first, job.workgroups, program.local_size, subgroup_size)
 
 
@@ -127,15 +174,25 @@ def _by_number(vectors: dict[str, Array], numbers: Array) -> dict[str, Array]:
 class _Dispatch:
     """Buffers in the address space, and the values of global variables."""
 
-    def __init__(self, program: Program, job: ModuleJob, options: Options, trace: list[str]) -> None:
-        self.program, self.job, self.trace = program, job, trace
+    def __init__(
+        self,
+        program: Program,
+        job: ModuleJob,
+        options: Options,
+        trace: list[str],
+        undefined: Undefined | None,
+        followed: FollowedSpace | None = None,
+    ) -> None:
+        self.program, self.job, self.trace, self.undefined = program, job, trace, undefined
         self.options = options
+        self.rounds = Rounds() if CONTRACT in options.check and followed is None else None
         needed = sum(len(m.data) for m in job.buffers.values())
         if needed > options.max_memory:
             raise OutOfMemory(f"the buffers have {needed} bytes; at most {options.max_memory}")
         robust = options.robust or job.robust
-        watched = WatchedSpace(options.check, program.module, robust=robust) if options.check else None
-        self.space = watched or AddressSpace(robust=robust)
+        watched = options.check & {RACES, WRITERS} and followed is None
+        plain = WatchedSpace(options.check, program.module, robust=robust) if watched else AddressSpace(robust=robust)
+        self.space = plain if followed is None else followed
         self.memory = {name: np.array(m.data, np.uint8) for name, m in job.buffers.items()}
         self.bases = {
             name: self.space.add(f"buffer {name!r}", self.memory[name], m.start, m.size)
@@ -147,6 +204,7 @@ class _Dispatch:
         for name, m in job.buffers.items():
             self._write_addresses(self.memory[name][m.start :], m.addresses)
         self.registers = list(program.registers)
+        self._undefined_constants = program.undefined if undefined is not None else {}
         push = np.frombuffer(job.push_constants, np.uint8).copy()
         self._write_addresses(push, job.push_addresses)
         for id_, i in program.resources.items():
@@ -188,8 +246,11 @@ class _Dispatch:
         program, lanes = self.program, batch.topology
         del self.space.segments[self.lasting :]
         registers = list(self.registers)
-        kind = WatchedVariables if UNINITIALISED in self.options.check else Variables
-        variables = kind(program.variables, lanes)
+        variables = Variables(program.variables, lanes, self.undefined)
+        for id_, t in self._undefined_constants.items():
+            assert self.undefined is not None
+            self.undefined.note(id_, "OpUndef")
+            registers[id_] = self.undefined.value(id_, t, lanes)
         for id_, value in program.initializers.items():
             variables.give(id_, value)
         shared = [id_ for id_, variable in program.resources.items() if variable.operands[0] == "Workgroup"]
@@ -206,7 +267,8 @@ class _Dispatch:
             self.space.begin(batch, self.lasting)
         helpers = batch.helpers if isinstance(batch, StagedBatch) else None
         fragments = None if helpers is None else Fragments(helpers, self.options.mutant)
-        run = Run(budget, self.trace, batch.name, fragments)
+        decides = self.space.branches if isinstance(self.space, FollowedSpace) else None
+        run = Run(budget, self.trace, batch.name, fragments, self.undefined, decides, self.rounds)
         machine = Machine(program.module, registers, variables, self.space, lanes, run)
         machine.call(program.entry)
         return registers
@@ -217,7 +279,14 @@ class _Dispatch:
         size = -(-max(layout.size_of(declared.pointee(id_)) for id_ in variables) // 16) * 16
         workgroups = lanes.lanes // lanes.invocations
         name = f"workgroup variable {', '.join(map(declared.module.label, variables))}"
-        base = self.space.add(name, np.zeros(size * workgroups, np.uint8), 0, size, workgroups)
+        bytes_ = size * workgroups
+        undefined, first = self.undefined, variables[0]
+        data = np.zeros(bytes_, np.uint8) if undefined is None else undefined.bytes_of(first, bytes_)
+        base = self.space.add(name, data, 0, size, workgroups)
+        if undefined is not None:
+            segment = self.space.segments[-1]
+            segment.written = np.zeros(bytes_, np.uint8)
+            segment.unwritten = lambda: undefined.note(first, "workgroup memory that is read before it is written")
         return base + (lanes.workgroup.astype(np.int64) << self.space.segments[-1].pitch)
 
     def _bound(self, job: ModuleJob, id_: int) -> Array:

@@ -12,6 +12,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from cts.drivers.interpreter import layout
+from cts.drivers.interpreter.contract.author import described
+from cts.drivers.interpreter.contract.loops import Rounds
+from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fences import Fence
 from cts.drivers.interpreter.fragments import Fragments
 from cts.drivers.interpreter.memory import AddressSpace
@@ -57,19 +60,28 @@ class Budget:
         if self.left < 0:
             raise RunAway(f"ended after {self.total} steps")
         if time.monotonic() > self._end:
-            raise RunAway(f"ended after {self.seconds:g} s")
+            raise RunAway(f"ended after {self.seconds:g} s (max_seconds)")
 
 
 class Run(msgspec.Struct, frozen=True):
     """What the lanes of a machine are part of: `name` says which invocation a lane is; `trace` is recorded.
 
-    `fragments` are there where the lanes are those of a fragment shader.
+    `fragments` are there where the lanes are those of a fragment shader. `undefined` notes reads of undefined values,
+    `decides` takes the condition of each branch in a run that follows such values, and `rounds` notes which loops go
+    round.
     """
 
     budget: Budget
     trace: list[str] = msgspec.field(default_factory=list)
     name: Callable[[int], str] | None = None
     fragments: Fragments | None = None
+    undefined: Undefined | None = None
+    decides: Callable[[Instruction, Array, Array | None], None] | None = None
+    rounds: Rounds | None = None
+
+
+#: Ends of blocks whose first operand says where control goes.
+_DECIDED = frozenset({"OpBranchConditional", "OpSwitch"})
 
 
 class Machine:
@@ -102,7 +114,7 @@ class Machine:
     def apart(self, lanes: int) -> Machine:
         """A machine with lanes of its own that shares memory, budget and, for reading, registers with this one."""
         topology = Lanes(lanes)
-        variables = type(self.variables)(self.variables.types, topology)
+        variables = Variables(self.variables.types, topology, self.run.undefined)
         registers = list(self.registers)
         run = replace(self.run, name=None, fragments=None)
         return Machine(self.module, registers, variables, self.memory, topology, run)
@@ -122,6 +134,8 @@ class Machine:
             block = code.blocks[index]
             self.spend(block)
             leaving = self._run(block, mask)
+            if self.run.rounds is not None and index in code.order.cyclic:
+                self.run.rounds.left(code.order, index, leaving)
             if type(leaving) is Edge and not waiting:
                 self._copy(leaving, mask)
                 index = leaving.target
@@ -144,7 +158,7 @@ class Machine:
         try:
             self.budget.spend(len(block.instructions))
         except RunAway as problem:
-            problem.where = self.module.describe(block.instructions[-1])
+            problem.where = described(self.module, block.instructions[-1])
             raise
 
     def _run(self, block: Block, mask: Array | None) -> Exit:
@@ -164,10 +178,12 @@ class Machine:
                     position += 1
                 for id_, old in zip(block.keep, before, strict=True):
                     registers[id_] = merge(mask, registers[id_], old, self.topology)
+            if self.run.decides is not None and (end := block.instructions[-1]).name in _DECIDED:
+                self.run.decides(end, registers[end.id(0)], mask)
             return block.end(self)
         except Problem as problem:
             if not problem.where:
-                problem.where = self.module.describe(block.instructions[position])
+                problem.where = described(self.module, block.instructions[position])
                 if problem.lane is not None and self.run.name is not None:
                     problem.what += f", by {self.run.name(problem.lane)}"
             raise

@@ -37,6 +37,9 @@ class Segment:
         self.first = max(0, -start)
         self.pitch = SPACING - 1 - (copies - 1).bit_length() if copies > 1 else 0
         self.copies = copies
+        #: 255 for each byte that was written, where somebody asks; `unwritten` is then called once by a read of others.
+        self.written: npt.NDArray[np.uint8] | None = None
+        self.unwritten: Callable[[], None] = lambda: None
         self._views: dict[DType, Array] = {}
 
     def view(self, dtype: DType) -> Array:
@@ -46,6 +49,17 @@ class Segment:
             whole = len(self.data) // dtype.itemsize * dtype.itemsize
             elements = self._views[dtype] = self.data[:whole].view(dtype)
         return elements
+
+    def note(self, places: Array, size: int, *, writes: bool) -> None:
+        """An access to `size` bytes at each place, where somebody asks what was written."""
+        if self.written is None:
+            return
+        bytes_ = places[..., None] + np.arange(size)
+        if writes:
+            self.written[bytes_] = 255
+        elif not self.written[bytes_].all():
+            self.written = None
+            self.unwritten()
 
     def within(self, inside: Array, size: int, low: int, high: int) -> tuple[Array, Array | None]:
         """Places in `data` of addresses relative to the first window, and which of them are wrong for `size` bytes.
@@ -100,6 +114,13 @@ class AddressSpace:
         name = self.segments[number - 1].name if 0 < number <= len(self.segments) else "no buffer"
         return address - (number << SPACING) - MIDDLE, name
 
+    def offsets(self, addresses: Array) -> Array:
+        """Bytes from the beginnings of the memories, or of their copies, that addresses (n,) are meant for."""
+        offsets: Array = (addresses & (1 << SPACING) - 1) - MIDDLE
+        number = int(addresses[0]) >> SPACING
+        pitch = self.segments[number - 1].pitch if 0 < number <= len(self.segments) else 0
+        return offsets & (1 << pitch) - 1 if pitch else offsets
+
     def left(self, addresses: Array) -> Array:
         """Bytes from addresses (n,) to the ends of the windows they point into. Raises OutOfBounds."""
         numbers = addresses >> SPACING
@@ -131,6 +152,8 @@ class AddressSpace:
             out[right] = self.gather(addresses[right], dtype)
             return out
         size = dtype.itemsize
+        if segment.written is not None:
+            segment.note(places, size, writes=False)
         if size == 1:
             return np.asarray(segment.view(dtype)[places])
         if not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):
@@ -154,6 +177,8 @@ class AddressSpace:
             self.scatter(addresses[right], np.broadcast_to(values, addresses.shape)[right])
             return
         size = dtype.itemsize
+        if segment.written is not None:
+            segment.note(places, size, writes=True)
         if size == 1:
             segment.view(dtype)[places] = values
         elif not int(np.bitwise_or.reduce(places, axis=None)) & (size - 1):

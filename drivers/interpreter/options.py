@@ -12,6 +12,7 @@ from cts.device.driver_options import among, number, says
 from cts.device.vendors import meanings
 from cts.drivers.interpreter.fragments import QUAD
 from cts.drivers.interpreter.mutants import mutants
+from cts.drivers.interpreter.values import BLOCKS, COLUMNS, ROWS
 
 MAX_SUBGROUP_SIZE = 128
 
@@ -22,8 +23,9 @@ DEFAULT_MAX_STEPS = 10_000_000
 #: Bytes that a dispatch may take: a bound for hostile modules, which could exhaust the machine.
 DEFAULT_MAX_MEMORY = 4 << 30
 
-#: What can be watched for: data races, and reads of what was never written.
-RACES, UNINITIALISED, WRITERS = "races", "uninitialised", "writers"
+#: What can be watched for: data races, undefined values that decide something, rules on operands and such values
+#: together, and who writes.
+RACES, UNINITIALISED, CONTRACT, WRITERS = "races", "uninitialised", "contract", "writers"
 
 
 def mutant_names() -> list[str]:
@@ -50,6 +52,13 @@ class Options(msgspec.Struct, frozen=True):
             {"rounded": "is rounded to it", "kept": "keeps its values"},
         ),
     ] = "rounded"
+    distribution: Annotated[
+        str,
+        among(
+            "which elements of a matrix an invocation holds (KM-011)",
+            {ROWS: "every n-th of n invocations, by rows", COLUMNS: "the same by columns", BLOCKS: "successive ones"},
+        ),
+    ] = ROWS
     max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**15)] = (
         DEFAULT_MAX_STEPS
     )
@@ -59,8 +68,11 @@ class Options(msgspec.Struct, frozen=True):
     )
     robust: Annotated[bool, says("reads outside a buffer give zeros, and writes outside one do nothing")] = False
     check: Annotated[
-        frozenset[Literal["races", "uninitialised", "writers"]],
-        says("end a dispatch that does one of the first two; or record which workgroups wrote none of a buffer"),
+        frozenset[Literal["races", "uninitialised", "contract", "writers", "none"]],
+        says(
+            "end a dispatch with a race, with an undefined value that decides something, or with a broken rule on"
+            " values or such a value (contract); or record which workgroups wrote none of a buffer"
+        ),
     ] = frozenset()
     trace: Annotated[str, says("record what a function executes, or what an id is each time", metavar="NAME or ID")] = (
         ""

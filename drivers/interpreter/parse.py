@@ -50,6 +50,7 @@ _PREAMBLE = frozenset(
         "OpExecutionMode",
         "OpExecutionModeId",
         "OpName",
+        "OpMemberName",
         "OpDecorate",
         "OpDecorateId",
         "OpMemberDecorate",
@@ -70,7 +71,6 @@ IGNORED = frozenset(
         "OpLine",
         "OpNoLine",
         "OpModuleProcessed",
-        "OpMemberName",
         "OpDecorateString",
         "OpMemberDecorateString",
         "OpExtension",
@@ -154,7 +154,7 @@ class Module:
     """A parsed module, before specialization. Decorations map a name to its operands.
 
     `names` is the first OpName of an id and `ids` the first id of a name: an id may have several names.
-    `float_modes` are those of `modes` that are for a width, each with it.
+    `float_modes` are those of `modes` that are for a width, each with it. `author` is what the author says, once known.
     """
 
     version: tuple[int, int]
@@ -170,6 +170,9 @@ class Module:
     member_decorations: dict[tuple[int, int], dict[str, tuple[Value, ...]]] = field(default_factory=dict)
     globals: list[Instruction] = field(default_factory=list)
     functions: dict[int, Function] = field(default_factory=dict)
+    member_names: dict[tuple[int, int], str] = field(default_factory=dict)
+    words: npt.NDArray[np.uint32] | None = None
+    author: object = None
 
     @cached_property
     def valueless(self) -> frozenset[int]:
@@ -198,7 +201,7 @@ def parse(words: npt.NDArray[np.uint32]) -> Module:
         if newer := unknown(words):
             deque(decode(words), 0)  # what is damaged is that first
             raise Unsupported("; ".join(newer))
-        module = Module(header.version, header.bound)
+        module = Module(header.version, header.bound, words=words)
         _Parser(module).run(decode(words))
     except DecodeError as e:
         raise Malformed(f"not a SPIR-V module: {e}") from e
@@ -279,6 +282,8 @@ class _Parser:
             case "OpName":
                 m.names.setdefault(_int(v[0]), str(v[1]))
                 m.ids.setdefault(str(v[1]), _int(v[0]))
+            case "OpMemberName":
+                m.member_names.setdefault((_int(v[0]), _int(v[1])), str(v[2]))
             case "OpDecorate" | "OpDecorateId":
                 m.decorations.setdefault(_int(v[0]), {})[str(v[1])] = v[2:]
             case "OpMemberDecorate":

@@ -7,24 +7,32 @@ from typing import TypeAlias
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
+from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.matrices import components
-from cts.drivers.interpreter.passed_on import Passed
 from cts.drivers.interpreter.problems import Malformed, OutOfBounds
 from cts.drivers.interpreter.values import Array, Lanes, Layout, Matrix, Value, VariablePath, View, merge, zero
 
 Path: TypeAlias = "tuple[int | Array, ...]"
 
 
+#: The most parts of a value of which it is known which were stored.
+_FOLLOWED = 256
+
+
 class Variables:
     """The value of each variable by id, None while nothing was stored.
 
     Values are shared with the results that were stored or loaded; a variable in `owned` has arrays
-    of its own, which a store to a part may change in place.
+    of its own, which a store to a part may change in place. `undefined` learns what is read without having been
+    stored, as far as indices are the same in all lanes; other parts count as not stored.
     """
 
-    def __init__(self, types: dict[int, ty.Type], topology: Lanes) -> None:
+    def __init__(self, types: dict[int, ty.Type], topology: Lanes, undefined: Undefined | None = None) -> None:
         self.types = types
         self.topology = topology
+        self.undefined = undefined
+        #: The lanes that have stored each part, by its path, of a variable that not all lanes have stored as a whole.
+        self._stored: dict[int, dict[tuple[int, ...], Array]] = {}
         self.values: dict[int, Value] = {}
         self.owned: set[int] = set()
 
@@ -36,21 +44,43 @@ class Variables:
         """Begin a variable's lifetime with its initializer, if it has one."""
         self.values[variable] = value
         self.owned.discard(variable)
+        self._stored.pop(variable, None)
 
-    def get(self, variable: int) -> Value:
-        """The whole value; zeros where nothing was stored."""
+    def get(self, variable: int, mask: Array | None = None, path: Path = ()) -> Value:
+        """The whole value, of which lanes of a mask (None: all) read a part; zeros where nothing was stored."""
+        value = self._whole(variable)
+        if self.undefined is not None and (stored := self._stored.get(variable)) is not None:
+            known, place = np.zeros(self.topology.lanes, np.bool_), _static(path)
+            for length in range(len(place) + 1):
+                known = known | stored.get(place[:length], False)
+            if not (known if mask is None else known | ~mask).all():
+                self.undefined.note(variable, "a variable that is read before all of it was stored")
+        self.owned.discard(variable)
+        return value
+
+    def _whole(self, variable: int) -> Value:
+        """The value, with what stands where nothing was stored."""
         value = self.values.get(variable)
         if value is None:
             self.check(variable)
-            value = self.values[variable] = zero(self.types[variable])
-        self.owned.discard(variable)
+            t = self.types[variable]
+            if self.undefined is None:
+                value = zero(t)
+            else:
+                value = self.undefined.value(variable, t, self.topology)
+                self._stored[variable] = {}
+            self.values[variable] = value
         return value
 
     def store_whole(self, variable: int, value: Value, mask: Array | None) -> None:
         """Store a whole value in the lanes of the mask (None: all)."""
         self.check(variable)
-        if mask is not None:
-            value = merge(mask, value, self.values.get(variable), self.topology)
+        if mask is None:
+            self._stored.pop(variable, None)
+        else:
+            old = self.values.get(variable) if self.undefined is None else self._whole(variable)
+            value = merge(mask, value, old, self.topology)
+            self._note_stored(variable, (), mask)
         self.values[variable] = value
         self.owned.discard(variable)
 
@@ -59,21 +89,11 @@ class Variables:
         if variable not in self.types:
             raise OutOfBounds("the pointer is undefined")
 
-    def load_parts(self, _result: int, place: VariablePath, mask: Array | None) -> Value:
-        """The value at a place, of which parts may be missing; whoever watches remembers which."""
-        return self.load(place, mask)
-
-    def keep_parts(self, passed: Passed, place: VariablePath, mask: Array | None) -> None:
-        """What was just stored has those parts alone that its value has."""
-
-    def expect(self, passed: Passed, path: Path, mask: Array | None) -> None:
-        """Raises Uninitialised where a part of a value is missing; only whoever watches knows."""
-
     def load(self, place: VariablePath, mask: Array | None) -> Value:
         """The value at a place. Raises OutOfBounds for an index of an active lane."""
         if not place.path:
-            return self.get(place.variable)
-        return self._take(self.get(place.variable), place.path, mask)
+            return self.get(place.variable, mask)
+        return self._take(self.get(place.variable, mask, place.path), place.path, mask)
 
     def store(self, place: VariablePath, value: Value, mask: Array | None) -> None:
         """Store to a place in the lanes of the mask (None: all). Raises OutOfBounds."""
@@ -83,9 +103,32 @@ class Variables:
             return
         whole = self.values.get(variable)
         if whole is None or variable not in self.owned:
-            whole = _own(self.get(variable), self.topology)
+            whole = _own(self._whole(variable), self.topology)
         self.values[variable] = self._with_part(whole, place.path, value, mask)
         self.owned.add(variable)
+        self._note_stored(variable, place.path, mask)
+
+    def _note_stored(self, variable: int, path: Path, mask: Array | None) -> None:
+        """Lanes of a mask have stored a part; where that was the last one, they have stored what it is part of."""
+        stored, place = self._stored.get(variable), _static(path)
+        if stored is None or len(place) < len(path):
+            return
+        lanes = np.ones(self.topology.lanes, np.bool_) if mask is None else mask
+        types = [self.types[variable]]
+        for index in place[:-1]:
+            types.append(ty.element_of(types[-1], index))
+        while True:
+            lanes = stored[place] = lanes | stored.get(place, False)
+            count = _parts_of(types.pop()) if place else 0
+            if not count:
+                break
+            place = place[:-1]
+            siblings = [stored.get((*place, k)) for k in range(count)]
+            if any(s is None for s in siblings):
+                return
+            lanes = np.logical_and.reduce([s for s in siblings if s is not None])
+        if not place and lanes.all():
+            del self._stored[variable]
 
     def _take(self, whole: Value, path: Path, mask: Array | None) -> Value:
         if isinstance(whole, np.ndarray):
@@ -170,6 +213,26 @@ class Variables:
                 per_lane = checked(index, whole.shape[axis], mask)
                 indices.append(per_lane if len(per_lane) == 1 else per_lane[lanes])
         whole[(lanes, *indices)] = value if value.shape[0] == 1 else value[lanes]
+
+
+def _static(path: Path) -> tuple[int, ...]:
+    """The indices up to the first that differs between lanes."""
+    place: list[int] = []
+    for index in path:
+        if not isinstance(index, int):
+            if (index != index[0]).any():
+                break
+            index = int(index[0])
+        place.append(index)
+    return tuple(place)
+
+
+def _parts_of(t: ty.Type) -> int:
+    """How many parts a value has that are stored one by one; 0 for a matrix of a scope, and for too many."""
+    if isinstance(t, ty.Struct):
+        return len(t.members)
+    count = t.length if isinstance(t, ty.Array) else t.count if isinstance(t, (ty.Vector, ty.Matrix)) else 0
+    return count if count is not None and count <= _FOLLOWED else 0
 
 
 def _own(value: Value, lanes: Lanes) -> Value:

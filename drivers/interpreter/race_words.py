@@ -39,10 +39,10 @@ class Words:
         """Byte k of some accesses races with a rival's; `more` accesses race alike."""
         by = int(accesses.by[k])
         first = int(accesses.bytes_[k // accesses.size * accesses.size])
-        what = f"{self._named(by)} {NOW[accesses.way]} {span(accesses.segment, first, accesses.size)}, which "
+        what = f"{self.named(by)} {NOW[accesses.way]} {span(accesses.segment, first, accesses.size)}, which "
         if rival.agent < 0:
             return f"{what}another workgroup {rival.did}, and nothing orders different workgroups{_alike(more)}"
-        what += f"{'it' if rival.agent == by else self._named(rival.agent)} {rival.did}"
+        what += f"{'it' if rival.agent == by else self.named(rival.agent)} {rival.did}"
         if rival.instruction is not None:
             same = rival.instruction.at == accesses.at
             what += " by the same instruction" if same else f" by {self.describe(rival.instruction)}"
@@ -66,7 +66,7 @@ class Words:
             reasons.append(f"{which} NonPrivatePointer")
         return f", and the barriers between do not order them: {'; '.join(reasons)}"
 
-    def _named(self, agent: int) -> str:
+    def named(self, agent: int) -> str:
         agents = self.agents
         workgroup, number = agent >> agents.bits, agent & (1 << agents.bits) - 1
         if number < agents.invocations:

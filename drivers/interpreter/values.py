@@ -57,16 +57,21 @@ class VariablePath(Struct, frozen=True):
 NOWHERE = VariablePath(0)
 
 
+#: Which invocation holds which element of a matrix (see `matrices.components`).
+ROWS, COLUMNS, BLOCKS = "rows", "columns", "blocks"
+
+
 class Instances:
-    """Which lanes form each instance of one scope.
+    """Which lanes form each instance of one scope, and which elements of a matrix each of them holds.
 
     `of_lane` (lanes,) is the instance of each lane, `first` (instances,) the first lane of each.
     Instances are numbered workgroup-major. `invocations` is how many lanes a whole instance has.
     """
 
-    def __init__(self, of_lane: Array, invocations: int) -> None:
+    def __init__(self, of_lane: Array, invocations: int, distribution: str = ROWS) -> None:
         self.of_lane = of_lane
         self.invocations = invocations
+        self.distribution = distribution
         self.first: Array = np.flatnonzero(np.diff(of_lane, prepend=-1))
         self.count = len(self.first)
 
@@ -110,13 +115,16 @@ class Lanes:
 class Topology(Lanes):
     """The lanes of a batch of workgroups: workgroup-major, then local invocation index."""
 
-    def __init__(self, workgroups: int, invocations: int, subgroup_size: int) -> None:
+    def __init__(self, workgroups: int, invocations: int, subgroup_size: int, distribution: str = ROWS) -> None:
         self.invocations = invocations
         self.local_index: Array = np.tile(np.arange(invocations, dtype=np.uint32), workgroups)
         self.workgroup: Array = np.repeat(np.arange(workgroups), invocations)
         self.subgroups = -(-invocations // subgroup_size)
         subgroup = self.workgroup * self.subgroups + self.local_index // np.uint32(subgroup_size)
-        scopes = {WORKGROUP: Instances(self.workgroup, invocations), SUBGROUP: Instances(subgroup, subgroup_size)}
+        scopes = {
+            WORKGROUP: Instances(self.workgroup, invocations, distribution),
+            SUBGROUP: Instances(subgroup, subgroup_size, distribution),
+        }
         super().__init__(workgroups * invocations, scopes)
 
 
@@ -125,9 +133,9 @@ WORKGROUP, SUBGROUP = 2, 3
 
 
 @lru_cache(maxsize=16)
-def topology(workgroups: int, invocations: int, subgroup_size: int) -> Topology:
+def topology(workgroups: int, invocations: int, subgroup_size: int, distribution: str = ROWS) -> Topology:
     """The topology of a batch; the same object for the same numbers."""
-    return Topology(workgroups, invocations, subgroup_size)
+    return Topology(workgroups, invocations, subgroup_size, distribution)
 
 
 def zero(t: ty.Type) -> Value:

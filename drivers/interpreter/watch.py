@@ -1,4 +1,4 @@
-"""Watching for data races and for reads of what was never written, on request.
+"""Watching for data races, on request.
 
 Detection is by what happens in this one run: two accesses of different invocations to one byte, at least
 one of them a write and not both of them atomic, are a race unless a barrier orders them (`clocks`, `fences`).
@@ -26,9 +26,9 @@ from cts.drivers.interpreter.builtins import Batch
 from cts.drivers.interpreter.clocks import Agents, Clocks
 from cts.drivers.interpreter.fences import BUFFERS, SHARED, Fence, Privacy, has_vulkan_model
 from cts.drivers.interpreter.memory import SPACING, AddressSpace, Segment
-from cts.drivers.interpreter.options import RACES, UNINITIALISED, WRITERS
+from cts.drivers.interpreter.options import RACES, WRITERS
 from cts.drivers.interpreter.parse import Instruction, Module
-from cts.drivers.interpreter.problems import Race, Uninitialised
+from cts.drivers.interpreter.problems import Race
 from cts.drivers.interpreter.race_words import Rival, Words, count, span
 from cts.drivers.interpreter.types import DType
 from cts.drivers.interpreter.values import Array
@@ -40,7 +40,7 @@ class WatchedSpace(AddressSpace):
     def __init__(self, checks: frozenset[str], module: Module, *, robust: bool = False) -> None:
         super().__init__(robust=robust)
         self.checks = checks
-        self._module, self._private = module, Privacy(module)
+        self.module, self._private = module, Privacy(module)
         self._shadows: dict[int, tuple[Segment, Shadow]] = {}
         self._owners: Array | None = None
         self._quiet = False
@@ -61,9 +61,9 @@ class WatchedSpace(AddressSpace):
         topology = batch.topology
         self._topology, self._first, self._lasting = topology, batch.first, lasting
         self._agents = Agents(topology)
-        workgroups, acquires = topology.lanes // topology.invocations, has_vulkan_model(self._module)
+        workgroups, acquires = topology.lanes // topology.invocations, has_vulkan_model(self.module)
         self._clocks = Clocks(self._agents, workgroups, batch.first, acquires=acquires)
-        self._words = Words(batch, self._agents, self._module.describe)
+        self._words = Words(batch, self._agents, self.module.describe)
 
     def forget_accesses(self) -> None:
         """What has been written stays so, but nothing races with it."""
@@ -144,11 +144,6 @@ class WatchedSpace(AddressSpace):
         self, segment: Segment, number: int, bytes_: Array, by: Array | None, size: int, *, writes: bool
     ) -> None:
         _, shadow = self._shadows.setdefault(id(segment), (segment, Shadow(len(segment.data))))
-        if writes:
-            shadow.written[bytes_] = True
-        elif UNINITIALISED in self.checks and number > self._lasting and not shadow.written[bytes_].all():
-            byte = int(bytes_[~shadow.written[bytes_]][0])
-            raise Uninitialised(f"byte {byte % segment.size} of {segment.name} was never written")
         if writes and by is not None and WRITERS in self.checks:
             self.writers.setdefault(segment.name, set()).update(np.unique(self._agents.workgroup(by)).tolist())
         if by is None or RACES not in self.checks:

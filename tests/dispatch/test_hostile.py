@@ -82,7 +82,8 @@ def shared(body: str) -> str:
 
 def test_workgroup_memory_of_another_workgroup_is_out_of_bounds(tmp_path: Path) -> None:
     text = shared("%eighth = OpAccessChain %shared_word %shared %lane\nOpStore %eighth %lane\n%y = OpLoad %uint %at")
-    found = fault(tmp_path, text)
+    assert "it must be below 8" in fault(tmp_path, text).what
+    found = fault(tmp_path, text, "interpreter:check=none")
     assert found.code == "out-of-bounds"
     assert "offset 32 of workgroup variable" in found.what and "which has 32" in found.what
     assert found.what.endswith("by invocation (8, 0, 0)")
@@ -146,16 +147,21 @@ def test_two_invocations_that_write_one_word_race(tmp_path: Path) -> None:
 )
 def test_atomics_race_with_what_is_not_atomic(tmp_path: Path, body: str, what: str) -> None:
     text = shared("%first = OpAccessChain %shared_word %shared %u0\n" + body)
-    result = run(write(tmp_path, assembly=text), options={"check": "races"})
+    result = run(write(tmp_path, assembly=text), ["interpreter:check=races"])
     assert result.status == (1 if what else 0), said(result)
     assert f"{what} by Op" in said(result) if what else not result.runs[0].outcome.fault
 
 
 def test_uninitialised_workgroup_memory(tmp_path: Path) -> None:
     text = shared("%y = OpLoad %uint %at")
-    assert outcome(tmp_path, text).status is Status.DONE
+    assert outcome(tmp_path, text, "interpreter:check=none").status is Status.DONE
+    assert outcome(tmp_path, text).fault == fault(tmp_path, text, "interpreter:check=uninitialised")
     found = fault(tmp_path, text, "interpreter:check=uninitialised")
-    assert found.code == "uninitialised" and "byte 0 of workgroup variable" in found.what
+    assert (found.code, found.where[:8]) == ("uninitialised", "OpStore ")
+    assert (
+        "writes 0x00000000 or 0x" in found.what and "workgroup memory that is read before it is written" in found.what
+    )
+    assert found.what.endswith(", by invocation (0, 0, 0)")
     stored = shared(f"OpStore %at %lane\n{BARRIER}{NEIGHBOUR}")
     assert outcome(tmp_path, stored, "interpreter:check=uninitialised+races").status is Status.DONE
 
@@ -193,25 +199,31 @@ OpStore %array %some"""
     ("body", "said_"),
     [
         ("OpStore %first %lane\n%y = OpLoad %uint %first", ""),
-        ("OpStore %first %lane\n%y = OpLoad %uint %second", "never stored, by invocation (0, 0, 0)"),
-        ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 1", "never stored"),
+        (
+            "OpStore %first %lane\n%y = OpLoad %uint %second",
+            "that depends on %array, a variable that is read before all of it was stored",
+        ),
+        ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 1", "depends on"),
         ("OpStore %first %lane\n%all = OpLoad %two %array\n%y = OpCompositeExtract %uint %all 0", ""),
         (f"{FILL}\n%y = OpLoad %uint %first", ""),
-        (f"{FILL}\n%y = OpLoad %uint %second", "never stored"),
-        (f"{FILL}\n%z = OpCopyObject %two %some\n%y = OpLoad %uint %first", "never stored"),
-        (SOMETIMES, "never stored, by invocation (0, 0, 0)"),
+        (f"{FILL}\n%y = OpLoad %uint %second", "depends on"),
+        (f"{FILL}\n%z = OpCopyObject %two %some\n%y = OpLoad %uint %first", ""),
+        ("%z = OpLoad %uint %first\n%y = OpIMul %uint %z %u0", ""),
+        ("%none = OpUndef %uint\n%y = OpIAdd %uint %none %u1", "depends on %none, OpUndef"),
+        (SOMETIMES, "depends on"),
         (SOMETIMES.replace("OpSelectionMerge", "OpStore %first %u0\nOpSelectionMerge"), ""),
     ],
 )
 def test_uninitialised_variables(tmp_path: Path, body: str, said_: str) -> None:
     text = local_variable(body)
-    assert outcome(tmp_path, text).status is Status.DONE
+    assert outcome(tmp_path, text, "interpreter:check=none").status is Status.DONE
     if not said_:
         assert outcome(tmp_path, text, "interpreter:check=uninitialised").status is Status.DONE
         return
     found = fault(tmp_path, text, "interpreter:check=uninitialised")
-    assert (found.code, found.where[:6]) == ("uninitialised", "OpComp" if "all 1" in body else "OpLoad")
-    assert said_ in found.what
+    assert (found.code, found.where[:8]) == ("uninitialised", "OpStore ")
+    assert re.search(re.sub("%(none|array)", r"%\\d+", said_), found.what)
+    assert found.what.endswith(", by invocation (0, 0, 0)")
 
 
 LOOP = """
@@ -342,7 +354,7 @@ def test_cooperative_operations_that_are_not_uniform(tmp_path: Path) -> None:
     found = result.runs[0].outcome.fault
     assert found is not None, said(result)
     assert (found.code, found.where[:26]) == ("misuse", "OpCooperativeMatrixLoadKHR"), found
-    assert "not dynamically uniform" in found.what
+    assert "Pointer %" in found.what and "it must be the same in all invocations of the scope" in found.what
 
 
 COOPERATIVE = """OpCapability Shader

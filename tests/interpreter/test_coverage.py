@@ -34,6 +34,7 @@ STRUCTURE = {
     "OpGroupMemberDecorate",
     "OpLabel",
     "OpMemberDecorate",
+    "OpMemberName",
     "OpName",
     "OpPhi",
     "OpTypeForwardPointer",

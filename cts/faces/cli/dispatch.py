@@ -80,7 +80,10 @@ def dispatch(
         int | None, typer.Option("--max-steps", help="The most instructions to execute.", metavar="N")
     ] = None,
     max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", help="The most seconds that a dispatch takes.", metavar="SECONDS")
+        float | None,
+        typer.Option(
+            "--max-seconds", help="The most seconds of a dispatch (600; a module by itself: 20).", metavar="SECONDS"
+        ),
     ] = None,
     max_memory: Annotated[
         int | None, typer.Option("--max-memory", help="The most memory to use, in bytes.", metavar="BYTES")
@@ -92,7 +95,7 @@ def dispatch(
         list[str] | None,
         typer.Option(
             "--check",
-            help="Report races (`cts docs dispatch` lists the rules), uninitialised (reads) or writers. Repeatable.",
+            help="Report races, uninitialised or writers, beside broken rules (contract); or none. Repeatable.",
             metavar="WHAT",
         ),
     ] = None,

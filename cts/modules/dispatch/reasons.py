@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from cts.device.driver import ModuleDriver, Outcome, Status
+from cts.device.driver import UNDEFINED, ModuleDriver, Outcome, Status
 from cts.modules.dispatch.comparing import between
 from cts.modules.dispatch.interface import read
 from cts.modules.dispatch.loaded import Dispatch
@@ -22,11 +22,16 @@ _MATRIX = "OpTypeCooperativeMatrixKHR"
 
 
 def reasons(
-    dispatch: Dispatch, label: str, outcome: Outcome, sizes: Mapping[str, int], buffers: Collection[str], raced: str
+    dispatch: Dispatch,
+    label: str,
+    outcome: Outcome,
+    sizes: Mapping[str, int],
+    buffers: Collection[str],
+    rules: Iterable[str],
 ) -> Iterator[str]:
     """Reasons for differences in some buffers after a driver's run that ended normally.
 
-    `sizes` are the drivers' subgroup sizes, `raced` is the text that `race` returns for the dispatch.
+    `sizes` are the drivers' subgroup sizes, `rules` are the texts that `broken` returns for the dispatch.
     """
     instructions = list(decode(dispatch.job.words))
     yield from _silent(dispatch, buffers)
@@ -35,8 +40,7 @@ def reasons(
             "the module takes single components of matrices by their number, and every driver has its own order of"
             " them (KM-011)"
         )
-    if raced:
-        yield raced
+    yield from rules
     if not _of_subgroups(instructions):
         return
     size = dispatch.job.subgroup_size or sizes[label]
@@ -57,12 +61,41 @@ def _silent(dispatch: Dispatch, buffers: Collection[str]) -> Iterator[str]:
         yield from (line for line in driver.run_module(dispatch.job).trace if line.startswith(named))
 
 
-def race(dispatch: Dispatch) -> str:
-    """What the interpreter finds when it looks for data races; nothing where it finds none in a while."""
-    with closing(registry.driver("interpreter:check=races,max_seconds=20")) as driver:
-        assert isinstance(driver, ModuleDriver)
-        fault = driver.run_module(dispatch.job).fault
-    return f"a data race (`--check races`): {fault.where}: {fault.what}" if fault and fault.code == "race" else ""
+def dealt(dispatch: Dispatch) -> str:
+    """Which results depend on which invocation holds which element of a matrix; "" where none does, on the interpreter.
+
+    Modules that take no single components are not run.
+    """
+    if not _by_component(list(decode(dispatch.job.words))):
+        return ""
+    memories = {}
+    for name in ("rows", "columns", "blocks"):
+        with closing(registry.driver(f"interpreter:distribution={name},max_seconds=20")) as driver:
+            assert isinstance(driver, ModuleDriver)
+            outcome = driver.run_module(dispatch.job)
+        if outcome.status is not Status.DONE:
+            return ""
+        memories[name] = outcome.memory
+    found = []
+    for name in ("columns", "blocks"):
+        differ = [
+            f"{d.count} of {d.total} of {d.buffer}" for d in between(dispatch, "", memories["rows"], memories[name])
+        ]
+        found += [f"{' and '.join(differ)} differ with `distribution={name}`"] * bool(differ)
+    head = "the result depends on which invocation holds which element of a matrix, which every driver decides (KM-011)"
+    return f"{head}: on the interpreter {', '.join(found)}" if found else ""
+
+
+def broken(dispatch: Dispatch) -> list[str]:
+    """Rules that the module breaks on the interpreter, and data races; none where it finds none in a while."""
+    found = []
+    for check, what in (("contract", "a broken rule"), ("races", "a data race")):
+        with closing(registry.driver(f"interpreter:check={check},max_seconds=20")) as driver:
+            assert isinstance(driver, ModuleDriver)
+            fault = driver.run_module(dispatch.job).fault
+        if fault is not None and fault.code in UNDEFINED:
+            found.append(f"{what} (`--check {check}`): {fault.where}: {fault.what}")
+    return found
 
 
 def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: set[int]) -> str:

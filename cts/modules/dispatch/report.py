@@ -18,13 +18,16 @@ def lines(result: Result) -> Iterator[str]:
         yield f"remark: {case}{remark}"
     for ran in result.runs:
         yield from ran.outcome.trace
-        yield f"{ran.verdict.value}: {case}{ran.driver}{_why(ran)}"
+        verdict = ran.verdict.value if ran.compared or ran.verdict is not Verdict.PASS else "ran, not compared"
+        yield f"{verdict}: {case}{ran.driver}{_why(ran)}"
         if ran.verdict is Verdict.PASS and ran.outcome.detail:
             yield f"  {ran.outcome.detail}"
         for what in ran.outcome.unlisted:
             yield f"  {TRIED}: {what}"
         for difference in ran.differences:
             yield from _difference(difference)
+        for note in ran.notes:
+            yield f"  note: {note}"
         for reason in ran.reasons:
             yield f"  reason: {reason}"
 
@@ -66,6 +69,8 @@ def _run(ran: Ran) -> dict[str, Any]:
     return {
         "driver": ran.driver,
         "verdict": ran.verdict.value,
+        "compared": ran.compared,
+        "notes": list(ran.notes),
         "detail": ran.outcome.detail,
         "fault": None if fault is None else {"code": fault.code, "what": fault.what, "where": fault.where},
         "differences": [

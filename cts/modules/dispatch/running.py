@@ -33,11 +33,17 @@ _VERDICTS = {
 }
 
 
+#: Seconds that a dispatch may take on the interpreter by default: one that a file describes, and a module by itself,
+#: which may be any.
+SECONDS, BY_ITSELF_SECONDS = 600, 20
+
+
 @dataclass(frozen=True)
 class Ran:
     """What became of the dispatch on one driver. `outputs` are in their buffers' shapes where it ran to its end.
 
-    `reasons` are what the module leaves to the device, where there are differences.
+    `reasons` are what the module leaves to the device, where there are differences. `compared` says whether something
+    was there to compare the outputs with; where nothing was, `notes` are signs that the module has done little.
     """
 
     driver: str
@@ -46,6 +52,8 @@ class Ran:
     differences: tuple[Difference, ...] = ()
     outputs: dict[str, Array] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    compared: bool = True
+    notes: tuple[str, ...] = ()
 
     @property
     def found_damage(self) -> bool:
@@ -139,7 +147,9 @@ def _run(
     if not drivers:
         where = str(dispatches[0].path)
         raise BadInput("no-driver", "no driver to run on", where, "interpreter, or another module driver")
-    specs = registry.with_options(drivers, options)
+    seconds = BY_ITSELF_SECONDS if dispatches[0].path.suffix in MODULES else SECONDS
+    extended = registry.with_options(drivers, options)
+    specs = [_checked(spec, given, seconds) for spec, given in zip(extended, drivers, strict=True)]
     if "trace" in options:
         _check_trace(dispatches, options["trace"])
     named = list(zip(_labels(drivers), specs, strict=True))
@@ -164,20 +174,49 @@ def _run(
             result = judged(dispatch, outcomes)
             if any(ran.differences for ran in result.runs):
                 result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
-            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message])))
+            result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message, _dealt(result)])))
             if out is not None:
                 write(result, Path(out))
             yield result
 
 
+def _dealt(result: Result) -> str:
+    """What depends on who holds which element, where a driver has run to its end."""
+    from cts.modules.dispatch.reasons import dealt
+
+    return dealt(result.dispatch) if any(ran.outputs for ran in result.runs) else ""
+
+
+def _checked(spec: str, given: str, seconds: float = SECONDS) -> str:
+    """The spec of a driver; of an interpreter with the check of the contract and a limit of time, unless it has others.
+
+    >>> [_checked(spec, "interpreter") for spec in ("interpreter", "interpreter:check=races,max_seconds=9")]
+    ['interpreter:check=contract,max_seconds=600', 'interpreter:check=contract+races,max_seconds=9']
+    >>> _checked("interpreter:check=none", "interpreter", 20)
+    'interpreter:check=none,max_seconds=20'
+    """
+    plain, bar, transforms = spec.partition("|")
+    name, _, options = plain.partition(":")
+    if name != "interpreter":
+        return spec
+    added = []
+    if "check=" not in options:
+        added.append("check=contract")
+    elif "check=" not in given and "check=none" not in options:
+        plain = plain.replace("check=", "check=contract+")
+    if "max_seconds=" not in options:
+        added.append(f"max_seconds={seconds}")
+    return (registry.extended_spec(plain, added) if added else plain) + bar + transforms
+
+
 def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
     """The result with what a module leaves to the device, where drivers differ."""
-    from cts.modules.dispatch.reasons import race, reasons
+    from cts.modules.dispatch.reasons import broken, reasons
 
     sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
-    raced = race(result.dispatch)
+    rules = broken(result.dispatch)
     runs = (
-        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, raced)))
+        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, rules)))
         if (wrong := {d.buffer for d in ran.differences})
         else ran
         for ran in result.runs
@@ -210,7 +249,16 @@ def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Resul
             # The module's own doing: no driver has crashed.
             verdict = Verdict.FAIL
         runs.append(Ran(label, verdict, outcome, tuple(differences), outputs))
+    if len(done) < 2 and not dispatch.expected:
+        runs = [replace(r, compared=False, notes=_notes(dispatch, r.outcome)) if r.driver in done else r for r in runs]
     return Result(dispatch, tuple(runs))
+
+
+def _notes(dispatch: Dispatch, outcome: Outcome) -> tuple[str, ...]:
+    """Signs that a run has not done what it is for."""
+    push = dispatch.job.push_constants
+    zeros = bool(push) and not any(push) and not dispatch.job.push_addresses
+    return (*[f"all {len(push)} bytes of push constants are zeros"] * zeros, *outcome.idle)
 
 
 def write(result: Result, folder: Path) -> list[Path]:

@@ -55,7 +55,11 @@ def by_itself(module: Path) -> Dispatch:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "dispatch.yaml")
         file.write_text(_text(source, str(module.absolute()), choices), encoding="utf-8")
-        dispatch = load(file)
+        try:
+            dispatch = load(file)
+        except BadInput as e:
+            remedy = f"a file of your own; `cts dispatch --template {module}` writes one to begin with"
+            raise BadInput("module-interface", e.what, str(module), remedy) from None
     job = dispatch.job
     workgroup = " x ".join(map(_extent, source.reader.interface(job.spec_constants).local_sizes[job.entry]))
     sizes = ", ".join(f"{name} {m.size} bytes" for name, m in job.buffers.items())
@@ -87,7 +91,8 @@ def _read(module: Path) -> tuple[_Source, Choices]:
 
 
 def _text(source: _Source, path: str, choices: Choices) -> str:
-    return "\n".join(_Template(source, path, choices).lines()) + "\n"
+    lines = "\n".join(_Template(source, path, choices).lines()) + "\n"
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in lines)  # names of modules may be anything
 
 
 class _Template:

@@ -151,8 +151,17 @@ def copy(value: Value) -> Value:
     return value
 
 
-@typed("OpUndef")
-def undef(d: Declarations, i: Instruction) -> Pure:
-    """Any value will do: zeros."""
-    value = zero(d.result_type(i))
-    return lambda: value
+@step("OpUndef")
+def undef(c: Compiler, i: Instruction) -> Step:
+    """Any value will do: zeros, unless somebody asks what it decides."""
+    t, result = c.declared.result_type(i), i.result
+    value = zero(t)
+
+    def undefined(m: Machine) -> None:
+        if (asked := m.run.undefined) is None:
+            m.registers[result] = value
+        else:
+            asked.note(result, "OpUndef")
+            m.registers[result] = asked.value(result, t, m.topology)
+
+    return undefined

@@ -11,7 +11,6 @@ from cts.drivers.interpreter import layout
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.compile import Compiler
 from cts.drivers.interpreter.machine import Machine
-from cts.drivers.interpreter.options import UNINITIALISED
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.places import checked
 from cts.drivers.interpreter.problems import Malformed, Unsupported
@@ -34,8 +33,8 @@ def variable(c: Compiler, i: Instruction) -> Step:
 def reader(c: Compiler, pointer: int, t: ty.Type) -> Reader:
     """A function that loads the pointee of a pointer; the pointee is a `t` if the pointer is untyped."""
     if c.declared.storage(pointer) in ty.NAMED:
-        if (pointer in c.declared.variables or pointer in c.variables) and UNINITIALISED not in c.target.check:
-            return lambda m: m.variables.get(pointer)
+        if pointer in c.declared.variables or pointer in c.variables:
+            return lambda m: m.variables.get(pointer, m.mask)
         if isinstance(named := c.declared.pointee(pointer), (ty.Int, ty.Float)):
             return _scalar_reader(pointer, named.dtype)
         return lambda m: m.variables.load(m.registers[pointer], m.mask)
@@ -62,13 +61,7 @@ def writer(c: Compiler, pointer: int, t: ty.Type) -> Writer:
 
 @step("OpLoad")
 def load(c: Compiler, i: Instruction) -> Step:
-    result, pointer, read = i.result, i.id(0), reader(c, i.id(0), c.declared.result_type(i))
-    if result in c.passed:
-
-        def passed_on(m: Machine) -> None:
-            m.registers[result] = m.variables.load_parts(result, m.registers[pointer], m.mask)
-
-        return passed_on
+    result, read = i.result, reader(c, i.id(0), c.declared.result_type(i))
 
     def loaded(m: Machine) -> None:
         m.registers[result] = read(m)
@@ -80,13 +73,6 @@ def load(c: Compiler, i: Instruction) -> Step:
 def store(c: Compiler, i: Instruction) -> Step:
     pointer, value = i.id(0), i.id(1)
     write = writer(c, pointer, c.declared.type(value))
-    if (passed := c.passed.get(value)) is not None:
-
-        def store_parts(m: Machine) -> None:
-            write(m, m.registers[value])
-            m.variables.keep_parts(passed, m.registers[pointer], m.mask)
-
-        return store_parts
     return lambda m: write(m, m.registers[value])
 
 

@@ -1,8 +1,9 @@
 """Which components of a cooperative matrix each invocation holds (KM-011: our choice).
 
-Element (row, col) has the number row * cols + col. Invocation p of an instance of n holds the elements
-p, p + n, p + 2n, ...: component k of it is element k * n + p. Every invocation has equally many
-components (KM-015); those behind the last element read as zero and ignore writes.
+By rows element (row, col) has the number row * cols + col, and invocation p of an instance of n holds the elements
+p, p + n, p + 2n, ...: component k of it is element k * n + p. By columns the number is col * rows + row. In blocks
+invocation p holds the elements from p * count on, by rows. Every invocation has equally many components (KM-015); those
+behind the last element read as zero and ignore writes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cts.drivers.interpreter.values import Array, Instances, Matrix
+from cts.drivers.interpreter.values import BLOCKS, COLUMNS, Array, Instances, Matrix
 
 #: One component number for all lanes, or int64 (lanes or 1,).
 Index: TypeAlias = "int | Array"
@@ -29,8 +30,7 @@ def count(rows: int, cols: int, invocations: int) -> int:
 
 def take(m: Matrix, instances: Instances, index: Index) -> Array:
     """Component `index` of every lane, as bit patterns (lanes,)."""
-    element, exists = _element(m, instances, index)
-    row, col = np.divmod(np.where(exists, element, 0), m.bits.shape[2])
+    row, col, exists = _element(m.bits.shape[1], m.bits.shape[2], instances, index)
     instance = instances.of_lane if len(m.bits) > 1 else 0
     bits: Array = np.where(exists, m.bits[instance, row, col], m.bits.dtype.type(0))
     return bits
@@ -41,19 +41,27 @@ def set_component(m: Matrix, instances: Instances, index: Index, value: Array, m
 
     `value` is (lanes or 1,), of any dtype of the same width.
     """
-    element, exists = _element(m, instances, index)
+    row, col, exists = _element(m.bits.shape[1], m.bits.shape[2], instances, index)
     lanes = np.flatnonzero(exists if mask is None else exists & mask)
-    row, col = np.divmod(element[lanes], m.bits.shape[2])
+    row, col = row[lanes], col[lanes]
     bits = value.view(m.bits.dtype)
     m.bits[instances.of_lane[lanes], row, col] = bits if len(bits) == 1 else bits[lanes]
 
 
-def _element(m: Matrix, instances: Instances, index: Index) -> tuple[Array, Array]:
-    """The number of each lane's element, and whether the matrix has that element: both (lanes,)."""
-    of_lane = instances.of_lane
+def _element(rows: int, cols: int, instances: Instances, index: Index) -> tuple[Array, Array, Array]:
+    """Row and column of each lane's element, and whether the matrix has that element: all (lanes,)."""
+    of_lane, total = instances.of_lane, rows * cols
     position = np.arange(len(of_lane)) - instances.first[of_lane]
-    element = index * instances.invocations + position
-    return element, element < m.bits.shape[1] * m.bits.shape[2]
+    if instances.distribution == BLOCKS:
+        element = index + position * count(rows, cols, instances.invocations)
+    else:
+        element = index * instances.invocations + position
+    exists, number = element < total, element % total
+    if instances.distribution == COLUMNS:
+        col, row = np.divmod(number, rows)
+    else:
+        row, col = np.divmod(number, cols)
+    return row, col, exists
 
 
 def places(rows: int, cols: int, instances: Instances, index: Index) -> Array:
@@ -61,6 +69,5 @@ def places(rows: int, cols: int, instances: Instances, index: Index) -> Array:
 
     A component behind the last element has the place of one that the matrix has.
     """
-    of_lane = instances.of_lane
-    element = index * instances.invocations + np.arange(len(of_lane)) - instances.first[of_lane]
-    return np.stack(np.divmod(element % (rows * cols), cols), axis=1).astype(np.uint32)
+    row, col, _ = _element(rows, cols, instances, index)
+    return np.stack([row, col], axis=1).astype(np.uint32)

@@ -18,7 +18,7 @@ from cts.spirv.encode import Id
 from cts.spirv.encode import Value as Operand
 
 
-class _Tensor:
+class Tensor:
     """The operands that OpCooperativeMatrixLoadTensorNV and StoreTensorNV share (CM-010, CM-011)."""
 
     def __init__(
@@ -75,7 +75,7 @@ def _addressing_operands(rest: tuple[Operand, ...]) -> dict[str, int]:
     return dict(zip(names, ids, strict=True))
 
 
-def _decoder(c: Compiler, tensor: _Tensor) -> Decoder | None:
+def _decoder(c: Compiler, tensor: Tensor) -> Decoder | None:
     single, group = tensor.functions.get("DecodeFunc"), tensor.functions.get("DecodeVectorFunc")
     if single is None:
         if group is not None:
@@ -93,7 +93,7 @@ def load_tensor(c: Compiler, i: Instruction) -> Step:
     t = matrix_type(c, object_)
     if t != c.declared.result_type(i):
         raise Malformed("Object must be of the result type (CM-010)")
-    tensor = _Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=False)
+    tensor = Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=False)
     decode = _decoder(c, tensor)
 
     def loaded(m: Machine) -> None:
@@ -129,7 +129,7 @@ def store_tensor(c: Compiler, i: Instruction) -> Step:
     """CM-011; elements clipped or out of bounds write nothing (TA-035)."""
     object_ = i.id(1)
     t = matrix_type(c, object_)
-    tensor = _Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=True)
+    tensor = Tensor(c, t, i.id(0), i.id(2), i.operands[3:], is_store=True)
     if tensor.functions:
         raise Malformed(f"a store with {' and '.join(tensor.functions)} (CM-011)")
 
