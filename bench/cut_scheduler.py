@@ -5,7 +5,8 @@
 At moments from before the campaign is connected to after its last chunk but one, in turn: the scheduler or its workers
 are killed (SIGKILL) or frozen (SIGSTOP), or the network between campaign and scheduler carries nothing any more. The
 campaign must end within its time and 20 s, with one error, a footer, the line that resumes it, and a status that is not
-0 if an answer is missing; if it was over or its time up before that moment, what is missing is no error. That line is tried twice: without a scheduler, which must change nothing, and on new workers,
+0 if an answer is missing; if it was over or its time up before that moment, what is missing is no error. That line is
+tried twice: without a scheduler, which must change nothing, and on new workers,
 after which outcome and examples must be those of a campaign that nothing has happened to.
 """
 
