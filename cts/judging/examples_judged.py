@@ -60,6 +60,7 @@ class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
     The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack, cases
     `not_run` by reason, `repeated` cases, and cases of other shards (`elsewhere`). A quarantine leaves the numbers in
     `for_last` for last. `faults` are the generator's, by kind. `sets` other parameter sets of cases were judged.
+    `not_passed` has by verdict the content hashes, 8 bytes each, of the cases that did not pass, known failures too.
     """
 
     drawn: int = 0
@@ -72,6 +73,7 @@ class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
     for_last: tuple[int, ...] = ()
     faults: dict[str, FaultSeen] = {}
     sets: int = 0
+    not_passed: dict[str, bytes] = {}
 
 
 class _WithFailures(_WithOutcomes, frozen=True, omit_defaults=True):

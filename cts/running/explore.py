@@ -175,7 +175,7 @@ class Explorer:
                     attempt = self._on_sets(counts, number, case, attempt)
             else:
                 attempt = self._failed(counts, number, case, attempt, expectation)
-            counts.verdicts[attempt.verdict.value] += 1
+            counts.came_to(case, attempt.verdict)
             counts.match(case, attempt)
 
     def _failed(

@@ -36,7 +36,9 @@ def remedy(verdict: Verdict, case: str, spec: str) -> str:
 
 def counts_text(footer: RunFinished) -> str:
     """What a run came to, in one line: verdicts, known failures, rejected inputs, cases, and the exit status."""
-    counts = ", ".join(f"{n} {name}" for name, n in footer.verdicts.items()) or "no results"
+    parts = [f"{n:,} {name}" for name, n in footer.verdicts.items()]
+    parts += [f"{n} area{'s' if n != 1 else ''} without cases ({name})" for name, n in footer.without_cases.items()]
+    counts = ", ".join(parts) or "no results"
     if footer.known or footer.unexpected:
         passes = f"{footer.unexpected} unexpected pass{'es' if footer.unexpected != 1 else ''}"
         counts += f" ({footer.known} known, {passes})"
@@ -48,11 +50,13 @@ def counts_text(footer: RunFinished) -> str:
     return f"{counts}; {cases} judged in {footer.seconds:.1f} s; exit status {footer.exit_status}"
 
 
-def verdict_texts(row: Row, *, generated: bool) -> Iterator[tuple[Verdict, str]]:
-    """The verdicts of an area; of generated cases the verdict alone, for their number is that of the cases judged."""
+def verdict_texts(row: Row) -> Iterator[tuple[Verdict, str]]:
+    """The cases of an area by verdict; the verdict alone of an area without cases."""
     for verdict in Verdict:
         if row.verdicts[verdict]:
-            yield verdict, verdict.value if generated else f"{row.verdicts[verdict]} {verdict.value}"
+            yield verdict, f"{row.verdicts[verdict]:,} {verdict.value}"
+        if row.without[verdict]:
+            yield verdict, f"{verdict.value}, no case"
 
 
 def finding_lines(findings: Sequence[Result]) -> Iterator[str]:

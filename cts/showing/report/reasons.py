@@ -42,6 +42,9 @@ def reason_lines(tally: Tally) -> Iterator[str]:
 def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
     """The most frequent reasons, a few lines of each kind. `folder` is that of the run, which has all of them."""
     kinds = {"unsupported": tally.unsupported, "not run": tally.not_run, "known failures": tally.known}
+    rows = tally.rows.values()
+    # A case may lack several capabilities, and an area without cases has a reason.
+    totals = {"unsupported": sum(row.unsupported for row in rows), "not run": sum(row.not_run for row in rows)}
     where = f" (all reasons: {folder / FILE})" if folder is not None else ""
     for kind, counts in kinds.items():
         reasons: Counter[str] = Counter()
@@ -53,7 +56,8 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
         on = shared_label(driver for driver, _ in counts)
         few = lines if len(lines) < LINES else lines[: LINES - 2]
         cut = len(few) < len(lines) or any(" more like it" in text for _, text in few)
-        yield f"{kind} on {on}: {reasons.total():,} case{'s' if reasons.total() != 1 else ''}{where if cut else ''}"
+        total = totals.get(kind, reasons.total())
+        yield f"{kind} on {on}: {total:,} case{'s' if total != 1 else ''}{where if cut else ''}"
         yield from (f"{count:>7,}  {text}" for count, text in few)
         if len(few) < len(lines):
             left = lines[len(few) :]

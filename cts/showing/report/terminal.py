@@ -302,7 +302,7 @@ def summary(tally: Tally) -> Table:
     table.add_column("verdicts")
     named = labels(driver for driver, _, _ in tally.rows)
     for (driver, area, generated), row in tally.rows.items():
-        words = verdict_texts(row, generated=generated)
+        words = verdict_texts(row)
         shown = ", ".join(f"[{_COLOURS.get(verdict, 'bold red')}]{text}[/]" for verdict, text in words)
         kind = "generated" if generated else "corpus"
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
