@@ -61,6 +61,6 @@ def test_counts_agree() -> None:
         "1 pass (0 known, 1 unexpected pass), 1 input rejected, 1 other error; 1 case judged in 0.5 s; exit status 3"
     )
     assert counts_text(RunFinished({"pass": 2000}, 2000, 2, 2, 0.5, 3)) == (
-        "2000 pass, 2 inputs rejected, 2 other errors; 2,000 cases judged in 0.5 s; exit status 3"
+        "2,000 pass, 2 inputs rejected, 2 other errors; 2,000 cases judged in 0.5 s; exit status 3"
     )
     assert counts_text(RunFinished({}, 0, 0, 0, 0.0, 0)).startswith("no results; 0 cases judged")

@@ -14,6 +14,7 @@ from cts.judging.verdict import TROUBLE, Verdict
 from cts.running.store.files import saved_case
 from cts.running.tally import Row, Tally
 from cts.showing.report.deviating import deviations, key_of
+from cts.showing.report.failure import reproduce
 
 #: Groups of findings that are named, and names of each.
 GROUPS, NAMES = 10, 4
@@ -97,6 +98,8 @@ def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | Non
     if len(findings) > 1 and folder is not None and any(r.verdict is Verdict.FAIL for r in findings):
         return f"cts triage {shlex.quote(str(folder))} --explain"
     for result in findings:
+        if result.generated and folder is None:  # elsewhere it has no file: it is drawn again
+            return reproduce(result, None, header)
         case = str(saved_case(result, folder)) if result.generated and result.finding and folder else result.name
         return remedy(result.verdict, case, result.shown_on)
     for fault in tally.faults.values():
