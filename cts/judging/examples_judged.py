@@ -111,6 +111,7 @@ class ExamplesJudged(_WithNovelty, frozen=True, tag="examples-judged", omit_defa
     `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in which the answer came from the
     process `where`, and `restarts` counts how often a process of the device was restarted in between. `statistics` are
     the compiler's numbers by name: the number of cases, their sum, the largest, and the number of that example.
+    `slowest` has seconds and content hashes of the slowest cases, if there are slow ones.
     """
 
     seconds: dict[str, float] = {}
@@ -118,3 +119,4 @@ class ExamplesJudged(_WithNovelty, frozen=True, tag="examples-judged", omit_defa
     where: str = ""
     restarts: int = 0
     statistics: dict[str, tuple[int, float, float, int]] = {}
+    slowest: tuple[tuple[float, str], ...] = ()

@@ -18,6 +18,7 @@ from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import Attempt, OpenDriver
 from cts.judging.verdict import Verdict
 from cts.running.drawing import Fault
+from cts.running.slowest import SLOW, SLOWEST
 from cts.running.usage import describe
 
 #: Bytes of a digest in an answer.
@@ -68,6 +69,7 @@ class Counts:
         self._faults: dict[str, FaultSeen] = {}
         self._for_last: list[int] = []
         self._ran: dict[str, bytes] = {}
+        self._slow: list[tuple[float, str]] = []
 
     def omit(self, number: int, why: Fault | Case | str) -> None:
         """Count an example that is given to no driver."""
@@ -92,6 +94,12 @@ class Counts:
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
         self.features.update(phrases(case))
+
+    def took(self, case: Case, seconds: float) -> None:
+        """Note how long the driver had a case."""
+        self.seconds["driver"] += seconds
+        if seconds >= SLOW:
+            self._slow = sorted([*self._slow, (round(seconds, 3), case.content_hash)], reverse=True)[:SLOWEST]
 
     def came_to(self, case: Case, verdict: Verdict) -> None:
         """Count the verdict of a case that has run."""
@@ -165,6 +173,7 @@ class Counts:
             where=where,
             restarts=restarts,
             statistics=self.statistics,
+            slowest=tuple(self._slow),
         )
 
 

@@ -159,7 +159,7 @@ class Explorer:
         if attempt.verdict is Verdict.NOT_RUN and attempt.detail.startswith(TIME_IS_UP):
             counts.cut(number)
             return
-        counts.seconds["driver"] += attempt.seconds
+        counts.took(case, attempt.seconds)
         if attempt.verdict is Verdict.UNSUPPORTED:
             counts.unsupported += 1
             counts.lacks.update(attempt.lacks)

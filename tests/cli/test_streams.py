@@ -99,13 +99,41 @@ def test_a_word_after_a_silence() -> None:
     beat.started("vulkan", ["mul_add.largest_k", "mul_add.smallest_k", "clip.columns"])
     beat.returned()
     now = 3 * SILENCE
-    assert beat.word().endswith(": example 3 of 500; vulkan: running mul_add.smallest_k for 30 s (1 queued)")
+    assert beat.word().endswith(": example 3 of 500; SLOW 30 s mul_add.smallest_k on vulkan (1 queued)")
+    now += 1
     beat.returned()
     beat.doing, now = "", 4 * SILENCE
-    assert beat.word() == "still at work after 120 s: vulkan: running clip.columns for 30 s"
+    assert beat.word() == "still at work after 120 s: vulkan: running clip.columns for 29 s"
     beat.returned()
     now = 5 * SILENCE
     assert beat.word() == "still at work after 150 s"
+
+
+def test_a_slow_case_is_named_whatever_else_is_printed() -> None:
+    """In this process or another one, once until there is silence."""
+    now = 0.0
+    beat = Heartbeat(lambda: now)
+    beat.started("emulator", ["quick", "queued"], "another process")
+    beat.started("vulkan", ["hangs"])
+    for second in range(29):
+        now = float(second)
+        beat.heard()
+        assert beat.word() == ""
+    assert beat.wait == 2
+    beat.ended("another process")
+    now = 31.0
+    beat.heard()
+    assert beat.wait <= 0
+    assert [beat.word(), beat.word()] == ["SLOW 31 s hangs on vulkan", ""]
+    beat.started("emulator", ["slow", "next"], "another process")
+    beat.doing = lambda: f"at {now:.0f}"
+    now = 62.0
+    assert (
+        beat.word()
+        == "still at work after 62 s: at 62; SLOW 62 s hangs on vulkan; SLOW 31 s slow on emulator (1 queued)"
+    )
+    beat.returned()
+    assert beat.cases == ()
 
 
 def test_it_is_said_from_a_thread() -> None:
