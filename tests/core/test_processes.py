@@ -92,6 +92,23 @@ def test_what_a_quarantine_leaves_for_last(fakes: ModuleType) -> None:
     assert names[0][-1] == names[1][-1] == NAMES[0].name
 
 
+def test_the_heartbeat_knows_what_processes_run(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name and process, until the answer comes."""
+    seen: list[str] = []
+    left: set[object] = set()
+
+    def started(driver: str, names: Iterable[str], process: object = "") -> None:
+        if process != "":
+            seen.extend(names)
+            left.add(process)
+
+    monkeypatch.setattr(processes_module.heartbeat, "started", started)
+    monkeypatch.setattr(processes_module.heartbeat, "ended", left.discard)
+    events_of(2, "fake:right")
+    assert {entry.name for entry in NAMES} <= set(seen)
+    assert not left
+
+
 def test_the_first_finding_stops_all(fakes: ModuleType) -> None:
     (_, one), (_, several) = (events_of(jobs, "fake:wrong", stop_at_first=True) for jobs in (1, 2))
     assert comparable(one) == comparable(several)
