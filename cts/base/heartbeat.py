@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from cts.base.processor_time import is_busy
 
 #: Seconds of silence after which a sign of life is printed: a user who waits longer asks whether the command hangs.
 SILENCE = 30.0
@@ -26,14 +29,20 @@ class _Running:
     driver: str
     names: deque[str]
     since: float
+    pid: int
     told: bool = field(default=False)
 
 
 class Heartbeat:
-    """Remembers when a line was last printed, and what the command does now. `clock` returns seconds."""
+    """Remembers when a line was last printed, and what the command does now.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    `clock` returns seconds, and `busy` says of a process whether it computes, None if that is unknown.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, busy: Callable[[int], bool | None] = is_busy
+    ) -> None:
+        self._clock, self._busy = clock, busy
         self._started = self._heard = clock()
         #: What the command does now, in words, or what says so at its time; "" if nobody says.
         self.doing: str | Callable[[], str] = ""
@@ -44,9 +53,9 @@ class Heartbeat:
         """Something was printed."""
         self._heard = self._clock()
 
-    def started(self, driver: str, cases: Iterable[str], process: object = "") -> None:
-        """A driver gets cases, by their names; it runs the first one now."""
-        self._running[process] = _Running(driver, deque(cases), self._clock())
+    def started(self, driver: str, cases: Iterable[str], process: object = "", pid: int | None = None) -> None:
+        """A driver gets cases, by their names; it runs the first one now, in another process if that has a `pid`."""
+        self._running[process] = _Running(driver, deque(cases), self._clock(), pid or os.getpid())
 
     def returned(self) -> None:
         """The driver of this process has returned the first of its cases."""
@@ -72,11 +81,13 @@ class Heartbeat:
         except IndexError:  # from another thread than the cases'
             return ""
         running.told = True
-        queued = f" ({queue} queued)" if (queue := len(running.names) - 1) > 0 else ""
-        seconds = self._clock() - running.since
-        if seconds >= SLOW:
-            return f"SLOW {seconds:.0f} s {name} on {running.driver}{queued}"
-        return f"{running.driver}: running {name} for {seconds:.0f} s{queued}"
+        queue, seconds = len(running.names) - 1, self._clock() - running.since
+        queued = [f"{queue} queued"] if queue > 0 else []
+        if seconds < SLOW:
+            return f"{running.driver}: running {name} for {seconds:.0f} s{_in_brackets(queued)}"
+        busy = self._busy(running.pid)
+        state = [] if busy is None else ["computing" if busy else "waiting"]
+        return f"SLOW {seconds:.0f} s {name} on {running.driver}{_in_brackets(state + queued)}"
 
     @property
     def wait(self) -> float:
@@ -121,6 +132,10 @@ class Heartbeat:
             thread.join()
             self.doing = ""
             self._running.clear()
+
+
+def _in_brackets(remarks: list[str]) -> str:
+    return f" ({', '.join(remarks)})" if remarks else ""
 
 
 #: The heartbeat of the command.

@@ -233,7 +233,7 @@ class Processes:
             match message:
                 case _Started():
                     process.spec, process.flying = message.spec, message.hashes
-                    heartbeat.started(message.spec, message.names, process)
+                    heartbeat.started(message.spec, message.names, process, process.process.pid)
                 case _Done():
                     process.numbers.remove(message.number)
                     process.flying = ()

@@ -97,10 +97,11 @@ def test_the_heartbeat_knows_what_processes_run(fakes: ModuleType, monkeypatch: 
     seen: list[str] = []
     left: set[object] = set()
 
-    def started(driver: str, names: Iterable[str], process: object = "") -> None:
+    def started(driver: str, names: Iterable[str], process: object = "", pid: int | None = None) -> None:
         if process != "":
             seen.extend(names)
             left.add(process)
+            assert pid not in (None, os.getpid())
 
     monkeypatch.setattr(processes_module.heartbeat, "started", started)
     monkeypatch.setattr(processes_module.heartbeat, "ended", left.discard)

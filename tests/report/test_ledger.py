@@ -23,7 +23,7 @@ CASES = ("matrix_memory.constants.null", "tensor_addressing.clamp.edge_low_load"
 AREA = ("--area", "fake_area", "--reruns", "0", "--reduce-time", "0", "--seed", "1")
 FIRST = ("run", *AREA, "--max-examples", "8")
 GOING_ON = ("campaign", *AREA, "--cases", "12", "--chunk", "5")
-BASELINE = "schema: 1\nhashes: 2\nentries:\n- {match: {when: all}, verdict: fail, reason: all of it}\n"
+BASELINE = "schema: 1\nhashes: 2\nentries:\n- {match: {cases: '*'}, verdict: fail, reason: all of it}\n"
 UNIVERSE = str(Path(__file__).parents[2] / "universes" / "tensor_loads_2d.yaml")
 
 #: Verdicts of cases that were given to no driver.
