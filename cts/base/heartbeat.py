@@ -36,7 +36,7 @@ class _Running:
 class Heartbeat:
     """Remembers when a line was last printed, and what the command does now.
 
-    `clock` returns seconds, and `busy` says of a process whether it computes, None if that is unknown.
+    `clock` returns seconds. `busy` is asked whether a process computes, None if that is unknown.
     """
 
     def __init__(
