@@ -552,7 +552,9 @@ def test_junit_of_pytest_says_what_differs(session: pytest.Pytester, more: list[
     """Message and summary have one line of it, the text all of it."""
     case_file(session)
     result = run(session, "--cts-driver", "fake:wrong", "--junitxml", "out.xml", "-rf", *more)
-    (failure,) = ElementTree.parse(session.path / "out.xml").getroot().iter("failure")
+    document = ElementTree.parse(session.path / "out.xml").getroot()
+    assert {p.get("name"): p.get("value") for p in document.iter("property")}["cts_case"] == "case.yaml"
+    (failure,) = document.iter("failure")
     message = (
         "program[5] MatrixStore: 1 of 256 elements of dst differ; "
         "first dst[0, 0]: expected 0x0000 (0.0), actual 0x0001 (5.960464477539063e-08)"

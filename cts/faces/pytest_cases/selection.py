@@ -8,8 +8,9 @@ import pytest
 
 
 def named(item: pytest.Item, case: str) -> pytest.Item:
-    """The item, which `-k` finds by the name that reports print for its case or area."""
+    """The item, which `-k` finds by the name that reports print for its case or area, and JUnit has as a property."""
     item.extra_keyword_matches.add(case)
+    item.user_properties.append(("cts_case", case))
     return item
 
 
