@@ -76,8 +76,12 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def counts(self) -> Counter[Status]:
         """How many cases came to what."""
+        return self.counts_of(self.verdicts)
+
+    def counts_of(self, names: Iterable[str]) -> Counter[Status]:
+        """How many of these cases, and of the cases of these areas, came to what."""
         counted: Counter[Status] = Counter()
-        for name in self.verdicts:
+        for name in names:
             if (cases := self.cases.get(name)) is not None:
                 counted.update({Status(status): count for status, count in cases.items()})
             elif (status := self.status(name)) is not None:
