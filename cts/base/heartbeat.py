@@ -80,8 +80,8 @@ class Heartbeat:
             name = running.names[0]
         except IndexError:  # from another thread than the cases'
             return ""
-        running.told = True
         queue, seconds = len(running.names) - 1, self._clock() - running.since
+        running.told = seconds >= SLOW
         queued = [f"{queue} queued"] if queue > 0 else []
         if seconds < SLOW:
             return f"{running.driver}: running {name} for {seconds:.0f} s{_in_brackets(queued)}"
