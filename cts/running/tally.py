@@ -128,12 +128,12 @@ class Tally:
     @property
     def verdicts(self) -> Counter[Verdict]:
         """Cases by verdict, those that were left out too."""
-        return sum((row.verdicts for row in self.rows.values()), Counter())
+        return sum((row.verdicts for row in self.rows.values()), Counter[Verdict]())
 
     @property
     def without(self) -> Counter[Verdict]:
         """The areas that had no case for a driver, by verdict."""
-        return sum((row.without for row in self.rows.values()), Counter())
+        return sum((row.without for row in self.rows.values()), Counter[Verdict]())
 
     @property
     def examples(self) -> int:

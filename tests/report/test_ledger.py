@@ -13,7 +13,7 @@ import pytest
 from cts.judging.events import Result, RunFinished, decode
 from cts.judging.verdict import Verdict
 from cts.running.store import load
-from cts.running.store.comparison import columns_of
+from cts.running.store.comparison import Status, columns_of
 from cts.running.tally import tally_of
 from cts.showing.report.html import page
 from cts.showing.report.junit import junit
@@ -133,7 +133,7 @@ def check(
     for verdict, n in counts.items():
         assert re.search(rf"<strong>{n}</strong> <[^>]*>{verdict}", html), verdict
     columns = columns_of(run)
-    statuses = sum((column.counts for column in columns), Counter())
+    statuses = sum((column.counts for column in columns), Counter[Status]())
     assert sum(statuses.values()) == sum(counts.values())
     assert cts("compare", "cts-run", "--json", "columns.json").status in (0, 1)
     published = json.loads((tmp_path / "columns.json").read_text())["columns"]
@@ -154,7 +154,7 @@ def test_merged_runs_count_the_cases_of_their_parts(
     whole = counts_in(cts(*FIRST, "-d", "fake:right,process=shared").out)
     merged = counts_in(cts("merge", "part1/001", "part2/001", "--save-dir", "merged").out)
     assert merged == whole
-    assert merged[0] == sum((counts_in(text)[0] for text in parts), Counter())
+    assert merged[0] == sum((counts_in(text)[0] for text in parts), Counter[str]())
 
 
 def test_results_of_older_runs_are_counted_from_what_they_say() -> None:
