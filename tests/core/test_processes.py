@@ -15,6 +15,7 @@ import pytest
 
 from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.heartbeat import heartbeat
 from cts.judging.events import Event, Result, Trouble, encode
 from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
@@ -103,8 +104,8 @@ def test_the_heartbeat_knows_what_processes_run(fakes: ModuleType, monkeypatch: 
             left.add(process)
             assert pid not in (None, os.getpid())
 
-    monkeypatch.setattr(processes_module.heartbeat, "started", started)
-    monkeypatch.setattr(processes_module.heartbeat, "ended", left.discard)
+    monkeypatch.setattr(heartbeat, "started", started)
+    monkeypatch.setattr(heartbeat, "ended", left.discard)
     events_of(2, "fake:right")
     assert {entry.name for entry in NAMES} <= set(seen)
     assert not left
