@@ -51,10 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare a session where a driver is asked for."""
     if config.getoption("--cts-driver"):
         from cts.faces.pytest_cases.items import Session
+        from cts.faces.pytest_cases.selection import Selection
 
         session = Session.from_config(config)
         config.stash[_SESSION] = session
         config.pluginmanager.register(session, "cts-session")
+        config.pluginmanager.register(Selection(), "cts-selection")
 
 
 @pytest.hookimpl(optionalhook=True)

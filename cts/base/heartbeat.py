@@ -2,64 +2,114 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from cts.base.processor_time import is_busy
 
 #: Seconds of silence after which a sign of life is printed: a user who waits longer asks whether the command hangs.
 SILENCE = 30.0
 
+#: Seconds after which a case is named, whatever else is printed.
+SLOW = 30.0
+
+#: Cases that a line names: more do not fit on it.
+NAMED = 4
+
+
+@dataclass(eq=False)
+class _Running:
+    """The cases that a driver has, by name, in the order in which it returns them; and since when it has the first."""
+
+    driver: str
+    names: deque[str]
+    since: float
+    pid: int
+    told: bool = field(default=False)
+
 
 class Heartbeat:
-    """Remembers when a line was last printed, and what the command does now. `clock` returns seconds."""
+    """Remembers when a line was last printed, and what the command does now.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    `clock` returns seconds. `busy` is asked whether a process computes, None if that is unknown.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, busy: Callable[[int], bool | None] = is_busy
+    ) -> None:
+        self._clock, self._busy = clock, busy
         self._started = self._heard = clock()
-        #: What the command does now, in words; "" if nobody says.
-        self.doing = ""
-        #: The cases that a driver has, by name, in the order in which it returns them.
-        self._cases: deque[str] = deque()
-        self._driver = ""
-        self._case_started = 0.0
+        #: What the command does now, in words, or what says so at its time; "" if nobody says.
+        self.doing: str | Callable[[], str] = ""
+        #: By process, "" for this one: what its driver runs.
+        self._running: dict[object, _Running] = {}
 
     def heard(self) -> None:
         """Something was printed."""
         self._heard = self._clock()
 
-    def started(self, driver: str, cases: Iterable[str]) -> None:
-        """A driver gets cases, by their names; it runs the first one now."""
-        self._driver, self._cases, self._case_started = driver, deque(cases), self._clock()
+    def started(self, driver: str, cases: Iterable[str], process: object = "", pid: int | None = None) -> None:
+        """A driver gets cases, by their names; it runs the first one now, in another process if that has a `pid`."""
+        self._running[process] = _Running(driver, deque(cases), self._clock(), pid or os.getpid())
 
     def returned(self) -> None:
-        """The driver has returned the first of its cases."""
-        if self._cases:
-            self._cases.popleft()
-        self._case_started = self._clock()
+        """The driver of this process has returned the first of its cases."""
+        if (running := self._running.get("")) is not None:
+            if running.names:
+                running.names.popleft()
+            running.since, running.told = self._clock(), False
+
+    def ended(self, process: object) -> None:
+        """Another process has returned all that it had, or has ended."""
+        self._running.pop(process, None)
 
     @property
-    def _running(self) -> str:
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases that this process's driver has."""
+        running = self._running.get("")
+        return tuple(running.names) if running is not None else ()
+
+    def _words(self, running: _Running) -> str:
         """The case that a driver runs now, in words."""
         try:
-            name = self._cases[0]
+            name = running.names[0]
         except IndexError:  # from another thread than the cases'
             return ""
-        queued = f" ({queue} queued)" if (queue := len(self._cases) - 1) > 0 else ""
-        return f"{self._driver}: running {name} for {self._clock() - self._case_started:.0f} s{queued}"
+        queue, seconds = len(running.names) - 1, self._clock() - running.since
+        running.told = seconds >= SLOW
+        queued = [f"{queue} queued"] if queue > 0 else []
+        if seconds < SLOW:
+            return f"{running.driver}: running {name} for {seconds:.0f} s{_in_brackets(queued)}"
+        busy = self._busy(running.pid)
+        state = [] if busy is None else ["computing" if busy else "waiting"]
+        return f"SLOW {seconds:.0f} s {name} on {running.driver}{_in_brackets(state + queued)}"
 
     @property
     def wait(self) -> float:
         """Seconds until there is a reason for a word."""
-        return self._heard + SILENCE - self._clock()
+        return min([self._heard + SILENCE, *(r.since + SLOW for r in self._untold)]) - self._clock()
+
+    @property
+    def _untold(self) -> list[_Running]:
+        """What runs, and was not named."""
+        return [running for running in list(self._running.values()) if running.names and not running.told]
 
     def word(self) -> str:
-        """The line to print if nothing was printed for long, else ""."""
-        if self.wait > 0:
-            return ""
+        """The line to print if nothing was printed for long, or if a case has become slow, else ""."""
+        now = self._clock()
+        if self._heard + SILENCE > now:
+            slow = [running for running in self._untold if running.since + SLOW <= now]
+            return "; ".join(filter(None, map(self._words, slow)))
         self.heard()
-        doing = "; ".join(filter(None, (self.doing, self._running)))
+        said = self.doing if isinstance(self.doing, str) else self.doing()
+        running = list(self._running.values())  # at once: others change it meanwhile
+        running = sorted(running, key=lambda one: one.since)[:NAMED]
+        doing = "; ".join(filter(None, (said, *map(self._words, running))))
         return f"still at work after {self._clock() - self._started:.0f} s{': ' if doing else ''}{doing}"
 
     @contextmanager
@@ -81,6 +131,11 @@ class Heartbeat:
             ended.set()
             thread.join()
             self.doing = ""
+            self._running.clear()
+
+
+def _in_brackets(remarks: list[str]) -> str:
+    return f" ({', '.join(remarks)})" if remarks else ""
 
 
 #: The heartbeat of the command.

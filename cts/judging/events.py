@@ -6,6 +6,7 @@ file without either.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -235,7 +236,8 @@ class Result(_Event, frozen=True, tag="result"):
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area that did not end it.
     `unexpected` is why a case that passes should have failed. `repeated` counts examples of an area that equal earlier
     ones and did not run, `sets` other judged parameter sets of its examples. `statistics` are the numbers by name that
-    the driver's compiler reports for a corpus case.
+    the driver's compiler reports for a corpus case. `verdicts` counts what the `examples` of an area came to; older
+    runs have none. `cases` is the ledger from which all reports count.
     """
 
     driver: str
@@ -260,6 +262,24 @@ class Result(_Event, frozen=True, tag="result"):
     alike: int = 0
     number: int = 0
     statistics: dict[str, float] = {}
+    verdicts: dict[str, int] = {}
+
+    @property
+    def cases(self) -> Counter[Verdict]:
+        """How many cases came to each verdict: one of the corpus, all of an area, none if an area had no case.
+
+        Those that were judged add up to `examples`. In older runs, known failures of areas count as `fail`.
+        """
+        counted = Counter({Verdict(name): count for name, count in self.verdicts.items()})
+        if not self.verdicts and self.examples:
+            known = sum(self.known_examples.values())
+            failed = 0 if self.verdict in (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.NOT_RUN) else max(self.alike, 1)
+            counted[self.verdict if failed else Verdict.FAIL] += min(failed, self.examples)
+            counted[Verdict.FAIL] += min(known, self.examples - counted.total())
+            counted[Verdict.PASS] += self.examples - counted.total()
+        counted[Verdict.UNSUPPORTED] += self.unsupported
+        counted[Verdict.NOT_RUN] += sum(self.not_run.values())
+        return +counted
 
     @property
     def shown_on(self) -> str:
@@ -282,7 +302,10 @@ class Unused(_Event, frozen=True, tag="baseline-unused"):
 
 
 class RunFinished(_Event, frozen=True, tag="run-finished"):
-    """The footer. `verdicts` counts results by verdict; `known` of them fail, and `unexpected` pass, by a baseline.
+    """The footer. `verdicts` counts cases by verdict; `known` of them fail, and `unexpected` pass, by a baseline.
+
+    The verdicts of cases that were judged add up to `examples`. Areas that had no case for a driver are counted by
+    verdict in `without_cases`. Runs of 1.0 counted an area as one case.
 
     `lacks` and `not_run` say by driver why cases were not judged: all reasons, and how many cases have each. If the run
     was `cut_short`, other cases have no results.
@@ -299,6 +322,7 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
     lacks: dict[str, dict[str, int]] = {}
     not_run: dict[str, dict[str, int]] = {}
     cut_short: bool = False
+    without_cases: dict[str, int] = {}
 
 
 Event: TypeAlias = (

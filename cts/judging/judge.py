@@ -99,7 +99,7 @@ class OpenDriver:
 
     def starting(self, cases: Sequence[Case]) -> None:
         """Announce cases that the driver is about to get."""
-        heartbeat.started(self.spec, [c.name for c in cases])
+        heartbeat.started(self.spec, [c.name or c.content_hash for c in cases])
         if self.emit is not ignore:  # a content hash takes longer than some drivers
             self.emit(CasesStarted(self.spec, tuple(c.content_hash for c in cases)))
 

@@ -18,6 +18,7 @@ from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import Attempt, OpenDriver
 from cts.judging.verdict import Verdict
 from cts.running.drawing import Fault
+from cts.running.slowest import SLOW, SLOWEST
 from cts.running.usage import describe
 
 #: Bytes of a digest in an answer.
@@ -63,10 +64,12 @@ class Counts:
         rules = (*driver.baseline.rules, *(r for r in driver.quarantine.rules if r.when == "never"))
         self._rules = [(rule, describe(rule)) for rule in rules if rule.match.condition is not None]
         self._failing: defaultdict[str, list[str]] = defaultdict(list)
+        self._not_passed: defaultdict[str, list[str]] = defaultdict(list)
         self._kept: list[Kept] = []
         self._faults: dict[str, FaultSeen] = {}
         self._for_last: list[int] = []
         self._ran: dict[str, bytes] = {}
+        self._slow: list[tuple[float, str]] = []
 
     def omit(self, number: int, why: Fault | Case | str) -> None:
         """Count an example that is given to no driver."""
@@ -91,6 +94,18 @@ class Counts:
         self._ran[case.content_hash] = structure(case)
         self.facts.update(exercised(case))
         self.features.update(phrases(case))
+
+    def took(self, case: Case, seconds: float) -> None:
+        """Note how long the driver had a case."""
+        self.seconds["driver"] += seconds
+        if seconds >= SLOW:
+            self._slow = sorted([*self._slow, (round(seconds, 3), case.content_hash)], reverse=True)[:SLOWEST]
+
+    def came_to(self, case: Case, verdict: Verdict) -> None:
+        """Count the verdict of a case that has run."""
+        self.verdicts[verdict.value] += 1
+        if verdict is not Verdict.PASS:
+            self._not_passed[verdict.value].append(case.content_hash)
 
     def measure(self, number: int, statistics: Mapping[str, float]) -> None:
         """Count the driver's compiler statistics of an example."""
@@ -145,7 +160,8 @@ class Counts:
             faults=self._faults,
             sets=self.sets,
             known=dict(self.known),
-            failing={cause: bytes.fromhex("".join(hashes)) for cause, hashes in self._failing.items()},
+            not_passed=_packed(self._not_passed),
+            failing=_packed(self._failing),
             kept=tuple(self._kept),
             matching=self.matching,
             entries={text: (n[0], n[1], n[2]) for text, n in self.entries.items()},
@@ -157,7 +173,13 @@ class Counts:
             where=where,
             restarts=restarts,
             statistics=self.statistics,
+            slowest=tuple(self._slow),
         )
+
+
+def _packed(hashes: Mapping[str, list[str]]) -> dict[str, bytes]:
+    """The digests of content hashes, by key."""
+    return {key: bytes.fromhex("".join(some)) for key, some in hashes.items()}
 
 
 def digests(packed: bytes) -> Iterator[bytes]:

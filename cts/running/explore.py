@@ -159,7 +159,7 @@ class Explorer:
         if attempt.verdict is Verdict.NOT_RUN and attempt.detail.startswith(TIME_IS_UP):
             counts.cut(number)
             return
-        counts.seconds["driver"] += attempt.seconds
+        counts.took(case, attempt.seconds)
         if attempt.verdict is Verdict.UNSUPPORTED:
             counts.unsupported += 1
             counts.lacks.update(attempt.lacks)
@@ -175,7 +175,7 @@ class Explorer:
                     attempt = self._on_sets(counts, number, case, attempt)
             else:
                 attempt = self._failed(counts, number, case, attempt, expectation)
-            counts.verdicts[attempt.verdict.value] += 1
+            counts.came_to(case, attempt.verdict)
             counts.match(case, attempt)
 
     def _failed(

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,6 +68,8 @@ class Cluster:
         self._key = uuid.uuid4().hex
         self._finished: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._had_workers = time.monotonic()
+        #: By worker: its last sign of life by the scheduler's clock, and when that came here.
+        self._signs: dict[str, tuple[object, float]] = {}
         self._client = _client(address)
         try:
             self._check()
@@ -84,9 +86,12 @@ class Cluster:
     @property
     def size(self) -> int:
         """How many tasks the workers carry out at a time. Raises HarnessTrouble if there have long been none."""
-        workers = self._asked(lambda: self._client.scheduler_info(n_workers=-1)["workers"].values())
-        size = int(sum(worker.get("resources", {}).get(RESOURCE, 0) for worker in workers))
+        workers = self._asked(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
+        size = int(sum(worker.get("resources", {}).get(RESOURCE, 0) for worker in workers.values()))
         now = time.monotonic()
+        for name, worker in workers.items():
+            if (sign := worker.get("last_seen")) != self._signs.get(name, (None,))[0]:
+                self._signs[name] = sign, now
         self._had_workers = now if size else self._had_workers
         if now - self._had_workers > WITHOUT_WORKERS:
             raise self._no_workers()
@@ -132,10 +137,7 @@ class Cluster:
                 yield ready.popleft()
             over = self._time_is_up.left < -OVERRUN
             if over and flying:
-                lost = [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
-                error = unanswered([task for task, _ in lost], OVERRUN, self._address)
-                lost[0][1].events.append(problem(error))
-                ready += lost
+                ready += self._left(flying)
                 threading.Thread(target=self._client.cancel, args=(list(flying),), daemon=True).start()
                 flying.clear()
             room = QUEUED * (1 if over or (exhausted and not flying) else max(1, self.size))
@@ -157,6 +159,29 @@ class Cluster:
                 assert exhausted, "what no answer can decide is no reason to wait"
                 return
             ready += self._answered(flying)
+
+    def _left(self, flying: Mapping[Future[Any], tuple[Task, int]]) -> list[tuple[Task, Answer]]:
+        """Tasks without an answer long after the time, as not done; an error if a worker that has one is silent.
+
+        What a worker still does after a sign of life is a long case, which a resumed run judges.
+        """
+        going_on = self._going_on()
+        left = [(task, not_done(task, self._time_is_up())) for task, _ in flying.values()]
+        silent = [pair for pair, future in zip(left, flying, strict=True) if future.key not in going_on]
+        if silent:
+            error = unanswered([task for task, _ in silent], OVERRUN, self._address)
+            silent[0][1].events.append(problem(error))
+        return left
+
+    def _going_on(self) -> set[object]:
+        """The keys of tasks of workers that have given a sign of life of late; none without the scheduler's word."""
+        try:
+            _ = self.size
+            given = self._asked(self._client.processing)
+        except HarnessTrouble:
+            return set()
+        since = time.monotonic() - OVERRUN
+        return {key for name, keys in given.items() if self._signs.get(name, (None, 0.0))[1] > since for key in keys}
 
     def _submit(self, task: Task, tries: int) -> Future[Any]:
         key = f"{described_task(task)} {tries} {uuid.uuid4().hex}"

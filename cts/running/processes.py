@@ -78,6 +78,7 @@ class _Started:
 
     spec: str
     hashes: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -232,9 +233,11 @@ class Processes:
             match message:
                 case _Started():
                     process.spec, process.flying = message.spec, message.hashes
+                    heartbeat.started(message.spec, message.names, process, process.process.pid)
                 case _Done():
                     process.numbers.remove(message.number)
                     process.flying = ()
+                    heartbeat.ended(process)
                     if message.number in given:
                         answers[message.number] = message.answer
                 case _:
@@ -248,6 +251,7 @@ class Processes:
             process.process.kill()
             process.process.join()
             process.connection.close()
+            heartbeat.ended(process)
         self._processes.clear()
         ready.clear()
         for number, task in given.items():
@@ -268,6 +272,7 @@ class Processes:
         dead.process.join()
         dead.connection.close()
         self._processes.remove(dead)
+        heartbeat.ended(dead)
         numbers = [number for number in dead.numbers if number in given]
         ready.extendleft(reversed(numbers))
         status = dead.process.exitcode or 0
@@ -358,7 +363,9 @@ def _serve(connection: Connection, config: ProcessConfig) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = None
     try:
-        worker = WorkerProcess(config, lambda event: connection.send(_Started(event.driver, event.hashes)))
+        worker = WorkerProcess(
+            config, lambda event: connection.send(_Started(event.driver, event.hashes, heartbeat.cases))
+        )
         while (message := connection.recv()) is not None:
             number, task = message
             connection.send(_Done(number, worker.answer(task)))

@@ -68,6 +68,7 @@ def of_area(area: str, spec: str, explored: AreaResult, *, by_cause: bool) -> li
         repeated=explored.repeated,
         sets=explored.sets,
         lacks=dict(explored.lacks),
+        verdicts=explored.cases(),
     )
     results = []
     for place, cause in enumerate(explored.causes):
@@ -141,6 +142,6 @@ def _text(rule: Rule | None) -> str:
 STOPPED = "the run stopped at its first finding"
 
 
-def not_run(spec: str, area: str, name: str, why: str, *, generated: bool) -> Result:
-    """The result of a case or area that a stopped run did not start."""
-    return Result(spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: 1})
+def not_run(spec: str, area: str, name: str, why: str, *, generated: bool, cases: int = 1) -> Result:
+    """The result of a case, or of an area of so many cases, that a stopped run did not start."""
+    return Result(spec, area, name, generated, Verdict.NOT_RUN, 0, 0, 0.0, why, not_run={why: max(cases, 1)})

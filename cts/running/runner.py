@@ -315,14 +315,16 @@ class _Run:
             self._add(list(run.finish(why or self._stopping())))
         for entry, some in waiting:
             name, reason = sweep_name(entry.name), why or self._stopping()
-            self._add([not_run(d.spec, AREA, name, reason, generated=True) for d in some])
+            count = chosen_sets(entry, plan.profile).count
+            self._add([not_run(d.spec, AREA, name, reason, generated=True, cases=count) for d in some])
 
     def _finish(self, run: AreaRun) -> None:
         """Report an area when all its examples have been judged, or when it is not started."""
         counted = self.plan.policy.budget and self.time_is_up()  # the area knows how many of its examples are left
         if (why := self._stopping()) and not run.taken and not counted:
             name = f"generated.{run.area}"
-            self._add([not_run(spec, run.area, name, why, generated=True) for spec in run.specs])
+            count = self.plan.profile.max_examples
+            self._add([not_run(spec, run.area, name, why, generated=True, cases=count) for spec in run.specs])
             return
         try:
             ran = run.ran()

@@ -46,10 +46,10 @@ class ReportedFinding:
 class AreaResult:
     """The result of one area on one driver.
 
-    `examples` counts distinct judged cases, and `repeated` the cases that equal an earlier one. `not_run` counts cases
-    left out, by reason, `lacks` missing capabilities of the driver, and `known` failures that a baseline lists. By
-    suspected cause, `failing` has the content hashes of the other failures, `kept` the shortest of their cases, and
-    `reduced` one of these after its reduction.
+    `examples` counts distinct judged cases, `verdicts` what they came to, and `repeated` the cases that equal an
+    earlier one. `not_run` counts cases left out, by reason, `lacks` missing capabilities of the driver, and `known`
+    failures that a baseline lists. By suspected cause, `failing` has the content hashes of the other failures, `kept`
+    the shortest of their cases, and `reduced` one of these after its reduction.
     """
 
     examples: int = 0
@@ -59,6 +59,7 @@ class AreaResult:
     repeated: int = 0
     sets: int = 0
     seconds: float = 0.0
+    verdicts: Counter[str] = field(default_factory=Counter)
     lacks: Counter[str] = field(default_factory=Counter)
     not_run: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
@@ -73,6 +74,7 @@ class AreaResult:
         """Count examples, keeping at most `most` cases of a cause; returns the event with kept cases only."""
         before = len(self._hashes)
         ran = [*digests(judged.cases)]
+        self._count_verdicts(judged, set(ran) - self._hashes)
         self._hashes.update(ran)
         self.examples = len(self._hashes)
         self.repeated += judged.repeated + len(ran) - (self.examples - before)
@@ -92,6 +94,27 @@ class AreaResult:
                 del of_cause[max(of_cause, key=lambda identity: (of_cause[identity].size, identity))]
         left = tuple(k for k in judged.kept if k.finding.case.content_hash in self.kept[k.cause])
         return judged if left == judged.kept else msgspec.structs.replace(judged, kept=left)
+
+    def _count_verdicts(self, judged: ExamplesJudged, new: set[bytes]) -> None:
+        """Count what new cases came to. Older runs have no hashes of the cases that did not pass."""
+        left = len(new)
+        for verdict, count in judged.verdicts.items():
+            if verdict != Verdict.PASS.value:
+                hashes = judged.not_passed.get(verdict)
+                counted = min(left, count) if hashes is None else len(new & {*digests(hashes)})
+                self.verdicts[verdict] += counted
+                left -= counted
+        self.verdicts[Verdict.PASS.value] += left
+
+    def cases(self) -> dict[str, int]:
+        """How many distinct cases came to each verdict; a reported case to that of its last run."""
+        verdicts = self.verdicts.copy()
+        for cause in self.causes:
+            before, now = self.shortest(cause).verdict.value, self.found(cause).verdict
+            if verdicts[before] and now not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN):
+                verdicts[before] -= 1
+                verdicts[now.value] += 1
+        return {verdict.value: verdicts[verdict.value] for verdict in Verdict if verdicts[verdict.value]}
 
     def shortest(self, cause: str) -> Kept:
         """The shortest case of a cause."""

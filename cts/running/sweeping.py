@@ -172,6 +172,7 @@ class SweepRun:
             unsupported if passing is Verdict.UNSUPPORTED else "; ".join(not_run) if not judged else "",
             not_run=not_run,
             lacks={unsupported: swept.unsupported} if unsupported else {},
+            verdicts={VERDICTS[state].value: n for state, n in counts.items() if state in VERDICTS},
         )
         if not causes:
             yield whole
@@ -186,6 +187,7 @@ class SweepRun:
                     seconds=whole.seconds,
                     not_run=whole.not_run,
                     lacks=whole.lacks,
+                    verdicts=whole.verdicts,
                 )
 
 

@@ -20,7 +20,8 @@ from cts.running.usage import BaselineUsage
 class Row:
     """The cases of an area on a driver, of the corpus or generated: how many were judged or left out, and verdicts.
 
-    `sets` are parameter sets of generated cases, judged beside them.
+    `verdicts` counts cases, those that were left out too, and `without` the verdicts of areas that had no case. `sets`
+    are parameter sets of generated cases, judged beside them.
     """
 
     judged: int = 0
@@ -28,20 +29,24 @@ class Row:
     unsupported: int = 0
     not_run: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    without: Counter[Verdict] = field(default_factory=Counter)
+    #: Whether results say what cases came to; those of 1.0 do not.
+    by_result: bool = False
 
 
 class Tally:
     """Consumes the events of a run, in any process; its counts are those of the events so far.
 
-    `rows` are by driver, area and whether its cases are generated. `unsupported`, `not_run` and `known` count by
-    driver and reason: cases that the driver cannot run, cases left out, and failures that the baseline lists.
-    `unexpected` are the results that should have failed. `faults` are generator faults by area and kind, and `unused`
-    the baseline entries that were not needed, once they are known. `covered` is ahead of the other counts: it counts
-    examples as they are judged.
+    `rows` are by driver, area and whether its cases are generated; they are the ledger of all reports. `unsupported`,
+    `not_run` and `known` count by driver and reason: cases that the driver cannot run, cases left out, and failures
+    that the baseline lists. `unexpected` are the results that should have failed. `faults` are generator faults by area
+    and kind, and `unused` the baseline entries that were not needed, once they are known. `covered` is ahead of the
+    other counts: it counts examples as they are judged.
     """
 
     def __init__(self, baseline: Baseline = NO_BASELINE) -> None:
-        self.verdicts: Counter[Verdict] = Counter()
+        #: Results, not cases, by verdict: the exit status follows from them.
+        self._results: Counter[Verdict] = Counter()
         self.rows: dict[tuple[str, str, bool], Row] = {}
         self.unsupported: Counter[tuple[str, str]] = Counter()
         self.not_run: Counter[tuple[str, str]] = Counter()
@@ -62,6 +67,8 @@ class Tally:
         #: Results that are failures the baseline lists, by verdict.
         self._known_verdicts: Counter[Verdict] = Counter()
         self._usage = BaselineUsage(baseline)
+        #: By driver and area: judged examples, which count until the area has a result.
+        self._ahead: dict[tuple[str, str], Counter[Verdict]] = {}
 
     def __call__(self, event: event_types.Event) -> None:
         self._usage(event)
@@ -76,6 +83,7 @@ class Tally:
                 self.covered(event)
                 ran, matching = self.watched.get(event.driver, (0, 0))
                 self.watched[event.driver] = ran + sum(event.verdicts.values()), matching + event.matching
+                self._ahead.setdefault((event.driver, event.area), Counter()).update(_cases(event))
             case event_types.SetsJudged():
                 self.covered(event)
             case event_types.GeneratorFault():
@@ -92,13 +100,19 @@ class Tally:
                 pass
 
     def _result(self, result: event_types.Result) -> None:
-        self.verdicts[result.verdict] += 1
+        self._results[result.verdict] += 1
         row = self.rows.setdefault((result.driver, result.area, result.generated), Row())
         row.judged += result.examples
         row.sets += result.sets
         row.unsupported += result.unsupported
         row.not_run += sum(result.not_run.values())
-        row.verdicts[result.verdict] += 1
+        cases = result.cases
+        if result.generated and result.alike and not (result.examples or row.by_result):
+            # An older run counts the cases of all causes as those of the first result.
+            cases.update({result.verdict: result.alike, Verdict.PASS: -result.alike})
+        row.by_result |= bool(result.verdicts)
+        row.verdicts.update(cases)
+        row.without[result.verdict] += not (cases or result.alike or result.finding)
         for why, count in result.lacks.items():
             self.unsupported[result.driver, why] += count
         for why, count in result.not_run.items():
@@ -106,10 +120,20 @@ class Tally:
         for why, count in result.known_examples.items():
             self.known[result.driver, why] += count
         if result.known:
-            self.known[result.driver, result.known] += 1
+            self.known[result.driver, result.known] += max(result.alike, 1)
             self._known_verdicts[result.verdict] += 1
         if result.unexpected:
             self.unexpected.append(result)
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        """Cases by verdict, those that were left out too."""
+        return sum((row.verdicts for row in self.rows.values()), Counter[Verdict]())
+
+    @property
+    def without(self) -> Counter[Verdict]:
+        """The areas that had no case for a driver, by verdict."""
+        return sum((row.without for row in self.rows.values()), Counter[Verdict]())
 
     @property
     def examples(self) -> int:
@@ -119,13 +143,13 @@ class Tally:
     @property
     def findings(self) -> int:
         """Results so far that are findings, and that no baseline lists."""
-        return sum(n for verdict, n in (self.verdicts - self._known_verdicts).items() if verdict.is_finding)
+        return sum(n for verdict, n in (self._results - self._known_verdicts).items() if verdict.is_finding)
 
     @property
     def exit_status(self) -> int:
         """The highest status that applies: 0 clean, 1 findings, 2 unusable input, 3 trouble."""
         return exit_status(
-            self.verdicts - self._known_verdicts,
+            self._results - self._known_verdicts,
             rejected=self.rejected > 0,
             troubled=self.troubles > 0,
             unexpected=bool(self.unexpected),
@@ -169,23 +193,38 @@ class Tally:
 
         A run that is `cut_short` has judged examples of areas that have no result yet.
         """
-        judged = self.examples
+        verdicts, without = self.verdicts, self.without
         if cut_short:
-            corpus = sum(row.judged for (_, _, generated), row in self.rows.items() if not generated)
-            judged = max(judged, corpus + self.covered.judged)
+            for (driver, area), cases in self._ahead.items():
+                if (driver, area, True) not in self.rows:
+                    verdicts.update(cases)
         return event_types.RunFinished(
-            {v.value: self.verdicts[v] for v in Verdict if self.verdicts[v]},
-            judged,
+            by_verdict(verdicts),
+            verdicts.total() - verdicts[Verdict.UNSUPPORTED] - verdicts[Verdict.NOT_RUN],
             self.rejected,
             self.troubles,
             round(seconds, 3),
             self.exit_status if status is None else status,
-            self._known_verdicts.total(),
+            self.known.total(),
             len(self.unexpected),
             _by_driver(self.unsupported),
             _by_driver(self.not_run),
             cut_short,
+            by_verdict(without),
         )
+
+
+def by_verdict(counts: Counter[Verdict]) -> dict[str, int]:
+    """Counts in the order of verdicts, without zeros."""
+    return {verdict.value: counts[verdict] for verdict in Verdict if counts[verdict]}
+
+
+def _cases(judged: event_types.ExamplesJudged) -> Counter[Verdict]:
+    """What became of examples."""
+    cases = Counter({Verdict(name): count for name, count in judged.verdicts.items()})
+    cases[Verdict.UNSUPPORTED] += judged.unsupported
+    cases[Verdict.NOT_RUN] += sum(judged.not_run.values())
+    return +cases
 
 
 def _by_driver(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -172,6 +172,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch, info: Callable[[], object], time_is
     """A cluster whose scheduler answers as `info` does."""
 
     class Future:
+        key = "only"
+
         def add_done_callback(self, call: object) -> None:
             """It never ends."""
 
@@ -187,6 +189,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch, info: Callable[[], object], time_is
 
         def cancel(self, futures: object) -> None:
             pass
+
+        def processing(self) -> dict[str, tuple[str, ...]]:
+            return {"a": ("only",), "b": ()}
 
         def run(self, function: Callable[[], object]) -> dict[str, object]:
             return {"worker": function()}
@@ -229,6 +234,30 @@ def test_workers_that_do_not_answer_until_the_time_is_up(monkeypatch: pytest.Mon
     (trouble,) = answer.events
     assert isinstance(trouble, Trouble) and trouble.code == "no-answer" and "examples 0 to 4" in trouble.what
     assert not second.events
+
+
+@pytest.mark.parametrize(("signs", "codes"), [(range(9), []), ((1, 1, 1), ["no-answer"])], ids=["alive", "frozen"])
+def test_a_long_case_when_the_time_is_up(
+    monkeypatch: pytest.MonkeyPatch, signs: Iterable[int], codes: list[str]
+) -> None:
+    """What a worker that gives signs of life is at is left to a resumed run, as no error; a silent one is an error."""
+    monkeypatch.setattr(on_dask, "TICK", 0.01)
+    time_is_up, seen = Deadline(1000.0), iter(signs)
+
+    def info() -> object:
+        worker = {"resources": {"cts": 1}, "last_seen": next(seen)}
+        if time_is_up.left > 0 and worker["last_seen"] and here:
+            # The first sign was long ago, and then the time is up.
+            here[0]._signs = {name: (sign, when - 100) for name, (sign, when) in here[0]._signs.items()}
+            time_is_up.not_after(-on_dask.OVERRUN - 1)
+        return {"workers": {"a": worker}}
+
+    here: list[on_dask.Cluster] = []
+    here.append(cluster(monkeypatch, info, time_is_up))
+    task = Examples("reductions", ("emulator",), range(5), ("emulator",))
+    ((_, answer),) = here[0].perform(iter([task]))
+    assert answer.why == "the time of the run was up (--max-time 1000)"
+    assert [event.code for event in answer.events if isinstance(event, Trouble)] == codes
 
 
 def test_a_worker_knows_how_much_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

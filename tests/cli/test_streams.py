@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from typing import IO, Any, cast
 
 import pytest
@@ -11,6 +14,7 @@ from rich.table import Table
 from cts.base.errors import BadInput
 from cts.base.heartbeat import SILENCE, Heartbeat
 from cts.base.printable import KEPT, printable_data, said
+from cts.base.processor_time import is_busy, used
 from cts.faces.cli.streams import Printed, command_writer, printed_streams
 from cts.showing.report.console import ReportConsole
 
@@ -87,7 +91,7 @@ def test_what_is_said_is_cut() -> None:
 
 def test_a_word_after_a_silence() -> None:
     now = 0.0
-    beat = Heartbeat(lambda: now)
+    beat = Heartbeat(lambda: now, lambda pid: None)
     now = SILENCE - 1
     assert beat.word() == ""
     beat.heard()
@@ -99,13 +103,55 @@ def test_a_word_after_a_silence() -> None:
     beat.started("vulkan", ["mul_add.largest_k", "mul_add.smallest_k", "clip.columns"])
     beat.returned()
     now = 3 * SILENCE
-    assert beat.word().endswith(": example 3 of 500; vulkan: running mul_add.smallest_k for 30 s (1 queued)")
+    assert beat.word().endswith(": example 3 of 500; SLOW 30 s mul_add.smallest_k on vulkan (1 queued)")
+    now += 1
     beat.returned()
     beat.doing, now = "", 4 * SILENCE
-    assert beat.word() == "still at work after 120 s: vulkan: running clip.columns for 30 s"
+    assert beat.word() == "still at work after 120 s: vulkan: running clip.columns for 29 s"
     beat.returned()
     now = 5 * SILENCE
     assert beat.word() == "still at work after 150 s"
+
+
+def test_a_slow_case_is_named_whatever_else_is_printed() -> None:
+    """In this process or another one, once until there is silence; and whether its process computes."""
+    now = 0.0
+    beat = Heartbeat(lambda: now, lambda pid: pid == 7)
+    beat.started("emulator", ["quick", "queued"], "another process", 7)
+    beat.started("vulkan", ["hangs"])
+    for second in range(29):
+        now = float(second)
+        beat.heard()
+        assert beat.word() == ""
+    assert beat.wait == 2
+    beat.ended("another process")
+    now = 31.0
+    beat.heard()
+    assert beat.wait <= 0
+    assert [beat.word(), beat.word()] == ["SLOW 31 s hangs on vulkan (waiting)", ""]
+    beat.started("emulator", ["slow", "next"], "another process", 7)
+    beat.doing = lambda: f"at {now:.0f}"
+    now = 62.0
+    running = "SLOW 62 s hangs on vulkan (waiting); SLOW 31 s slow on emulator (computing, 1 queued)"
+    assert beat.word() == f"still at work after 62 s: at 62; {running}"
+    beat.returned()
+    assert beat.cases == ()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux says what processes use")
+def test_processor_time_is_that_of_a_process_and_its_children() -> None:
+    before = used(os.getpid())
+    assert before is not None
+    work = "import time\nwhile time.process_time() < 0.2: pass\nprint('done', flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        after, of_child = used(os.getpid()), used(child.pid)
+        assert after is not None and of_child is not None
+        assert after - before > 0.15 and of_child > 0.15  # in ticks of the system
+        assert is_busy(child.pid) is False
+        child.communicate(b"\n")
+    assert used(child.pid) is None and is_busy(child.pid) is None
 
 
 def test_it_is_said_from_a_thread() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from cts.base.deadline import Deadline
 from cts.base.errors import BadInput, HarnessTrouble
+from cts.base.heartbeat import heartbeat
 from cts.judging.events import Event, Result, Trouble, encode
 from cts.judging.known.quarantine import Quarantine, loads_rules
 from cts.judging.verdict import Verdict
@@ -90,6 +91,24 @@ def test_what_a_quarantine_leaves_for_last(fakes: ModuleType) -> None:
     names = [[e.name for e in events if isinstance(e, Result)] for events in (one, several)]
     assert sorted(names[0]) == sorted(names[1])
     assert names[0][-1] == names[1][-1] == NAMES[0].name
+
+
+def test_the_heartbeat_knows_what_processes_run(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name and process, until the answer comes."""
+    seen: list[str] = []
+    left: set[object] = set()
+
+    def started(driver: str, names: Iterable[str], process: object = "", pid: int | None = None) -> None:
+        if process != "":
+            seen.extend(names)
+            left.add(process)
+            assert pid not in (None, os.getpid())
+
+    monkeypatch.setattr(heartbeat, "started", started)
+    monkeypatch.setattr(heartbeat, "ended", left.discard)
+    events_of(2, "fake:right")
+    assert {entry.name for entry in NAMES} <= set(seen)
+    assert not left
 
 
 def test_the_first_finding_stops_all(fakes: ModuleType) -> None:

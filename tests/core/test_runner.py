@@ -197,7 +197,7 @@ def test_header_and_footer(fakes: ModuleType) -> None:
     header, footer = events[0], events[-1]
     assert isinstance(header, RunStarted) and isinstance(footer, RunFinished)
     assert (header.seed, header.max_examples, header.profile, header.cases) == (2, 20, "default", 1)
-    assert (footer.verdicts, footer.exit_status, status) == ({"pass": 2, "fail": 2}, 1, 1)
+    assert (footer.verdicts, footer.exit_status, status) == ({"pass": 21, "fail": 2}, 1, 1)
     assert footer.examples == sum(e.examples for e in events if isinstance(e, Result)) == 1 + 1 + 20 + 1
     judged = [e for e in events if isinstance(e, ExamplesJudged) and e.driver == "fake:right"]
     assert sum(e.count for e in judged) == 20

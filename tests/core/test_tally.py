@@ -61,7 +61,7 @@ def test_each_kind_of_event_is_counted() -> None:
             Rejected("code", "what", "where", "remedy"),
         ]
     )
-    assert tally.verdicts == {Verdict.PASS: 3, Verdict.FAIL: 2, Verdict.UNSUPPORTED: 1, Verdict.NOT_RUN: 1}
+    assert tally.verdicts == {Verdict.PASS: 19, Verdict.FAIL: 5, Verdict.UNSUPPORTED: 1, Verdict.NOT_RUN: 1}
     assert [(key, row.judged, row.unsupported, row.not_run) for key, row in tally.rows.items()] == [
         (("gpu", "a", False), 4, 1, 1),
         (("gpu", "a", True), 20, 0, 0),
@@ -70,8 +70,8 @@ def test_each_kind_of_event_is_counted() -> None:
     assert tally.known == {("gpu", "a bug"): 4}
     assert (tally.covered.judged, len(tally.covered.cases), tally.covered.new) == (1, 1, 0)
     footer = tally.footer(1.23456)
-    assert footer.verdicts == {"pass": 3, "fail": 2, "unsupported": 1, "not-run": 1}
-    assert (footer.examples, footer.known, footer.unexpected) == (24, 1, 1)
+    assert footer.verdicts == {"pass": 19, "fail": 5, "unsupported": 1, "not-run": 1}
+    assert (footer.examples, footer.known, footer.unexpected) == (24, 4, 1)
     assert (footer.lacks, footer.not_run) == ({"gpu": {"feature x": 1}}, {"gpu": {"it hangs": 1}})
     assert (footer.rejected, footer.troubles, footer.seconds, footer.exit_status) == (1, 0, 1.235, 2)
 

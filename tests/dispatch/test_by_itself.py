@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cts.base.errors import BadInput
+from cts.base.input_files import Kind
 from cts.case.model import initial_memory
 from cts.judging.verdict import Verdict
-from cts.modules.dispatch import run
+from cts.modules.dispatch import front_ends, run
 from cts.modules.dispatch.interface import read
 from cts.modules.dispatch.optimal import matrices
 from cts.modules.dispatch.template import template
@@ -139,6 +141,59 @@ def test_sources_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     compiler.chmod(0o755)
     with pytest.raises(BadInput, match=r"glslang: ERROR: a\.comp:1"):
         run(tmp_path / "a.comp")
+
+
+HOSTILE = b"#version 450\n\x00\xff\x1b[31m [numthreads(" * 40_000
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        ("exit 0", "no module"),
+        ("echo a", "a"),
+        ('printf abcde > "$out"', "no module"),
+        ('printf abcd > "$out"; echo error: no; exit 1', "error: no"),
+        ("kill -SEGV $$", r"crashed \(signal 11\)"),
+        ("printf '\\033[31merror\\n' >&2; exit 1", "error"),
+        ('printf abcd > "$out"', "module-invalid|malformed"),
+    ],
+    ids=["nothing", "words", "half", "failed", "crash", "escape", "garbage"],
+)
+@pytest.mark.parametrize("name", ["-a.comp", "a.glsl", "a.slang"])
+def test_hostile_sources_and_compilers(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    does: str,
+    says: str,
+) -> None:
+    """Whatever the text, and whatever becomes of the compiler: one error, soon, without control characters."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for program in ("glslang", "slangc"):
+        take = 'for word; do test "$before" = -o && out=$word; before=$word; done'
+        (tools / program).write_text(f'#!/bin/sh\n{take}\ncase "$word$1" in -a*) exit 9;; esac\n{does}\n')
+        (tools / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    (tmp_path / name).write_bytes(HOSTILE)
+    for words in (("dispatch", "--", name), ("dispatch", "--template", name)):
+        done = Cts(monkeypatch, capsys, tmp_path)(*words)
+        assert (done.status, done.err.count("error[")) == (2, 1), done.err
+        assert re.search(says, done.err) and "\x1b" not in done.err + done.out and "Traceback" not in done.err
+
+
+def test_sources_that_are_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front_ends, "_SOURCE", Kind("source", "less", 10))
+    (tmp_path / "a.comp").write_text("#version 450\n")
+    with pytest.raises(BadInput, match="the file is too large: 13 bytes"):
+        run(tmp_path / "a.comp")
+
+
+def test_the_function_that_slang_begins_with() -> None:
+    text = '[shader("compute")]\n[numthreads(8, 1, 1)] [other(1)]\npublic void begin(uint3 id) {}'
+    found = front_ends._ENTRY.search(text)
+    assert found is not None and found[1] == "begin"
 
 
 @pytest.mark.parametrize(

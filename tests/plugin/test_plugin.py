@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -104,6 +105,17 @@ def test_corpus_is_collected_per_driver_and_area(session: pytest.Pytester) -> No
     generated = [i.partition("::")[2] for i in items if "generated." in i]
     assert generated == [f"generated.{area}[{driver}]" for area in AREAS for driver in ("fake:right", "emulator")]
     assert sum(i.endswith("edge_low_load.yaml::emulator") for i in items) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["tensor_addressing.clamp.edge_low", "generated.reductions", "clamp and edge_low_load"]
+)
+def test_names_of_reports_select_cases(session: pytest.Pytester, text: str) -> None:
+    words = ("--collect-only", "-q", "--pyargs", "cts.cases", "--cts-driver", "fake:right", "-k")
+    items = [line for line in run(session, *words, text).outlines if "::" in line]
+    assert items and all(re.search("edge_low|reductions", item) for item in items)
+    none = run(session, *words, "generated.reductions.0123456789abcdef")
+    none.stdout.fnmatch_lines(["cts: none of * items is selected: -k takes parts of names*only generated.AREA"])
 
 
 def test_collection_opens_no_driver(session: pytest.Pytester) -> None:
@@ -540,7 +552,9 @@ def test_junit_of_pytest_says_what_differs(session: pytest.Pytester, more: list[
     """Message and summary have one line of it, the text all of it."""
     case_file(session)
     result = run(session, "--cts-driver", "fake:wrong", "--junitxml", "out.xml", "-rf", *more)
-    (failure,) = ElementTree.parse(session.path / "out.xml").getroot().iter("failure")
+    document = ElementTree.parse(session.path / "out.xml").getroot()
+    assert {p.get("name"): p.get("value") for p in document.iter("property")}["cts_case"] == "case.yaml"
+    (failure,) = document.iter("failure")
     message = (
         "program[5] MatrixStore: 1 of 256 elements of dst differ; "
         "first dst[0, 0]: expected 0x0000 (0.0), actual 0x0001 (5.960464477539063e-08)"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from cts.base.deadline import TIME_IS_UP
-from cts.judging.events import GeneratorFault, Rejected, Result, RunFinished, Trouble
+from cts.judging.events import GeneratorFault, Rejected, Result, RunFinished, RunStarted, Trouble
 from cts.judging.verdict import Verdict
 from cts.running.tally import tally_of
 from cts.showing.report.ending import GROUPS, NAMES, counts_text, finding_lines, next_step
@@ -61,6 +61,18 @@ def test_counts_agree() -> None:
         "1 pass (0 known, 1 unexpected pass), 1 input rejected, 1 other error; 1 case judged in 0.5 s; exit status 3"
     )
     assert counts_text(RunFinished({"pass": 2000}, 2000, 2, 2, 0.5, 3)) == (
-        "2000 pass, 2 inputs rejected, 2 other errors; 2,000 cases judged in 0.5 s; exit status 3"
+        "2,000 pass, 2 inputs rejected, 2 other errors; 2,000 cases judged in 0.5 s; exit status 3"
     )
     assert counts_text(RunFinished({}, 0, 0, 0, 0.0, 0)).startswith("no results; 0 cases judged")
+
+
+def test_elsewhere_generated_cases_and_sets_are_made_again() -> None:
+    """A summary is read where the run's folder is not."""
+    drawn = result("generated.area", Verdict.FAIL, generated=True)
+    header = RunStarted("1", "default", 100, 5, ("gpu",), ("area",), 0, sweeps={"loads": 64, "loads_2d": 20})
+    again = "cts run --no-corpus --area area --max-examples 100 --seed 5 --driver 'gpu:worker=ssh a'"
+    assert next_step(tally_of([drawn]), [drawn], header, None) == again
+    swept = replace(drawn, area="sweep", name="sweep.loads_2d.2")
+    assert next_step(tally_of([swept]), [swept], header, None) == (
+        "cts sweep loads_2d --max-sets 20 --seed 5 --driver 'gpu:worker=ssh a'"
+    )

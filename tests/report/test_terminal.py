@@ -7,8 +7,10 @@ import io
 from msgspec.structs import replace
 from rich.console import Console
 
-from cts.judging.events import Event, ExamplesJudged, Result, RunFinished, RunStarted
+from cts.base.heartbeat import heartbeat
+from cts.judging.events import CasesStarted, Event, ExamplesJudged, Result, RunFinished, RunStarted
 from cts.judging.verdict import Verdict
+from cts.running.slowest import slowest
 from cts.running.tally import tally_of
 from cts.showing.report.reasons import grouped, reason_lines
 from cts.showing.report.terminal import HEARTBEAT, Terminal
@@ -49,6 +51,40 @@ def test_a_line_now_and_then_where_there_is_no_terminal() -> None:
     ]
 
 
+def test_what_is_left_is_computed_when_it_is_said() -> None:
+    """If nothing ends any more, the estimate grows, and is a bound."""
+    now = 0.0
+    console = Console(file=io.StringIO(), width=160)
+    with Terminal(console, console, None, lambda: now) as report:
+        report(STARTED)
+        now = 60.0
+        report(ExamplesJudged("gpu", "area", 1, 60))
+        report(CasesStarted("gpu", ("0" * 16,)))
+        said = heartbeat.doing
+        assert callable(said)
+        assert said() == "60 of 120 cases, 1 per second, about 60 s left, 0 findings"
+        now = 240.0
+        assert said() == "60 of 120 cases, 0 per second, at least 240 s left, 0 findings"
+    heartbeat.doing = ""
+
+
+def test_the_slowest_cases_are_named_at_the_end() -> None:
+    slow = replace(result("c1"), seconds=31.04)
+    chunk = ExamplesJudged("gpu", "area", 1, 10, slowest=((122.4, "0" * 16), (6.0, "1" * 16)))
+    quick = replace(result("c2"), seconds=4.9)
+    events: list[Event] = [STARTED, slow, chunk, slow, quick, RunFinished({}, 0, 0, 0, 200.0, 0)]
+    text = shown([(0.0, event) for event in events])
+    assert text[text.index("the slowest") :].splitlines()[:4] == [
+        "the slowest cases:",
+        f"  122.4 s  generated.area.{'0' * 16} on gpu",
+        "   31.0 s  c1 on gpu",
+        f"    6.0 s  generated.area.{'1' * 16} on gpu",
+    ]
+    assert "c2" not in text
+    many = [replace(result(f"c{n}"), seconds=10.0 + n) for n in range(12)]
+    assert [case.name for case in slowest(many)] == [f"c{n}" for n in range(11, 1, -1)]
+
+
 def test_findings_are_counted_and_what_they_make_needless_is_done() -> None:
     failed = result("generated.area", Verdict.FAIL, generated=True, examples=10)
     events: list[tuple[float, Event]] = [(0.0, STARTED), (10.0, ExamplesJudged("gpu", "area", 1, 10)), (40.0, failed)]
@@ -85,7 +121,7 @@ def test_every_reason_is_listed_with_its_count() -> None:
         "matrix 16x64 float16 A (VK-020)": 1,
         "matrix 8x8 int8 A (VK-020)": 1,
     }
-    lacking = replace(result("a", Verdict.UNSUPPORTED, examples=0), lacks=reasons)
+    lacking = replace(result("a", Verdict.UNSUPPORTED, examples=0), lacks=reasons, unsupported=9)
     events: list[Event] = [STARTED, lacking, RunFinished({}, 0, 0, 0, 2.0, 3)]
     assert "\n".join(reason_lines(tally_of(events))).splitlines() == [
         "unsupported by gpu, for lack of:",
@@ -96,7 +132,7 @@ def test_every_reason_is_listed_with_its_count() -> None:
     ]
     text = shown([(float(n), event) for n, event in enumerate(events)])
     assert text[text.index("unsupported on") :].splitlines()[:5] == [
-        "unsupported on gpu: 15 cases",
+        "unsupported on gpu: 9 cases",
         "      7  256 invocations per workgroup (at most 128), and 1 more like it",
         "      3  matrix 16x32 float16 A (VK-020), and 2 more like it",
         "      1  feature a",

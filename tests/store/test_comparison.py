@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +16,7 @@ from cts.judging.events import DriverOpened, Result
 from cts.judging.verdict import Verdict
 from cts.running.plan import Plan
 from cts.running.profiles import profile
-from cts.running.store.comparison import Comparison, Status, columns_of, compare, document, read
+from cts.running.store.comparison import Column, Comparison, Status, columns_of, compare, document, read
 from cts.running.store.folder import folders
 from cts.running.store.manifest import Manifest
 from cts.running.store.run import Run
@@ -159,3 +160,17 @@ def test_a_page_of_shipped_results_has_every_case_once() -> None:
     assert all(text.count(f'<li id="known-{n}">') == 1 for n in (1, 2, 3))
     assert [name.count(".svg") for name in badge_names(found.columns)] == [1] * 5
     assert len(set(badge_names(found.columns))) == 5
+
+
+def test_an_area_counts_its_cases() -> None:
+    """In the totals, on the page and in badges; whether something fails that no baseline lists is another question."""
+    cases = {"generated.x": {"pass": 8, "known": 2}}
+    verdicts = {"x.a": Verdict.PASS, "generated.x": Verdict.PASS}
+    column = Column("gpu", "", "2026-01-02T03:04:05+00:00", "1.0", verdicts, cases=cases)
+    assert column.counts == {Status.PASS: 9, Status.KNOWN: 2} and not column.fails
+    page = page_of_comparison(compare([column]))
+    assert "9 pass, 2 known" in badge(column)
+    (group,) = re.findall(r'<tr id="area\.generated".*?</tr>', page)
+    assert ">8<" in group and ">2 known<" in group and '<span class="quiet">10</span>' in group
+    older = Column("gpu", "", "2025-01-02T03:04:05+00:00", "1.0", verdicts)
+    assert older.counts == {Status.PASS: 2}

@@ -69,7 +69,7 @@ def compare(
     """
     from cts.base.errors import BadInput
     from cts.running.outputs import check_file
-    from cts.running.store.comparison import Status, columns_of, document
+    from cts.running.store.comparison import columns_of, document
     from cts.running.store.comparison import compare as side_by_side
     from cts.running.store.diff import Change, diff, shifts
 
@@ -98,7 +98,7 @@ def compare(
         raise typer.Exit(1 if any(d.change in (Change.NEW, Change.CHANGED) for d in differences) else 0)
     if not is_stdout(json):
         _print(comparison)
-    raise typer.Exit(1 if any(c.counts[Status.FAIL] for c in comparison.latest) else 0)
+    raise typer.Exit(1 if any(c.fails for c in comparison.latest) else 0)
 
 
 def _read(paths: list[Path]) -> tuple[list[Column], list[Run]]:

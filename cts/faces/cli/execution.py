@@ -81,11 +81,12 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
 
     That of a run that is interrupted is that of a program that the signal SIGINT has ended.
     """
+    from cts.base.deadline import Deadline
     from cts.base.errors import BadInput, CtsError, HarnessTrouble
     from cts.judging.verdict import BAD_INPUT, INTERRUPTED, TROUBLE
 
     bundle_dir = settings.bundle_dir
-    status, whole = TROUBLE, False
+    status, whole, time_is_up = TROUBLE, False, Deadline(settings.max_time)
     again = f"{verb} --resume {folder.path}{f' --scheduler {settings.scheduler}' if settings.scheduler else ''}"
     to_go_on = f"the run is not complete; to go on: {again}"
     try:
@@ -109,8 +110,10 @@ def to_the_end(plan: Plan, folder: RunFolder, verb: str, settings: Settings) -> 
         for page, document in ((settings.html, None), (None, settings.junit)):
             if folder.begun and (page is not None or document is not None):
                 try:
-                    # After an unplanned end nobody waits for the table of facts, which takes seconds.
-                    report.report(folder.path, page, document, bundle_dir=written, coverage=whole)
+                    # When the time is up, or after an unplanned end, nobody waits for the table of facts: it takes
+                    # seconds, and on a busy machine many.
+                    coverage = whole and not time_is_up()
+                    report.report(folder.path, page, document, bundle_dir=written, coverage=coverage)
                 except CtsError as e:
                     typer.echo(str(e), err=True)
                     status = TROUBLE if status < TROUBLE else status

@@ -34,11 +34,12 @@ def merge(
     run.
     """
     from cts.faces.cli.stored import stored
-    from cts.judging.events import Event
+    from cts.judging.events import Event, RunFinished
     from cts.running import store
     from cts.running.outputs import check_folder
     from cts.running.store.merge import merge as merged
     from cts.running.store.merge import merged_manifest
+    from cts.showing.report.ending import counts_text
     from cts.showing.report.save import Saver
 
     check_folder(save_dir, "--save-dir")
@@ -50,6 +51,8 @@ def merge(
     def emit(event: Event) -> None:
         folder(event)
         saver(event)
+        if isinstance(event, RunFinished):
+            typer.echo(counts_text(event))
 
     with closing(folder):
         status = merged(parts, manifest, emit)

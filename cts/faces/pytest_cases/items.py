@@ -17,6 +17,7 @@ from cts.base.input_files import read_bytes
 from cts.case.model import load_case
 from cts.case.model.yaml import FILE
 from cts.faces.pytest_cases.options import Request, plan_of
+from cts.faces.pytest_cases.selection import named
 from cts.judging import events as ev
 from cts.judging.judge import OpenDriver
 from cts.judging.verdict import CLEAN, Verdict
@@ -59,8 +60,7 @@ class Session:
     ) -> None:
         self.config, self.plan = config, plan
         self.drivers, self.areas, self.quarantine = plan.drivers, plan.areas, plan.quarantine
-        self.settings = settings = plan.profile
-        self.save_dir = save_dir = Path(request.values["save-dir"])
+        self.settings, self.save_dir = settings, save_dir = plan.profile, Path(request.values["save-dir"])
         assert settings.seed is not None, "profile() settles the seed"
         self.header = ev.RunStarted(
             cts.__version__, settings.name, settings.max_examples, settings.seed, plan.drivers, plan.areas, 0,
@@ -152,8 +152,8 @@ class Session:
         return lines
 
     def _keep(self) -> None:
-        command = ["pytest", *self.config.invocation_params.args]
-        manifest = store.Manifest.from_plan(self.plan, "pytest", list(map(str, command)))
+        command = ["pytest", *map(str, self.config.invocation_params.args)]
+        manifest = store.Manifest.from_plan(self.plan, "pytest", command)
         self.folder = store.create(self.save_dir, manifest)
         self.folder(self.header)
         if missing := not_validated():
@@ -285,7 +285,7 @@ class CaseFile(pytest.File):
         entries = [corpus.of_path(self.path)]
         for entry in entries if session.failed is None else session.failed.failed_entries(entries, session.drivers):
             for spec in filter(entry.is_for, session.drivers):
-                yield CaseItem.for_driver(self, session, spec, spec)
+                yield named(CaseItem.for_driver(self, session, spec, spec), entry.name)
 
 
 class Areas(pytest.File):

@@ -11,28 +11,43 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from cts.base.child_process import crash
 from cts.base.errors import BadInput
+from cts.base.input_files import Kind, read_bytes
 from cts.spirv import slang_library
 
 #: Seconds after which a compiler counts as hung: large shaders take some seconds.
 _TIMEOUT = 120
 
+_SOURCE = Kind("source", "a text in GLSL or Slang", 16 << 20)
+
+#: The function that Slang's compiler begins with. Of bounded length, so that no text takes longer than others.
+_ENTRY = re.compile(
+    r"\bnumthreads\s{0,99}\([^)]{0,999}\)\s{0,99}\]\s{0,99}(?:\[[^\]]{0,999}\]\s{0,99}){0,9}"
+    r"(?:public\s{1,99})?void\s{1,99}(\w{1,999})"
+)
+
 
 def compiled(source: Path) -> bytes:
-    """The module that a front end makes of a source. Raises BadInput, also if the front end is not installed."""
+    """The module that a front end makes of a source, in whole words. Raises BadInput, also without a front end."""
+    text = read_bytes(source, _SOURCE).decode(errors="replace")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "module.spv")
-        command = _slang(source, target) if source.suffix == ".slang" else _glsl(source, target)
+        # By its whole path: a name that begins with a hyphen is no option.
+        path = source.absolute()
+        command = _slang(path, text, target) if source.suffix == ".slang" else _glsl(path, target)
         try:
             done = subprocess.run(  # noqa: S603 - the compiler is the user's own
                 command, capture_output=True, check=False, timeout=_TIMEOUT
             )
         except (OSError, subprocess.TimeoutExpired) as e:
             raise BadInput("front-end", f"{command[0]}: {e}", str(source), "a compiler that works") from e
-        if target.exists():
-            return target.read_bytes()
-        if done.returncode == 0 and done.stdout:
-            return done.stdout
+        made = target.read_bytes() if target.exists() else done.stdout
+        if done.returncode == 0 and made and len(made) % 4 == 0:
+            return made
+        if how := crash(done.returncode):
+            what = f"{Path(command[0]).name} crashed ({how})"
+            raise BadInput("front-end", what, str(source), "a compiler that works")
         lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         what = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no module")
         raise BadInput("front-end", f"{Path(command[0]).name}: {what}", str(source), "a source that compiles")
@@ -50,9 +65,8 @@ def _glsl(source: Path, target: Path) -> list[str]:
     raise BadInput("front-end", "no compiler of GLSL is on the PATH", str(source), "glslang or glslc; or a .spv file")
 
 
-def _slang(source: Path, target: Path) -> Sequence[str]:
-    text = source.read_text(encoding="utf-8", errors="replace")
-    entry = re.search(r"\bnumthreads\s*\([^)]*\)\s*\]\s*(?:\[[^\]]*\]\s*)*(?:public\s+)?void\s+(\w+)", text)
+def _slang(source: Path, text: str, target: Path) -> Sequence[str]:
+    entry = _ENTRY.search(text)
     options = [str(source), "-target", "spirv", "-stage", "compute", "-entry", entry[1] if entry else "main"]
     path = shutil.which("slangc")
     if path:

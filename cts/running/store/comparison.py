@@ -22,6 +22,7 @@ from cts.base.input_files import Kind, decoded, is_file, read_bytes, require_for
 from cts.base.located import Origin, convert
 from cts.base.shipped import shipped
 from cts.base.specs import public
+from cts.judging.events import Result
 from cts.judging.verdict import Verdict
 from cts.running.store.diff import Difference
 from cts.running.store.folder import REMEDY
@@ -49,7 +50,8 @@ class Status(enum.Enum):
 class Column(Struct, frozen=True, forbid_unknown_fields=True):
     """One driver in one run. `device` is what the driver reports of itself: a device and its version, or nothing.
 
-    `verdicts` are by case, and by `generated.AREA` of drawn cases; `known` has the reasons of known failures.
+    `verdicts` are by case, and by `generated.AREA` of drawn cases; `known` has the reasons of known failures. `cases`
+    says what became of the cases of such an area, by status; columns of 1.0 have none, and count an area as one case.
     """
 
     driver: str
@@ -59,6 +61,7 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True):
     verdicts: dict[str, Verdict]
     known: dict[str, str] = {}
     run: str = ""
+    cases: dict[str, dict[str, int]] = {}
 
     @property
     def title(self) -> str:
@@ -73,16 +76,29 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def counts(self) -> Counter[Status]:
         """How many cases came to what."""
-        return Counter(status for name in self.verdicts if (status := self.status(name)) is not None)
+        return self.counts_of(self.verdicts)
+
+    def counts_of(self, names: Iterable[str]) -> Counter[Status]:
+        """How many of these cases, and of the cases of these areas, came to what."""
+        counted: Counter[Status] = Counter()
+        for name in names:
+            if (cases := self.cases.get(name)) is not None:
+                counted.update({Status(status): count for status, count in cases.items()})
+            elif (status := self.status(name)) is not None:
+                counted[status] += 1
+        return counted
+
+    @property
+    def fails(self) -> bool:
+        """Whether something fails that no baseline lists."""
+        return any(self.status(name) is Status.FAIL for name in self.verdicts)
 
     def status(self, name: str) -> Status | None:
         """What a case came to; None if the run has no such case."""
         verdict = self.verdicts.get(name)
         if verdict is None:
             return None
-        if _fails(verdict):
-            return Status.KNOWN if name in self.known else Status.FAIL
-        return {Verdict.PASS: Status.PASS, Verdict.UNSUPPORTED: Status.UNSUPPORTED}.get(verdict, Status.NOT_RUN)
+        return Status.KNOWN if _fails(verdict) and name in self.known else _status(verdict)
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,9 +173,28 @@ def columns_of(run: Run) -> list[Column]:
                 {r.name: r.verdict for r in results},
                 {r.name: r.known for r in results if r.known},
                 str(run.path),
+                _cases([r for r in results if r.generated]),
             )
         )
     return columns
+
+
+def _cases(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """What became of the cases of areas, by the name of a result and status: the first result of an area has all."""
+    known: Counter[str] = Counter()
+    for result in results:
+        excused = max(result.alike, 1) if result.known else 0
+        known[result.area] += sum(result.known_examples.values()) + excused
+    found = {}
+    for result in results:
+        statuses: Counter[str] = Counter()
+        for verdict, count in result.cases.items():
+            excused = min(known[result.area], count) if _fails(verdict) else 0
+            known[result.area] -= excused
+            statuses[Status.KNOWN.value] += excused
+            statuses[_status(verdict).value] += count - excused
+        found[result.name] = dict(+statuses)
+    return found
 
 
 def compare(columns: Iterable[Column]) -> Comparison:
@@ -185,6 +220,12 @@ def _row(name: str, columns: Sequence[Column]) -> Row:
             failed[column.subject] = False
     reason = next((c.known[name] for c in reversed(columns) if name in c.known), "")
     return Row(name, verdicts, tuple(c.status(name) for c in columns), reason, tuple(since), tuple(until))
+
+
+def _status(verdict: Verdict) -> Status:
+    if _fails(verdict):
+        return Status.FAIL
+    return {Verdict.PASS: Status.PASS, Verdict.UNSUPPORTED: Status.UNSUPPORTED}.get(verdict, Status.NOT_RUN)
 
 
 def _fails(verdict: Verdict | None) -> bool:

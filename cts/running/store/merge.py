@@ -227,7 +227,16 @@ def _with(one: events.Result, other: events.Result) -> events.Result:
         repeated=one.repeated + other.repeated,
         sets=one.sets + other.sets,
         lacks=_added(one.lacks, other.lacks),
+        verdicts=_added(_judged(one), _judged(other)),
     )
+
+
+def _judged(result: events.Result) -> dict[str, int]:
+    """What the judged cases of a result came to."""
+    if not result.generated:
+        return {}
+    left_out = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+    return {verdict.value: count for verdict, count in result.cases.items() if verdict not in left_out}
 
 
 def _telling(result: events.Result) -> tuple[bool, bool, bool, int]:

@@ -14,6 +14,7 @@ from cts.judging.verdict import TROUBLE, Verdict
 from cts.running.store.files import saved_case
 from cts.running.tally import Row, Tally
 from cts.showing.report.deviating import deviations, key_of
+from cts.showing.report.failure import reproduce
 
 #: Groups of findings that are named, and names of each.
 GROUPS, NAMES = 10, 4
@@ -36,7 +37,9 @@ def remedy(verdict: Verdict, case: str, spec: str) -> str:
 
 def counts_text(footer: RunFinished) -> str:
     """What a run came to, in one line: verdicts, known failures, rejected inputs, cases, and the exit status."""
-    counts = ", ".join(f"{n} {name}" for name, n in footer.verdicts.items()) or "no results"
+    parts = [f"{n:,} {name}" for name, n in footer.verdicts.items()]
+    parts += [f"{n} area{'s' if n != 1 else ''} without cases ({name})" for name, n in footer.without_cases.items()]
+    counts = ", ".join(parts) or "no results"
     if footer.known or footer.unexpected:
         passes = f"{footer.unexpected} unexpected pass{'es' if footer.unexpected != 1 else ''}"
         counts += f" ({footer.known} known, {passes})"
@@ -48,11 +51,13 @@ def counts_text(footer: RunFinished) -> str:
     return f"{counts}; {cases} judged in {footer.seconds:.1f} s; exit status {footer.exit_status}"
 
 
-def verdict_texts(row: Row, *, generated: bool) -> Iterator[tuple[Verdict, str]]:
-    """The verdicts of an area; of generated cases the verdict alone, for their number is that of the cases judged."""
+def verdict_texts(row: Row) -> Iterator[tuple[Verdict, str]]:
+    """The cases of an area by verdict; the verdict alone of an area without cases."""
     for verdict in Verdict:
         if row.verdicts[verdict]:
-            yield verdict, verdict.value if generated else f"{row.verdicts[verdict]} {verdict.value}"
+            yield verdict, f"{row.verdicts[verdict]:,} {verdict.value}"
+        if row.without[verdict]:
+            yield verdict, f"{verdict.value}, no case"
 
 
 def finding_lines(findings: Sequence[Result]) -> Iterator[str]:
@@ -93,6 +98,8 @@ def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | Non
     if len(findings) > 1 and folder is not None and any(r.verdict is Verdict.FAIL for r in findings):
         return f"cts triage {shlex.quote(str(folder))} --explain"
     for result in findings:
+        if result.generated and folder is None:  # elsewhere it has no file: it is drawn again
+            return reproduce(result, None, header)
         case = str(saved_case(result, folder)) if result.generated and result.finding and folder else result.name
         return remedy(result.verdict, case, result.shown_on)
     for fault in tally.faults.values():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cts.base.errors import HarnessTrouble
 from cts.case.model import dumps_case
-from cts.case.model.sweep import AREA
+from cts.case.model.sweep import AREA, sweep_name
 from cts.case.oracle.trace import WrittenByConversion, WrittenByInstruction
 from cts.judging.events import Finding, GeneratorFault, Mismatch, Result, RunStarted
 from cts.judging.guesses import RightBeforeStore, WrongBeforeStore
@@ -119,10 +119,22 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
         words.append(result.name)
     elif result.finding is not None and save_dir is not None:
         words.append(str(saved_case(result, save_dir)))
+    elif result.area == AREA:
+        return _swept_again(result, header)
     else:
         words += ["--no-corpus", "--area", result.area]
         if header is not None:
             words += ["--max-examples", str(header.max_examples), "--seed", str(header.seed)]
+    return shlex.join([*words, "--driver", result.shown_on])
+
+
+def _swept_again(result: Result, header: RunStarted | None) -> str:
+    """The command that runs the sets of a universe again."""
+    sweeps, seed = (header.sweeps, header.seed) if header is not None else ({}, 0)
+    universes = {name: count for name, count in sweeps.items() if f"{result.name}.".startswith(f"{sweep_name(name)}.")}
+    words = ["cts", "sweep", *universes]
+    for count in universes.values():
+        words += ["--max-sets", str(count), "--seed", str(seed)]
     return shlex.join([*words, "--driver", result.shown_on])
 
 

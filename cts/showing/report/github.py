@@ -120,7 +120,7 @@ class GitHub:
             yield "\n| driver | area | cases | judged | unsupported | verdicts |\n"
             yield "| --- | --- | --- | ---: | ---: | --- |\n"
         for (driver, area, generated), row in self.tally.rows.items():
-            verdicts = ", ".join(text for _, text in verdict_texts(row, generated=generated))
+            verdicts = ", ".join(text for _, text in verdict_texts(row))
             cells = (driver, area, "generated" if generated else "corpus", row.judged, row.unsupported, verdicts)
             yield f"| {' | '.join(_cell(str(cell)) for cell in cells)} |\n"
         reasons = list(summed_up(self.tally, None))

@@ -10,14 +10,16 @@ from cts.base.printable import printable
 from cts.judging.events import GeneratorFault, Rejected, Result, Trouble
 from cts.judging.verdict import Verdict
 from cts.running.store import Run
+from cts.running.tally import by_verdict, tally_of
 from cts.showing.report.failure import fault_text, full, headline
 
 
 def junit(run: Run) -> bytes:
     """The document: a suite for each driver, and one for rejected cases and errors.
 
-    A case is a test, and so are the generated cases of an area. Known failures are skipped, and an
-    unexpected pass fails. The message of a failure says what differs in one line, its text is the whole report.
+    A case is a test, and so are the generated cases of an area: properties of a suite count cases by verdict. Known
+    failures are skipped, and an unexpected pass fails. The message of a failure says what differs in one line, its text
+    is the whole report.
     """
     root = Xml.Element("testsuites", name="cts")
     suites = []
@@ -48,12 +50,14 @@ def _suite(root: Xml.Element, run: Run, name: str, tests: list[Xml.Element]) -> 
         suite.set(plural, str(n))
     properties = Xml.SubElement(suite, "properties")
     identity = next((d.identity for d in run.manifest.drivers if d.driver == name), "")
+    cases = tally_of(r for r in run.results if r.driver == name).verdicts
     for key, value in {
         "suite": run.manifest.suite,
         "seed": str(run.manifest.seed),
         "profile": run.manifest.profile,
         "device": identity,
         "incomplete": "; ".join(run.incomplete),
+        **{f"cases.{verdict}": str(count) for verdict, count in by_verdict(cases).items()},
     }.items():
         if value:
             Xml.SubElement(properties, "property", name=key, value=_text(value))

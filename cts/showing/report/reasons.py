@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cts.base.specs import public, shared_label
+from cts.judging.verdict import Verdict
 from cts.running.tally import Tally
 
 #: A number, or sizes such as 16x32, but not the digits of a name such as float16 or VK-021.
@@ -42,6 +43,10 @@ def reason_lines(tally: Tally) -> Iterator[str]:
 def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
     """The most frequent reasons, a few lines of each kind. `folder` is that of the run, which has all of them."""
     kinds = {"unsupported": tally.unsupported, "not run": tally.not_run, "known failures": tally.known}
+    rows = tally.rows.values()
+    # A case may lack several capabilities, and an area without cases has a reason.
+    totals = {"unsupported": sum(row.unsupported for row in rows), "not run": sum(row.not_run for row in rows)}
+    without = {"unsupported": tally.without[Verdict.UNSUPPORTED], "not run": tally.without[Verdict.NOT_RUN]}
     where = f" (all reasons: {folder / FILE})" if folder is not None else ""
     for kind, counts in kinds.items():
         reasons: Counter[str] = Counter()
@@ -53,7 +58,9 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
         on = shared_label(driver for driver, _ in counts)
         few = lines if len(lines) < LINES else lines[: LINES - 2]
         cut = len(few) < len(lines) or any(" more like it" in text for _, text in few)
-        yield f"{kind} on {on}: {reasons.total():,} case{'s' if reasons.total() != 1 else ''}{where if cut else ''}"
+        counted = [_counted(totals.get(kind, reasons.total()), "case"), _counted(without.get(kind, 0), "area")]
+        what = " and ".join(filter(None, counted))
+        yield f"{kind} on {on}: {what}{' without cases' if counted[1] else ''}{where if cut else ''}"
         yield from (f"{count:>7,}  {text}" for count, text in few)
         if len(few) < len(lines):
             left = lines[len(few) :]
@@ -62,6 +69,10 @@ def summed_up(tally: Tally, folder: Path | None) -> Iterator[str]:
         if matching:
             share = f"{matching / ran:.1%}"
             yield f"blind: {share} of the generated cases on {public(driver)} match what is known to fail"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}" if count else ""
 
 
 def _alike(reasons: Counter[str]) -> list[tuple[int, str]]:

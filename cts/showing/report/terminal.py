@@ -13,12 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from cts.base.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
-from cts.base.heartbeat import heartbeat
+from cts.base.heartbeat import SILENCE, heartbeat
 from cts.base.specs import labels
 from cts.case.model.sweep import AREA, sweep_name
 from cts.judging import events as ev
 from cts.judging.verdict import Verdict
 from cts.running.covered import AreaCovered, Covered
+from cts.running.slowest import Slowest
 from cts.running.tally import Tally
 from cts.showing.report.ending import counts_text, finding_lines, next_step, verdict_texts
 from cts.showing.report.failure import failure, fault_text
@@ -51,6 +52,7 @@ class Terminal:
         self.header: ev.RunStarted | None = None
         self.shown = 0
         self.tally = Tally()
+        self.slowest = Slowest()
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -89,6 +91,7 @@ class Terminal:
 
     def __call__(self, event: ev.Event) -> None:
         self.tally(event)
+        self.slowest(event)
         heartbeat.doing = self._doing(event) or heartbeat.doing
         match event:
             case ev.RunStarted():
@@ -122,18 +125,19 @@ class Terminal:
             case ev.RunFinished():
                 self._finish(event)
 
-    def _doing(self, event: ev.Event) -> str:
-        """What the run does after an event, for the heartbeat; "" if the event does not change that."""
-        done = f"{self._far()}, {self._pace()}"
+    def _doing(self, event: ev.Event) -> Callable[[], str] | None:
+        """What the run does after an event, for the heartbeat; None if the event does not change that."""
         match event:
             case ev.CasesStarted() if event.hashes:
-                return done
+                more = ""
             case ev.Shrinking():
-                return f"{done}; making a failure of {event.driver or 'the generator'} in {event.area} smaller"
+                more = f"; making a failure of {event.driver or 'the generator'} in {event.area} smaller"
             case ev.Reduced():
-                return f"{done}; {self._size(event)}"
+                more = f"; {self._size(event)}"
             case _:
-                return ""
+                return None
+        far, pace = self._far(), self._paced()
+        return lambda: f"{far}, {pace()}{more}"
 
     def _size(self, event: ev.Reduced) -> str:
         return f"shrinking a failure of {event.driver}: {event.instructions} instructions, {event.runs} runs"
@@ -186,19 +190,28 @@ class Terminal:
         return f"{self.done} of {self.total} cases" if self.total else f"{self.done} cases"
 
     def _pace(self) -> str:
-        """Cases per second, what is left at that pace, and findings so far.
+        return self._paced()()
+
+    def _paced(self) -> Callable[[], str]:
+        """Cases per second and what is left at that pace, both at the time of the call; and findings so far.
 
         Of a run that goes on, those of each kind.
         """
-        seconds = self.clock() - self.started
-        rate = self.done / seconds if seconds > 0 else 0.0
-        left = f", about {(self.total - self.done) / rate:.0f} s left" if rate and self.total else ""
         covered, findings = self.tally.covered, self.tally.findings
+        found, unit, counted = f"{findings} finding{'' if findings == 1 else 's'}", "", self.done
         if self.header is not None and self.header.keep:
-            distinct = f"{len(covered.cases) / seconds:.1f} distinct" if seconds > 0 else "0 distinct"
             new = f"{covered.new} new failures of {len(covered.causes)} causes, {covered.known} known failures"
-            return f"{distinct} per second{left}, {new}"
-        return f"{rate:.0f} per second{left}, {findings} finding{'' if findings == 1 else 's'}"
+            found, unit, counted = new, " distinct", len(covered.cases)
+        done, total, last = self.done, self.total, self.clock()
+
+        def at() -> str:
+            now = self.clock()
+            seconds = now - self.started
+            rate = counted / seconds if seconds > 0 else 0.0
+            left = f", {_left(seconds * (total - done) / done, now - last)}" if done and total else ""
+            return f"{rate:.{1 if unit else 0}f}{unit} per second{left}, {found}"
+
+        return at
 
     def _error(self, error: CtsError) -> None:
         self.errors.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
@@ -287,9 +300,22 @@ class Terminal:
             self.console.print(statistics(tally))
         for line in summed_up(tally, self.save_dir):
             self._print(line, style="yellow")
+        if self.slowest.cases:
+            self._print("the slowest cases:")
+        for case in self.slowest.cases:
+            self._print(case.text)
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _left(seconds: float, silent: float) -> str:
+    """How long a run still takes at its pace so far; that is less than it takes if nothing has ended for long.
+
+    >>> _left(90.4, 1.0), _left(90.4, 70.0)
+    ('about 90 s left', 'at least 90 s left')
+    """
+    return f"{'at least' if silent >= SILENCE else 'about'} {seconds:.0f} s left"
 
 
 def summary(tally: Tally) -> Table:
@@ -302,7 +328,7 @@ def summary(tally: Tally) -> Table:
     table.add_column("verdicts")
     named = labels(driver for driver, _, _ in tally.rows)
     for (driver, area, generated), row in tally.rows.items():
-        words = verdict_texts(row, generated=generated)
+        words = verdict_texts(row)
         shown = ", ".join(f"[{_COLOURS.get(verdict, 'bold red')}]{text}[/]" for verdict, text in words)
         kind = "generated" if generated else "corpus"
         judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)

@@ -24,17 +24,16 @@ _SHOWN = (Status.PASS, Status.KNOWN, Status.FAIL, Status.UNSUPPORTED, Status.NOT
 
 @dataclass(frozen=True)
 class Group:
-    """A line for several cases: an area or a feature, how many cases it has, and by column how many came to what."""
+    """A line for several cases: an area or a feature, how many cases it has, and by column how many came to what.
+
+    It `differs` if a case, or the cases of an area as a whole, came to something else in another column.
+    """
 
     kind: str
     name: str
     cases: int
     counts: tuple[Mapping[Status, int], ...]
-
-    @property
-    def differs(self) -> bool:
-        """Whether columns that ran its cases differ."""
-        return len({tuple(sorted((s.value, n) for s, n in c.items())) for c in self.counts if c}) > 1
+    differs: bool
 
 
 def page_of_comparison(comparison: Comparison, title: str = "Drivers compared") -> str:
@@ -86,10 +85,13 @@ def _groups(kind: str, comparison: Comparison, of: Mapping[str, Sequence[str]], 
             members.setdefault(name, []).append(row)
     for name, rows in sorted(members.items()):
         if len(rows) >= least:
-            counts = (
+            statuses = (
                 Counter(s for s in column if s is not None) for column in zip(*(r.statuses for r in rows), strict=True)
             )
-            yield Group(kind, name, len(rows), tuple(counts))
+            differs = len({tuple(sorted((s.value, n) for s, n in c.items())) for c in statuses if c}) > 1
+            counts = tuple(column.counts_of([row.name for row in rows]) for column in comparison.columns)
+            cases = max(len(rows), *(c.total() for c in counts))
+            yield Group(kind, name, cases, counts, differs)
 
 
 def _since_and_until(row: Row, columns: Sequence[Column]) -> str:

@@ -13,6 +13,7 @@ from cts.findings.pictures import Limits
 from cts.judging.events import ExamplesJudged, Result
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
+from cts.running.slowest import slowest
 from cts.running.store.files import file_name
 from cts.running.store.run import Run
 from cts.running.tally import Tally, tally_of
@@ -66,6 +67,7 @@ def view(
         "cited": cards.cited.texts(),
         "fixed": grouped.fixed,
         "gone": grouped.gone,
+        "slowest": slowest([*run.results, *run.examples]),
         "results": [_row(r, numbers.get(id(r))) for r in run.results],
         "facts": facts_tested(run, samples) if coverage else [],
         "samples": {area: len(drawn) for area, drawn in samples.items()},
