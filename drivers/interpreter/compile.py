@@ -137,7 +137,7 @@ class Compiler:
             traced_ids(self.module, target.trace) if target.trace else (None, None)
         )
         self._is_traced = False
-        self._obeying: Callable[[Compiler, Instruction, Step], Step] | None = None
+        self._obeying: Callable[..., Step] | None = None
         if CONTRACT in target.check:
             from cts.drivers.interpreter.contract.obeying import obeying  # its rules know the compiler
 

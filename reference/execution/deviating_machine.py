@@ -292,10 +292,11 @@ class DeviatingMachine(Machine):
     def _alike(self, step: Step) -> Value | None:
         """What the last instruction before gave that differs from this one in the name of its result alone."""
         program = self.case.program
-        alike = program[step.index]
-        for other in reversed(program[: step.index]):
-            if type(other) is type(alike) and hasattr(other, "id") and structs.replace(other, id=alike.id) == alike:
-                return self._whole(other.id)
+        this = program[step.index]
+        name = getattr(this, "id", None)
+        for other in reversed(program[: step.index]) if name is not None else ():
+            if type(other) is type(this) and structs.replace(other, id=name) == this:
+                return self._whole(other.defines[0])
         return None
 
     def _transformed(self, step: Step, value: Value, steps: Steps, before: Callable[[], Value]) -> Value:
