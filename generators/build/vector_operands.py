@@ -137,10 +137,11 @@ def draw_vector_dispatch(choices: Choices, capabilities: Capabilities, length: i
     fitting = [n for n in _INVOCATIONS if n <= most]
     invocations = choices.between(1, min(70, most)) if choices.chance(VectorDraws.ANY_COUNT) else choices.pick(fitting)
     workgroups = (1, 1, 1)
-    if choices.chance(CaseDraws.LARGE):
-        # A group of its own, which a shrinker leaves out at once.
+    # Both before what they decide on, which is a group of its own: so a shrinker may leave it out.
+    large, several = choices.chance(CaseDraws.LARGE), choices.chance(VectorDraws.WORKGROUPS)
+    if large:
         return choices.group(lambda c: _draw_large(c, most, MAX_COMPONENTS // length))
-    if choices.chance(VectorDraws.WORKGROUPS):
+    if several:
         x, y, z = choices.record(2, 1, 1)
         workgroups = (1 + x, 1 + y, 1 + z)
         if (1 + x) * (1 + y) * (1 + z) * invocations * length > MAX_COMPONENTS:

@@ -109,5 +109,5 @@ def test_products_of_matrices_get_one_thread(tmp_path: Path, given: dict[str, st
     command = [sys.executable, "-c", THREADS, "dispatch", "nothing.yaml"]
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     passed, here, below, started = ran.stdout.splitlines()
-    assert passed.startswith("pass") and (here, below) == (threads, threads)
+    assert passed.startswith("ran, not compared") and (here, below) == (threads, threads)
     assert started == "1" or "MKL_NUM_THREADS" in given

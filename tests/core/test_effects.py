@@ -35,7 +35,8 @@ def test_what_is_wrong_must_be_what_the_model_leaves(tmp_path: Path, mutant: str
 @pytest.mark.parametrize(
     ("mutant", "leaves", "expected"),
     [
-        ("reduce-last-column-missed", "wrong(MatrixReduce, matrix=before_in_last_column)", False),
+        ("reduce-last-column-missed", "wrong(MatrixReduce, matrix=before_in_last_column)", True),
+        ("reduce-last-column-missed", "wrong(MatrixReduce, matrix=before_in_last_row)", False),
         ("transpose-not-applied", "wrong(MatrixTranspose, result=operand(matrix))", True),
         ("transpose-not-applied", "wrong(MatrixTranspose, result=zero)", False),
         ("transpose-not-applied", "wrong(MatrixTranspose, matrix.cols > 99, result=operand(matrix))", False),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.contract import rules, tensors, vectors
+from cts.drivers.interpreter.contract import rules
 from cts.drivers.interpreter.contract.results import undefined_result
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
@@ -18,12 +19,16 @@ from cts.drivers.interpreter.values import WORKGROUP, signed_index
 if TYPE_CHECKING:
     from cts.drivers.interpreter.compile import Compiler
 
-_ROOMS = (tensors, vectors)
+#: The rules that few modules need, by a part of the names of their instructions: imported with the first of these.
+_ROOMS = {"Tensor": "tensors", "CooperativeVector": "vectors"}
 
 
 def obeying(c: Compiler, i: Instruction, step: Step) -> Step:
     """The step with the checks of its instruction, if there are any."""
     step = undefined_result(c, i, step)
+    for part, room in _ROOMS.items():
+        if part in i.name:
+            import_module(f"cts.drivers.interpreter.contract.{room}")
     makers = [*rules.OF_ALL, *rules.CHECKS.get(i.name, ())]
     checks = tuple(check for make in makers for check in make(c, i))
     if i.name.startswith("OpCooperative"):
