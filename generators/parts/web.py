@@ -13,8 +13,8 @@ from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.parts.web_matrices import Web
 from cts.generators.policy.web import WebDraws
 
-#: The longest side of a web's matrices.
-MOST_SIDE = 24
+#: The longest side of a web's matrices: compilers that unroll products of larger ones take minutes for a web.
+MOST_SIDE = 16
 
 
 def square_rows(rows: Sequence[MulAddSupport]) -> list[MulAddSupport]:

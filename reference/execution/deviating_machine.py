@@ -13,6 +13,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from cts.case import model
+from cts.case.model.instruction import Product
 from cts.case.oracle.deviation import MEMORY, RESULT, TERMS
 from cts.case.oracle.deviation import Step as Deed
 from cts.reference.addressing.accesses import Access, Shape, instances_of
@@ -154,7 +155,7 @@ class DeviatingMachine(Machine):
         parts = self.parts.get(step.index, {})
         for name, value in super()._of_vector(step, instruction):
             steps = parts.get(name, ())
-            if steps and steps[0].name == "signed_as" and isinstance(instruction, model.VectorMatrixMul):
+            if steps and steps[0].name == "signed_as" and isinstance(instruction, Product):
                 signed = model.MulAddOperand.MatrixBSigned in instruction.operands
                 yield name, _signed(value, signed=signed)
             elif name in ("matrix", "bias") and steps:

@@ -76,7 +76,9 @@ def ran(folder: Path, wanted: Plan, on_event: Callable[[Event], None] = lambda e
 def outcomes(found: Run) -> dict[Chunk, ExamplesJudged]:
     """What became of each chunk, without where and in how many seconds it was judged."""
     return {
-        Chunk(one.area, one.start, one.count): msgspec.structs.replace(one, where="", seconds={}, at=0.0, kept=())
+        Chunk(one.area, one.start, one.count): msgspec.structs.replace(
+            one, where="", seconds={}, at=0.0, kept=(), slowest=()
+        )
         for one in found.examples
     }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from cts.case import model
 from cts.case.model.instruction import Part
@@ -169,15 +168,10 @@ def _between(cases: CaseView, first: int, second: int) -> Iterator[str]:
         yield "an edge of a block"
 
 
-@cache
-def _result_fields(kind: type[model.Instruction | Part]) -> tuple[str, ...]:
-    return tuple(f for f in kind.refers if f in kind.__struct_fields__)
-
-
 def _operands(of: model.Instruction | Part, path: str) -> Iterator[tuple[str, str]]:
     """The operands that are earlier results: where they stand, as `EndIf.merge.then`, and their names."""
-    for field_ in _result_fields(type(of)):
-        value = getattr(of, field_)
+    for field_ in of.refers:
+        value = getattr(of, field_, None)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, str):
                 yield f"{path}.{field_}", one

@@ -9,6 +9,7 @@ from itertools import chain, product, zip_longest
 from typing import Any
 
 from cts.case import model
+from cts.case.model.instruction import Product
 from cts.case.model.types import ResultType
 from cts.case.oracle.deviation import (
     ADDRESS,
@@ -75,6 +76,11 @@ _OF_MEMBER = {
 _BOUNDS = ("layout_dimension", "span", "view_dimension")
 
 
+def _of_vector(instruction: model.Instruction) -> bool:
+    """Whether it multiplies a vector."""
+    return isinstance(instruction, Product) and isinstance(instruction, model.VectorInstruction)
+
+
 @dataclass(frozen=True)
 class Deed:
     """How one part of an instruction is wrong: `steps`, or another `word` of a field that is no number."""
@@ -124,7 +130,9 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         parts.append(_steps(RESULT, ("before",), {"last_of_each": _GROUPS}))
     elif results:
         parts.append(_of_elements(RESULT, results[0], stays=True))
-    if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore | model.VectorMatrixMul):
+    if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore) or _of_vector(
+        instruction
+    ):
         parts += _of_places(instruction)
     if isinstance(instruction, model.MatrixReduce):
         parts.append(_steps(TERMS, ("diagonal", *_AS_BEFORE[1:]), {"padded": (0, 1), **_PARTLY_BY}))
@@ -212,7 +220,7 @@ def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
 
 
 def _of_places(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
-    clamped = ("as_load",) if isinstance(instruction, model.MatrixStoreTensor) else ()
+    clamped = ("as_load",) if isinstance(instruction, model.TensorInstruction) and instruction.writes else ()
     yield _steps(ADDRESS, ("in_bounds", *clamped, *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
     if isinstance(instruction, model.Load):
         yield _steps(RESULT, ("alike",), {})
@@ -230,7 +238,7 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
             if not isinstance(instruction, model.Store):
                 yield _of_elements(field, of, stays=False)
             if isinstance(instruction, model.Product | model.Accumulation):
-                others = [*operands, "matrix"] if isinstance(instruction, model.VectorMatrixMul) else operands
+                others = [*operands, "matrix"] if _of_vector(instruction) else operands
                 yield [Deed(other, (Step("signed_as", (field,)),)) for other in others if other != field]
                 yield _steps(field, _AS_BEFORE[1:], _PARTLY_BY)
     for field in instruction.__struct_fields__:

@@ -46,8 +46,9 @@ def compiled(source: Path) -> bytes:
         if done.returncode == 0 and made and len(made) % 4 == 0:
             return made
         if how := crash(done.returncode):
-            what = f"{Path(command[0]).name} crashed ({how})"
-            raise BadInput("front-end", what, str(source), "a compiler that works")
+            raise BadInput(
+                "front-end", f"{Path(command[0]).name} crashed ({how})", str(source), "a compiler that works"
+            )
         lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         what = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no module")
         raise BadInput("front-end", f"{Path(command[0]).name}: {what}", str(source), "a source that compiles")

@@ -68,19 +68,17 @@ def dealt(dispatch: Dispatch) -> str:
     """
     if not _by_component(list(decode(dispatch.job.words))):
         return ""
-    memories = {}
+    left = {}
     for name in ("rows", "columns", "blocks"):
         with closing(registry.driver(f"interpreter:distribution={name},max_seconds=20")) as driver:
             assert isinstance(driver, ModuleDriver)
             outcome = driver.run_module(dispatch.job)
         if outcome.status is not Status.DONE:
             return ""
-        memories[name] = outcome.memory
+        left[name] = outcome.memory
     found = []
     for name in ("columns", "blocks"):
-        differ = [
-            f"{d.count} of {d.total} of {d.buffer}" for d in between(dispatch, "", memories["rows"], memories[name])
-        ]
+        differ = [f"{d.count} of {d.total} of {d.buffer}" for d in between(dispatch, "", left["rows"], left[name])]
         found += [f"{' and '.join(differ)} differ with `distribution={name}`"] * bool(differ)
     head = "the result depends on which invocation holds which element of a matrix, which every driver decides (KM-011)"
     return f"{head}: on the interpreter {', '.join(found)}" if found else ""

@@ -33,8 +33,7 @@ _VERDICTS = {
 }
 
 
-#: Seconds that a dispatch may take on the interpreter by default: one that a file describes, and a module by itself,
-#: which may be any.
+#: Seconds that a dispatch may take on the interpreter by default: of a file, and of a module by itself.
 SECONDS, BY_ITSELF_SECONDS = 600, 20
 
 
@@ -199,10 +198,8 @@ def _checked(spec: str, given: str, seconds: float = SECONDS) -> str:
     name, _, options = plain.partition(":")
     if name != "interpreter":
         return spec
-    added = []
-    if "check=" not in options:
-        added.append("check=contract")
-    elif "check=" not in given and "check=none" not in options:
+    added = [] if "check=" in options else ["check=contract"]
+    if not added and "check=" not in given and "check=none" not in options:
         plain = plain.replace("check=", "check=contract+")
     if "max_seconds=" not in options:
         added.append(f"max_seconds={seconds}")
