@@ -10,7 +10,7 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.device.capabilities import MulAddSupport
 from cts.generators.build.kernels import Kernel, Matrix
-from cts.generators.parts.web_matrices import Web
+from cts.generators.parts.web_matrices import Web, weighted
 from cts.generators.policy.web import WebDraws
 
 #: The longest side of a web's matrices: compilers that unroll products of larger ones take minutes for a web.
@@ -54,7 +54,7 @@ def _draw_step(choices: Choices, web: Web) -> Matrix | None:
     """One consumer, of one producer's result."""
     if choices.chance(WebDraws.BARRIER):
         web.kernel.program.barrier()
-    name = choices.pick([n for n in web.consumers for _ in range(WebDraws.WEIGHTS.get(n, 1))])
+    name = choices.pick(weighted(web.consumers))
     use = choices.pick(web.consumers[name])
     operand = choices.group(lambda c: web.produce(c, use))
     web.used.add(operand.id)

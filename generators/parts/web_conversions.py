@@ -30,11 +30,14 @@ class Conversions:
         self.kernel = kernel
         self.side = side
         self.types = types
+        self._steps: dict[tuple[model.ComponentType, model.Use], list[Step]] = {}
 
     def of(self, component: model.ComponentType, use: model.Use, kind: str) -> list[Step]:
         """The steps of a kind that a matrix may take."""
-        steps = feasible(component, self.side, self.side, use, self.kernel.admits, self.kernel.features)
-        return [step for step in steps if KINDS[kind](step)]
+        if (component, use) not in self._steps:
+            steps = feasible(component, self.side, self.side, use, self.kernel.admits, self.kernel.features)
+            self._steps[component, use] = list(steps)
+        return [step for step in self._steps[component, use] if KINDS[kind](step)]
 
     @cached_property
     def to(self) -> Mapping[model.Use, Mapping[str, list[From]]]:

@@ -5,7 +5,7 @@ All are square and of three types, those of one row of products, so that most re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cts.base.choices import Choices
@@ -36,6 +36,11 @@ _A, _B, _C = model.Use.A, model.Use.B, model.Use.Accumulator
 
 #: The largest magnitude of floats that are operands of anything but stores.
 _MOST = 64
+
+
+def weighted(names: Iterable[str]) -> list[str]:
+    """Producers or consumers, each as often as it weighs."""
+    return [name for name in names for _ in range(WebDraws.WEIGHTS.get(name, 1))]
 
 
 class Web:
@@ -142,7 +147,7 @@ class Web:
         return made
 
     def _producer(self, choices: Choices, use: model.Use) -> str:
-        return choices.pick([n for n in self._producers(use) for _ in range(WebDraws.WEIGHTS.get(n, 1))])
+        return choices.pick(weighted(self._producers(use)))
 
     def _made(self, choices: Choices, kind: str, use: model.Use) -> Matrix | None:
         kernel, component, shape = self.kernel, self.types[use], (self.side, self.side)

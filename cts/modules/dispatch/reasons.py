@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from cts.device.driver import UNDEFINED, ModuleDriver, Outcome, Status
+from cts.device.job import ModuleJob
 from cts.modules.dispatch.comparing import between
 from cts.modules.dispatch.interface import read
 from cts.modules.dispatch.loaded import Dispatch
@@ -55,10 +56,16 @@ def reasons(
 
 def _silent(dispatch: Dispatch, buffers: Collection[str]) -> Iterator[str]:
     """The workgroups that write none of a wrong buffer on the interpreter."""
-    with closing(registry.driver("interpreter:check=writers,max_seconds=20")) as driver:
+    named = tuple(f"buffer {name!r}:" for name in buffers)
+    said = _interpreted(dispatch.job, "check=writers,max_seconds=20")
+    yield from (line for line in said.trace if line.startswith(named))
+
+
+def _interpreted(job: ModuleJob, *options: str) -> Outcome:
+    """What the interpreter makes of a dispatch."""
+    with closing(registry.driver(":".join(("interpreter", *options)))) as driver:
         assert isinstance(driver, ModuleDriver)
-        named = tuple(f"buffer {name!r}:" for name in buffers)
-        yield from (line for line in driver.run_module(dispatch.job).trace if line.startswith(named))
+        return driver.run_module(job)
 
 
 def dealt(dispatch: Dispatch) -> str:
@@ -70,10 +77,7 @@ def dealt(dispatch: Dispatch) -> str:
         return ""
     left = {}
     for name in ("rows", "columns", "blocks"):
-        with closing(registry.driver(f"interpreter:distribution={name},max_seconds=20")) as driver:
-            assert isinstance(driver, ModuleDriver)
-            outcome = driver.run_module(dispatch.job)
-        if outcome.status is not Status.DONE:
+        if (outcome := _interpreted(dispatch.job, f"distribution={name},max_seconds=20")).status is not Status.DONE:
             return ""
         left[name] = outcome.memory
     found = []
@@ -88,9 +92,7 @@ def broken(dispatch: Dispatch) -> list[str]:
     """Rules that the module breaks on the interpreter, and data races; none where it finds none in a while."""
     found = []
     for check, what in (("contract", "a broken rule"), ("races", "a data race")):
-        with closing(registry.driver(f"interpreter:check={check},max_seconds=20")) as driver:
-            assert isinstance(driver, ModuleDriver)
-            fault = driver.run_module(dispatch.job).fault
+        fault = _interpreted(dispatch.job, f"check={check},max_seconds=20").fault
         if fault is not None and fault.code in UNDEFINED:
             found.append(f"{what} (`--check {check}`): {fault.where}: {fault.what}")
     return found
@@ -100,9 +102,7 @@ def _tried(dispatch: Dispatch, label: str, outcome: Outcome, size: int, others: 
     """What the interpreter makes of it with the driver's size of subgroups."""
     listed = " and ".join(map(str, sorted(others)))
     head = f"subgroups have {size} invocations on {label}, and {listed} elsewhere"
-    with closing(registry.driver("interpreter")) as driver:
-        assert isinstance(driver, ModuleDriver)
-        other = driver.run_module(replace(dispatch.job, subgroup_size=size))
+    other = _interpreted(replace(dispatch.job, subgroup_size=size))
     if other.status is not Status.DONE:
         return f"{head}; with `subgroup_size: {size}` the interpreter says: {other.detail}"
     different = sum(d.count for d in between(dispatch, "the interpreter", other.memory, outcome.memory))
