@@ -50,6 +50,7 @@ EXPLORER = "layout-explorer.html"
 RESULTS = "results.html"
 
 LINK = re.compile(r"(!?\[[^\]\n]*\])\(([^)\s]+)\)")
+IMAGE = re.compile(r'<img src="([^"]+)" height="\d+" alt="([^"]+)">')
 FACT = re.compile(r"(?<![\w`\[#/-])((?:AM|CM|CV|DQ|DV|KM|MX|NU|TA|VK)-\d+[a-z]?)(?![\w`\]-])")
 CASE = re.compile(r"(?<![\[\w])`([a-z_]+\.[a-z_0-9]+\.[a-z_0-9]+)`(?!\])")
 MUTANT = re.compile(r"`(emulator:mutant=[a-z-]+)`")
@@ -79,6 +80,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     of_site = {new: old for old, new in ELSEWHERE.items()}
     here = of_site.get(site, f"docs/{site}")
     if (ROOT / here).is_file():
+        markdown = IMAGE.sub(r"![\2](\1)", markdown)
         markdown = LINK.sub(lambda m: linked(m, here, site), markdown)
     if site == "facts.md":
         return ROW.sub(lambda m: f'| <span id="{m[1].lower()}">{m[1]}</span> |', markdown)

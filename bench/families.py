@@ -8,6 +8,7 @@ those of ggml (`bench/real_software.py PATH --modules DIR/ggml --compile-only`).
     rtxns   the compute shaders of the RTX Neural Shading SDK; --slang FILE
     slang_examples   its examples that train networks; --slang FILE
     tint    what Dawn keeps as expected results of its compiler
+    ggml_compute   the shaders of ggml without matrices; --glslang COMMAND
     iree    products written here, without PATH; --iree COMMAND, iree-compile of the wheel iree-base-compiler
 """
 
@@ -18,10 +19,18 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from public_modules import iree, ncnn, rtxns, slang, slang_examples, tint
+from public_modules import ggml_compute, iree, ncnn, rtxns, slang, slang_examples, tint
 from public_modules.made import Sources, Tools
 
-FAMILIES = {"iree": iree, "ncnn": ncnn, "rtxns": rtxns, "slang": slang, "slang_examples": slang_examples, "tint": tint}
+FAMILIES = {
+    "ggml_compute": ggml_compute,
+    "iree": iree,
+    "ncnn": ncnn,
+    "rtxns": rtxns,
+    "slang": slang,
+    "slang_examples": slang_examples,
+    "tint": tint,
+}
 
 
 def main() -> int:

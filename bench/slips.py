@@ -20,7 +20,8 @@ from cts.case.model import Case
 from cts.case.model.sweep import Bytes
 from cts.device.driver import Job, Outcome, Status
 from cts.drivers.emulator.mutants.catalogue import mutants
-from cts.findings.reduction.minimize import Budget, minimize
+from cts.findings.reduction.minimize import minimize
+from cts.findings.reduction.progress import Budget
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
 from cts.running.opening import open_driver

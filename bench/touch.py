@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("cts", "generators", "reference", "drivers", "cases")
 INTERPRETER = "drivers/interpreter/"
 #: The drivers of the suite with options of their own.
-DRIVERS = ("amd", "emulator", "interpreter", "vulkan")
+DRIVERS = ("amd", "emulator", "intel", "interpreter", "vulkan")
 #: The operations of GLSL.std.450.
 EXTENDED = frozenset(name for name, form in OPERATIONS.items() if form.extended)
 #: Modules of numbers, whose attributes are no options.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["expect", "load", "run", "strategy"]
 
-__version__ = "1.0.0"
+__version__ = "1.1.0.dev0"
 
 # In a source checkout the sibling folders (generators, reference, drivers, answers, cases, rules, universes) are this
 # package's sub-packages: the code that is imported is then the code on disk.

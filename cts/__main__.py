@@ -2,4 +2,5 @@
 
 from cts.faces.cli import main
 
-main()
+if __name__ == "__main__":  # processes that draw import it, too
+    main()

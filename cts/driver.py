@@ -3,6 +3,7 @@
 The suite itself imports from `cts.device`.
 """
 
+from cts.device.asked import AskedDriver
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, VectorMulSupport
 from cts.device.driver import (
     BatchDriver,
@@ -44,6 +45,7 @@ from cts.device.job import Address, LayoutConversion, Making, MatrixRegion, Memo
 
 __all__ = [
     "Address",
+    "AskedDriver",
     "BatchDriver",
     "Capabilities",
     "CheckingFactory",

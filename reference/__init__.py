@@ -37,11 +37,7 @@ class Reference:
 
     def violations(self, case: Case) -> list[Violation]:
         """Every rule the well-formed case breaks; empty when it may be run and judged."""
-        judged = self._judged(case)
-        broken = violations(judged.evaluation)
-        # Values mean something only where addresses do, and only some programs can break rules by values.
-        every = broken if broken or not computes(case) else violations_of(judged.execution.broken)
-        return [with_basis(violation) for violation in every]
+        return list(self._judged(case).violations)
 
     def expect(self, case: Case) -> Expectation:
         """Allowed contents of all buffers, and of every matrix. The case must have no violations."""
@@ -107,6 +103,13 @@ class Reference:
 @dataclass
 class _Judged:
     evaluation: Evaluation
+
+    @cached_property
+    def violations(self) -> list[Violation]:
+        broken = violations(self.evaluation)
+        # Values mean something only where addresses do, and only some programs can break rules by values.
+        every = broken if broken or not computes(self.evaluation.case) else violations_of(self.execution.broken)
+        return [with_basis(violation) for violation in every]
 
     @cached_property
     def execution(self) -> Execution:

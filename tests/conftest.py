@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 
 import pytest
 
+from tests import families
 from tests.tiers import Tier, listed, rotates, tier_of, unmatched
 
 _TIER, _LEFT_OUT = pytest.StashKey[Tier | None](), pytest.StashKey[int]()
@@ -35,11 +37,27 @@ def _is_whole(config: pytest.Config) -> bool:
     return named <= whole and not (option.keyword or option.markexpr or getattr(option, "lf", False))
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Half as many workers more than processors: a third of the time, tests wait for processes of their own."""
+    count: int = yield
+    return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + (count + 1) // 2
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     tier = config.stash[_TIER]
     if tier is None:
         return "tier: all tests that are named"
     return f"tier: {tier}" + ("" if tier.whole else f"; {len(listed())} entries of tests/rotating.txt rotate: --all")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    families.generate(metafunc, together=not metafunc.config.option.keyword)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    return True if families.call(pyfuncitem) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

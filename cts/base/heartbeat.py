@@ -24,13 +24,17 @@ NAMED = 4
 
 @dataclass(eq=False)
 class _Running:
-    """The cases that a driver has, by name, in the order in which it returns them; and since when it has the first."""
+    """The cases that a driver has, by name, in the order in which it returns them; and since when it has the first.
+
+    `phase` is what it does with that, "" if it does not say.
+    """
 
     driver: str
     names: deque[str]
     since: float
     pid: int
     told: bool = field(default=False)
+    phase: str = ""
 
 
 class Heartbeat:
@@ -48,6 +52,8 @@ class Heartbeat:
         self.doing: str | Callable[[], str] = ""
         #: By process, "" for this one: what its driver runs.
         self._running: dict[object, _Running] = {}
+        #: Called with each phase that this process's driver enters: in a process of a run, to tell the first process.
+        self.on_phase: Callable[[str], None] = lambda phase: None
 
     def heard(self) -> None:
         """Something was printed."""
@@ -62,7 +68,14 @@ class Heartbeat:
         if (running := self._running.get("")) is not None:
             if running.names:
                 running.names.popleft()
-            running.since, running.told = self._clock(), False
+            running.since, running.told, running.phase = self._clock(), False, ""
+
+    def entered(self, phase: str, process: object = "") -> None:
+        """A driver has entered a phase of its first case: "compiling", or "running"."""
+        if (running := self._running.get(process)) is not None:
+            running.phase = phase
+        if not process:
+            self.on_phase(phase)
 
     def ended(self, process: object) -> None:
         """Another process has returned all that it had, or has ended."""
@@ -86,7 +99,8 @@ class Heartbeat:
         if seconds < SLOW:
             return f"{running.driver}: running {name} for {seconds:.0f} s{_in_brackets(queued)}"
         busy = self._busy(running.pid)
-        state = [] if busy is None else ["computing" if busy else "waiting"]
+        state = [running.phase] * bool(running.phase)
+        state += [] if busy is None or (busy and state) else ["computing" if busy else "waiting"]
         return f"SLOW {seconds:.0f} s {name} on {running.driver}{_in_brackets(state + queued)}"
 
     @property

@@ -14,7 +14,6 @@ KEPT = 20_000
 #: direction of writing, or ends lines for some readers alone; and what XML does not allow.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
-
 #: Two names, of a case and of a driver, stand in one name of a file, of which file systems take 255 bytes.
 _LONGEST = 80
 

@@ -41,9 +41,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run. None is an unset value, if None is not a value itself. `origins` says where a setting that
-    was not typed stands, by its name.
-    """
+    """The settings of a run. None is unset, if it is no value. `origins`: where settings that were not typed stand."""
 
     driver: Annotated[
         tuple[str, ...],
@@ -70,7 +68,7 @@ class Settings:
     profile: Annotated[
         str,
         Option(
-            "smoke (20 examples, seed 0), default (500) or nightly (10000).",
+            "smoke (of 20 examples the small ones, seed 0), default (500) or nightly (10000).",
             verbs=(RUN,),
             pytest="smoke, default (the default) or nightly",
             complete="profiles",
@@ -160,6 +158,10 @@ class Settings:
     listed: Annotated[
         bool,
         Option("Run the smallest and largest case of each listed row instead.", ("--listed",), verbs=(RUN,), key=""),
+    ] = False
+    fit: Annotated[
+        bool,
+        Option("Give corpus cases that a driver cannot run sizes that it lists.", ("--fit",), verbs=(RUN,), key=""),
     ] = False
     known: Annotated[
         int | None,
@@ -313,16 +315,16 @@ class Settings:
         ),
     ] = "fail"
     reduce_time: Annotated[
-        float,
+        float | None,
         Option(
             "How long each finding of generated cases or parameter sets, and the case of each bundle, is reduced; "
-            "0: not at all.",
+            "0: not at all. Default: 20, and 5 with smoke.",
             metavar="S",
-            pytest="how long a finding of generated cases, and the case of a bundle, is reduced (20)",
+            pytest="how long a finding of generated cases, and the case of a bundle, is reduced (20; smoke 5)",
             at_least=0,
             resumed=True,
         ),
-    ] = 20.0
+    ] = None
     json: Annotated[
         Path | None,
         Option("Write events as JSON lines to this file; - for stdout.", metavar="FILE", write=True, resumed=True),

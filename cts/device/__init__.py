@@ -1,1 +1,1 @@
-"""What a driver is, and what a device says of itself."""
+"""Drivers, and what devices list."""

@@ -20,6 +20,7 @@ from cts.case.model import (
     VectorOuterProductAccumulate,
     VectorShape,
     interpretation_of,
+    microscaling_of,
     types_of,
 )
 from cts.case.model.feature import Feature as Feature
@@ -179,6 +180,7 @@ def required_features(case: Case) -> frozenset[Feature]:
     named = {getattr(i, "decode_vector", None) for i in case.program}
     if any(isinstance(f, DecodeVector) and f.lanes > 4 for name, f in case.functions.items() if name in named):
         needed.add(Feature.LONG_VECTOR)
+    needed |= {t.feature for function in case.functions.values() for t in microscaling_of(function)}
     if case.opaque or case.conversions:
         # Conversion commands take device addresses (VK-053).
         needed |= {Feature.COOPERATIVE_VECTOR, Feature.BUFFER_DEVICE_ADDRESS}
@@ -219,7 +221,9 @@ def everything(subgroup_size: int = 32, max_dimension: int = 256) -> Capabilitie
         features=frozenset(Feature),
         matrices=tuple(MatrixSupport(c, u, s) for c in ComponentType for u in Use for s in Scope),
         mul_adds=tuple(
-            MulAddSupport(a, b, c, c, s, saturating) for s in Scope for a, b, c, saturating in every_product()
+            MulAddSupport(a, b, c, result, s, saturating)
+            for s in Scope
+            for a, b, c, result, saturating in every_product()
         ),
         max_dimension=max_dimension,
         max_subgroups=16,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #: device's cores.
 IN_PROCESSES = "CTS_PROCESSES"
 
-
 #: What stands before the things that were tried though unlisted.
 TRIED = "tried although the device does not list it"
 
@@ -40,7 +39,7 @@ UNDEFINED = frozenset({"misuse", "race", "uninitialised"})
 
 
 class Status(enum.Enum):
-    """How a run on a driver ended; whether the result is right is not the driver's to say."""
+    """How a run on a driver ended; whether the result is right is not the driver's to say. SET_ASIDE: see `Job`."""
 
     DONE = "done"
     CRASH = "crash"
@@ -48,13 +47,14 @@ class Status(enum.Enum):
     DEVICE_LOST = "device-lost"
     UNSUPPORTED = "unsupported"
     ERROR = "error"
+    SET_ASIDE = "set-aside"
 
 
 @dataclass(frozen=True)
 class Fault:
     """The end of a run, for programs: `code` is one of few words, `where` the instruction if it is known.
 
-    `beyond` is a memory, such as "buffer 'b'", and how many bytes an access outside it asked for; None if unknown.
+    `beyond` is a memory, such as "buffer 'b'", and the bytes of an access outside it; None if unknown.
     """
 
     code: str
@@ -67,14 +67,13 @@ class Fault:
 class Outcome:
     """What a driver hands back.
 
-    `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when
-    `status` is DONE, and `detail` remarks if there are any; otherwise `detail` says what happened.
-    `matrices` are intermediate results by id, shaped as in `cts.case.oracle.expectation.Expectation`, from
-    drivers that can look inside. `fault` is `detail` as fields, from drivers that know more than a text, and `trace`
-    the lines that they were asked to record. `unlisted` are features that the device does not list and that were tried
-    because the user asked for that. `only_made`: the driver was asked to make pipelines and to run none, so `memory` is
-    empty. `statistics` are numbers by name that the driver's compiler reports for the module, such as registers and
-    instructions. `idle` are the loops that no invocation went through, from drivers that know.
+    `memory` holds every buffer of the job after the run, guard bytes included (dtype uint8), when `status` is DONE, and
+    `detail` remarks if there are any; otherwise `detail` says what happened. `matrices` are intermediate results by id,
+    shaped as an `Expectation`'s, from drivers that look inside. `fault` is `detail` as fields, from drivers that know
+    more than a text, and `trace` the lines that they were asked to record. `unlisted` are unlisted features that were
+    tried on request. `only_made`: pipelines were made and none ran, so `memory` is empty. `statistics` are the
+    compiler's numbers for the module by name, `idle` the loops that no invocation went through, and `lacking` all that
+    an unsupported run lacks, from drivers that know. `seconds` are the device's, by phase; without any, the caller's.
     """
 
     status: Status
@@ -87,6 +86,8 @@ class Outcome:
     only_made: bool = False
     statistics: Mapping[str, float] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def remarks(self) -> str:
@@ -99,21 +100,21 @@ class Outcome:
 class Job:
     """One case for one driver. `memory` is every buffer before the run, guard bytes included.
 
-    A driver that runs SPIR-V calls `module()`, which lowers the case on demand, for the subgroup
-    size of the driver's capabilities.
+    A driver that runs SPIR-V calls `module()`, which lowers the case for the subgroup size of the driver's
+    capabilities. After `patience` seconds it may give up with SET_ASIDE: the case comes again at the end of the run.
     """
 
     case: Case
     memory: dict[str, npt.NDArray[np.uint8]]
     module: Callable[[], ModuleJob]
+    patience: float | None = None
 
 
 @dataclass(frozen=True)
 class SweepJob:
     """A sweep for one driver: all its parameter sets, none of which breaks a rule, in one dispatch.
 
-    `memory` is every buffer before the run, uint8: those of `sweep.windows` are a window for each set, the others as
-    in a `Job`. A driver that runs SPIR-V calls `module()`, whose workgroups are those of all sets, one after the other.
+    Memory and `module()` are as in a `Job`, with a window of buffers in `sweep.windows` and workgroups for each set.
     """
 
     sweep: Sweep

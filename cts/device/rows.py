@@ -204,8 +204,8 @@ def every_vector_mul() -> Iterator[VectorMulSupport]:
         yield VectorMulSupport(read.component, read, matrix, r.int32, t.int32, transpose=True)
 
 
-def every_product() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, bool]]:
-    """Components of A, B and result, and saturation: what devices list, and mixed signs."""
+def every_product() -> Iterator[tuple[ComponentType, ComponentType, ComponentType, ComponentType, bool]]:
+    """Components of A, B, C and result, and saturation: what devices list, mixed signs, and C and results apart."""
     t = ComponentType
     float8 = tuple(component for component in t if component.is_float8)
     for a, b, results in (
@@ -214,18 +214,26 @@ def every_product() -> Iterator[tuple[ComponentType, ComponentType, ComponentTyp
         (t.bfloat16, t.bfloat16, (t.float32, t.bfloat16)),
         *((a, b, (t.float32, t.float16)) for a in float8 for b in float8),
     ):
-        yield from ((a, b, c, False) for c in results)
+        yield from ((a, b, c, c, False) for c in results)
     narrow = (t.int8, t.uint8, t.int16, t.uint16)
     for a in narrow:
         for b in narrow:
             for c in (t.int32, t.uint32):
-                yield from ((a, b, c, False), (a, b, c, True))
+                yield from ((a, b, c, c, False), (a, b, c, c, True))
+    for a, c in ((t.float16, t.float16), (t.bfloat16, t.bfloat16), (t.float8_e4m3fn, t.float16)):
+        yield from ((a, a, c, t.float32, False), (a, a, t.float32, c, False))
+    for a, b in ((t.int8, t.int8), (t.uint8, t.uint8), (t.uint8, t.int8), (t.int16, t.uint16)):
+        for c, result in ((t.int32, t.uint32), (t.uint32, t.int32), (t.int16, t.int32), (t.uint16, t.int32)):
+            yield from ((a, b, c, result, False), (a, b, c, result, True))
+        yield a, b, t.int32, t.int16, False
 
 
 def rows_of_vendor(p: MulAddSupport, vendor: Vendor) -> Iterator[MulAddSupport]:
     """The row with each of the sizes that a profile lists for its types."""
-    for (m, n, k), a, b, result in vendor.rows:
-        if (p.a.value, p.b.value, p.result.value) == (a, b, result) and (not p.saturating or result == "int32"):
+    for (m, n, k), a, b, result, *c in vendor.rows:
+        of_c = c[0] if c else result
+        alike = (p.a.value, p.b.value, p.c.value, p.result.value) == (a, b, of_c, result)
+        if alike and (not p.saturating or result == "int32"):
             yield replace(p, m=m, n=n, k=k, exact=not vendor.granular)
 
 

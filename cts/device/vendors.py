@@ -1,7 +1,7 @@
 """Profiles of devices: what they list, for drivers that could do everything, so that generators draw for them.
 
-Those of Mesa's drivers are their lists of 26.2.6, opened without devices (docs/vendors.md); Intel's and those of no
-vendor are shapes that public lists have, and restrictions that no listed device has alone.
+Those of Mesa's drivers are their lists of 26.2.6, opened without devices (docs/vendors.md); those of no vendor are
+restrictions that no listed device has alone.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ from dataclasses import dataclass
 
 from cts.base.errors import BadInput
 
-#: A product: M, N and K, and the component types of A, B and result.
-Row = tuple[tuple[int, int, int], str, str, str]
+#: A product: M, N and K, and the component types of A, B and result, and of C if it has another one.
+Row = tuple[tuple[int, int, int], str, str, str] | tuple[tuple[int, int, int], str, str, str, str]
 
 #: What VK_NV_cooperative_matrix2 grants, and maintenance1; a profile names what it has of them.
 OPTIONAL = (
     "TENSOR_ADDRESSING",
     "BLOCK_LOADS",
     "DECODE_VECTOR",
+    "ARM_LAYOUTS",
+    "FLOAT4",
+    "FLOAT6",
+    "FLOAT8_UNSIGNED_E8M0",
+    "MXINT8",
     "WORKGROUP_SCOPE",
     "ROBUST_MATRIX_ACCESS",
     "REDUCTIONS",
@@ -33,12 +38,14 @@ VECTORS = ("COOPERATIVE_VECTOR", "COOPERATIVE_VECTOR_TRAINING", "TRAINING_FLOAT1
 
 _INTEGERS = tuple((a, b, c) for a in ("int8", "uint8") for b in ("int8", "uint8") for c in ("int32", "uint32"))
 _HALVES = (("float16", "float16", "float16"), ("float16", "float16", "float32"))
+_BFLOATS = (("bfloat16", "bfloat16", "bfloat16"), ("bfloat16", "bfloat16", "float32"))
+#: Bytes of one sign, and their sums of the same.
+_BYTES = (("int8", "int8", "int32"), ("uint8", "uint8", "uint32"))
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 _OF_GFX12 = (
     *_INTEGERS,
     *_HALVES,
-    ("bfloat16", "bfloat16", "bfloat16"),
-    ("bfloat16", "bfloat16", "float32"),
+    *_BFLOATS,
     *((a, b, "float32") for a in _FLOAT8 for b in _FLOAT8),
 )
 
@@ -93,19 +100,17 @@ VENDORS: dict[str, Vendor] = {
         ),
     ),
     "intel-16": Vendor(
-        "Intel's matrices for subgroups of 16: 8x16x16, bytes 8x16x32",
-        16,
-        (
-            *_each((8, 16, 16), (("float16", "float16", "float32"), ("bfloat16", "bfloat16", "float32"))),
-            *_each((8, 16, 32), _INTEGERS),
-        ),
-        optional=MAINTENANCE1,
+        "ANV on Xe2 and Xe3: 8x16x16, bytes 8x16x32 of one sign, and per-element operations",
+        32,
+        (*_each((8, 16, 16), (*_HALVES, *_BFLOATS)), *_each((8, 16, 32), _BYTES)),
+        optional=frozenset({"PER_ELEMENT"}),
         tile="col",
     ),
     "intel-8": Vendor(
-        "Intel's matrices for subgroups of 8: 8x8x16, bytes 8x8x32",
-        8,
-        (*_each((8, 8, 16), (("float16", "float16", "float32"),)), *_each((8, 8, 32), _INTEGERS)),
+        "ANV on Xe-HPG: 8x8x16, bytes 8x8x32 of one sign, and per-element operations",
+        32,
+        (*_each((8, 8, 16), (_HALVES[1], _BFLOATS[1])), *_each((8, 8, 32), _BYTES)),
+        optional=frozenset({"PER_ELEMENT"}),
         tile="row",
     ),
     "maintenance1": Vendor(
@@ -129,6 +134,19 @@ VENDORS: dict[str, Vendor] = {
             {"TENSOR_ADDRESSING", "BLOCK_LOADS", "REDUCTIONS", "CONVERSIONS", "PER_ELEMENT", "TRANSPOSES"}
         ),
         tile="col",
+    ),
+    "apart": Vendor(
+        "products of 16x16x16 whose C and results have types of their own, beside usual ones",
+        32,
+        (
+            *_each((16, 16, 16), (*_HALVES, *_INTEGERS)),
+            ((16, 16, 16), "float16", "float16", "float32", "float16"),
+            ((16, 16, 16), "float16", "float16", "float16", "float32"),
+            ((16, 16, 16), "int8", "int8", "int32", "uint32"),
+            ((16, 16, 16), "uint8", "uint8", "uint32", "int32"),
+            ((16, 16, 16), "int8", "int8", "int32", "int16"),
+        ),
+        tile="row",
     ),
     "vectors-of-4": Vendor(
         "cooperative vectors of at most 4, and matrices of halves", 32, _each((16, 16, 16), _HALVES), longest_vector=4

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cts.case.model import ComponentType
+from cts.case.model import ComponentType, Microscaling
 from cts.features.sites import Site, Values
 
 NUMBER, WORD, TRUTH, OPERAND = "number", "word", "truth", "Operand"
@@ -41,7 +41,7 @@ def word_of(value: Any) -> str:
 
 
 COMPONENTS = words_of(ComponentType)
-TYPES = (*COMPONENTS, "bool")
+TYPES = (*COMPONENTS, *words_of(Microscaling), "bool")
 
 
 def one_of(kind: str, says: str, get: Callable[[Any], Any], words: tuple[str, ...] = (), reads: str = "") -> Attribute:

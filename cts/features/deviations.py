@@ -19,17 +19,13 @@ from typing import NoReturn
 from cts.base.errors import BadInput, did_you_mean
 from cts.case.model import Case, MatrixConversion
 from cts.case.oracle.deviation import (
-    ADDRESS,
-    CLASSES,
-    INSTEAD,
-    LAYOUT_MEMBERS,
-    MEMORY,
     OF_CASE,
+    OPERANDS,
+    PARTS,
     RESULT,
-    STATE,
-    TERMS,
     TRANSFORMS,
-    VIEW_MEMBERS,
+    WORDS,
+    WORKGROUPS,
     Argument,
     Deviation,
     Step,
@@ -38,8 +34,6 @@ from cts.features.instructions import INSTRUCTIONS, members
 from cts.features.language import sites_of
 from cts.features.sites import Ordered, Site, view
 from cts.features.words import said
-
-_PARTS = (RESULT, ADDRESS, MEMORY, TERMS, *(STATE + member for member in (*LAYOUT_MEMBERS, *VIEW_MEMBERS)))
 
 #: What deviates of a conversion, which is no instruction.
 _OF_CONVERSIONS = ("source", RESULT, "source_layout", "destination_layout")
@@ -119,7 +113,9 @@ class _Parser:
     def _check_part(self, part: str, kind: str, transformed: bool) -> None:
         """Refuse a part that no instruction of the kinds has."""
         if kind == "Case":
-            if part not in (("conversions",) if transformed else ("float_controls", "float_modes")):
+            if part not in (
+                ("conversions", OPERANDS, WORKGROUPS) if transformed else ("float_controls", "float_modes")
+            ):
                 self._refuse(f"a case has no {part!r} that deviates", "float_controls=Undecorated")
             return
         if kind == "Conversion":
@@ -128,8 +124,8 @@ class _Parser:
             return
         kinds = [member for name in kind.split(" | ") for member in members(name) if member in INSTRUCTIONS]
         fields = {field for name in kinds for field in INSTRUCTIONS[name].__struct_fields__}
-        if part not in fields and part not in _PARTS:
-            self._refuse(f"{kind} has no part {part!r}", did_you_mean(part, [*sorted(fields), *_PARTS]))
+        if part not in fields and part not in PARTS:
+            self._refuse(f"{kind} has no part {part!r}", did_you_mean(part, [*sorted(fields), *PARTS]))
 
     def _how(self, node: ast.expr) -> tuple[tuple[Step, ...], str]:
         """Transforms in turn, or another word."""
@@ -167,10 +163,9 @@ class _Parser:
         if len(arguments) != len(wanted):
             self._refuse(f"{ast.unparse(node)} has {len(arguments)} arguments", f"{name} takes {len(wanted)}")
         step = Step(name, tuple(self._argument(a, kind) for a, kind in zip(arguments, wanted, strict=True)))
-        if name == "instead":
-            for argument, words in zip(step.arguments, (CLASSES, INSTEAD), strict=True):
-                if argument not in words:
-                    self._refuse(f"{argument!r} is no class of numbers here", did_you_mean(str(argument), words))
+        for argument, words in zip(step.arguments, WORDS.get(name, ()), strict=False):
+            if words and argument not in words:
+                self._refuse(f"{argument!r} is no word of {name}", did_you_mean(str(argument), words))
         return step
 
     def _argument(self, node: ast.expr, kind: type) -> Argument:

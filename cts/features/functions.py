@@ -7,7 +7,7 @@ from typing import Any
 
 from cts.case import model
 from cts.case.model import expression as ast
-from cts.features.attributes import COMPONENTS, NUMBER, TRUTH, TYPES, WORD, one_of, several, word_of
+from cts.features.attributes import COMPONENTS, NUMBER, TRUTH, TYPES, WORD, one_of, several, word_of, words_of
 from cts.features.sites import Site, Values
 
 _EXPRESSIONS = {
@@ -19,6 +19,7 @@ _EXPRESSIONS = {
     ast.Select: "select",
     ast.Convert: "convert",
     ast.Bitcast: "bitcast",
+    ast.Extract: "extract",
     ast.Lookup: "lookup",
     ast.Call: "call",
 }
@@ -95,7 +96,7 @@ def _statement(kind: type[ast.Loop | ast.Branch]) -> Callable[[Site], Values]:
 def _block(function: Any) -> str | None:
     if not isinstance(function, (model.Decode, model.DecodeVector)):
         return None
-    fields = (f"{f.name}: {f.type.value}" + ("" if f.count is None else f"[{f.count}]") for f in function.block)
+    fields = (f"{f.name}: {f.of.value}" + ("" if f.count is None else f"[{f.count}]") for f in function.block)
     return ", ".join(fields)
 
 
@@ -130,6 +131,12 @@ FUNCTION = {
     "writes": one_of(NUMBER, "buffers that it writes", lambda f: len(getattr(f, "outputs", ()))),
     "operations": several(
         WORD, "all that its expressions do", _in_it(_operation), (*ast.UNARY, *ast.BINARY, *_EXPRESSIONS.values())
+    ),
+    "microscaling": several(
+        WORD,
+        "types of SPV_EXT_ocp_microscaling_types of its body and its block",
+        lambda s: tuple(sorted(t.value for t in model.microscaling_of(s.of))),
+        words_of(model.Microscaling),
     ),
     "names": several(WORD, "parameters and assignments that it uses: row, col, blockCoord", _in_it(_named)),
     "loops": several(TRUTH, "it has a loop", _statement(ast.Loop)),

@@ -201,11 +201,11 @@ class CaseView:
 
     @cached_property
     def expectation(self) -> Expectation:
-        """What the oracle expects; nothing of a case too large to be judged."""
+        """What the oracle expects; nothing of an invalid case, or one too large to be judged."""
         from cts.plugins import registry
 
         try:
-            return registry.oracle().expect(self.case)
+            return Expectation({}) if registry.oracle().violations(self.case) else registry.oracle().expect(self.case)
         except BadInput:
             return Expectation({})
 

@@ -131,6 +131,8 @@ def judge_many(
 
 
 def _judged(driver: judging.OpenDriver, case: Case, attempt: judging.Attempt, on_judged: OnJudged) -> judging.Attempt:
+    if attempt.set_aside:
+        return attempt
     attempt = judging.compared_with_resumed(driver, case, attempt)
     on_judged(driver, case, attempt)
     return attempt

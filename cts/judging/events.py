@@ -174,8 +174,8 @@ class CaseJudged(_Event, frozen=True, tag="case-judged", omit_defaults=True):
 class SetsJudged(_Event, frozen=True, tag="sets-judged", omit_defaults=True):
     """Parameter sets of a universe are finished on a driver: `count` places from `start` on, in order.
 
-    `states` has a byte for each (`State` of sweeps), compressed (zlib) and then in base 64. `excluded` counts
-    undefined and invalid sets by rule, and `details` has the driver's first message by state.
+    `states` has a byte for each (`State` of sweeps), compressed (zlib) and then in base 64; or * and one number for
+    all. `excluded` counts undefined and invalid sets by rule, and `details` has the driver's first message by state.
     """
 
     driver: str
@@ -236,8 +236,8 @@ class Result(_Event, frozen=True, tag="result"):
     A baseline says why a failure is `known`, and counts by reason the `known_examples` of an area that did not end it.
     `unexpected` is why a case that passes should have failed. `repeated` counts examples of an area that equal earlier
     ones and did not run, `sets` other judged parameter sets of its examples. `statistics` are the numbers by name that
-    the driver's compiler reports for a corpus case. `verdicts` counts what the `examples` of an area came to; older
-    runs have none. `cases` is the ledger from which all reports count.
+    the driver's compiler reports for a corpus case, `compiling` are its seconds, 0 if unknown. `verdicts` counts what
+    the `examples` of an area came to; older runs have none. `cases` is the ledger from which all reports count.
     """
 
     driver: str
@@ -263,6 +263,7 @@ class Result(_Event, frozen=True, tag="result"):
     number: int = 0
     statistics: dict[str, float] = {}
     verdicts: dict[str, int] = {}
+    compiling: float = 0.0
 
     @property
     def cases(self) -> Counter[Verdict]:
@@ -291,6 +292,16 @@ class Result(_Event, frozen=True, tag="result"):
         """Whether the run fails by it: by a finding or an error that is not known, or an unexpected pass."""
         bad = self.verdict.is_finding or self.verdict is Verdict.ERROR
         return bool(self.unexpected) or (bad and not self.known)
+
+
+class CauseReduced(_Event, frozen=True, tag="cause-reduced"):
+    """A case of a suspected cause is reduced in the second `at`, while the run goes on.
+
+    The result at the end has all counts, and may have a smaller case.
+    """
+
+    result: Result
+    at: float
 
 
 class Unused(_Event, frozen=True, tag="baseline-unused"):
@@ -327,7 +338,7 @@ class RunFinished(_Event, frozen=True, tag="run-finished"):
 
 Event: TypeAlias = (
     RunStarted | DriverOpened | NotValidated | Rejected | Trouble | GeneratorFault | Shrinking | Reduced | CasesStarted
-    | CaseJudged | ExamplesJudged | SetsJudged | UniverseSwept | Result | Unused | RunFinished
+    | CaseJudged | ExamplesJudged | SetsJudged | UniverseSwept | Result | CauseReduced | Unused | RunFinished
 )  # fmt: skip
 
 Emit = Callable[[Event], None]

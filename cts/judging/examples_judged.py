@@ -59,8 +59,9 @@ class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
 
     The fields count cases: `drawn` cases, `verdicts` of cases that ran, `unsupported` cases and what they lack, cases
     `not_run` by reason, `repeated` cases, and cases of other shards (`elsewhere`). A quarantine leaves the numbers in
-    `for_last` for last. `faults` are the generator's, by kind. `sets` other parameter sets of cases were judged.
-    `not_passed` has by verdict the content hashes, 8 bytes each, of the cases that did not pass, known failures too.
+    `for_last` for last; those in `set_aside` took too long, and are finished at the end. `faults` are the generator's,
+    by kind. `sets` other parameter sets of cases were judged. `not_passed` has by verdict the content hashes, 8 bytes
+    each, of the cases that did not pass, known failures too.
     """
 
     drawn: int = 0
@@ -71,6 +72,7 @@ class _WithOutcomes(_Chunk, frozen=True, omit_defaults=True):
     repeated: int = 0
     elsewhere: int = 0
     for_last: tuple[int, ...] = ()
+    set_aside: tuple[int, ...] = ()
     faults: dict[str, FaultSeen] = {}
     sets: int = 0
     not_passed: dict[str, bytes] = {}
@@ -111,7 +113,9 @@ class ExamplesJudged(_WithNovelty, frozen=True, tag="examples-judged", omit_defa
     `seconds` are by stage: draw, oracle, driver, sets. `at` is the second of the run in which the answer came from the
     process `where`, and `restarts` counts how often a process of the device was restarted in between. `statistics` are
     the compiler's numbers by name: the number of cases, their sum, the largest, and the number of that example.
-    `slowest` has seconds and content hashes of the slowest cases, if there are slow ones.
+    `slowest` has seconds and content hashes of the slowest cases, if there are slow ones. `times` has the seconds of
+    cases that ran, by size, and `slow` how many cases of each size the device was given that were set aside. `timed`:
+    the device says itself how long it takes.
     """
 
     seconds: dict[str, float] = {}
@@ -120,3 +124,6 @@ class ExamplesJudged(_WithNovelty, frozen=True, tag="examples-judged", omit_defa
     restarts: int = 0
     statistics: dict[str, tuple[int, float, float, int]] = {}
     slowest: tuple[tuple[float, str], ...] = ()
+    times: dict[str, tuple[float, ...]] = {}
+    slow: dict[str, int] = {}
+    timed: bool = False

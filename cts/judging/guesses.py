@@ -15,6 +15,9 @@ from cts.case.oracle.trace import ElementPlace
 from cts.judging.compare import Bits, Bytes, Differing, Divergence
 from cts.judging.number_classes import NumberClass, certain, classes
 
+#: What concerns a smaller part of all differing elements explains too little to be said.
+LEAST = 1 / 6
+
 #: Fewer differing elements than this say nothing about a shift or a transposition.
 FEW = 3
 
@@ -166,9 +169,12 @@ def guesses(
     moves = not any(
         isinstance(i, (model.Computation, model.Accumulation)) or getattr(i, "decode", None) for i in case.program
     )
+    differing = sum(len(group) for group in divergence.groups if not group.guard)
     for group in divergence.groups:
         if group.guard:
             guessed.append(_overrun(case, group))
+            continue
+        if len(group) < LEAST * differing:
             continue
         buffer = case.buffers[group.buffer]
         if group.component is not buffer.type or not np.array_equal(group.lo, group.hi):

@@ -33,6 +33,7 @@ _ENDINGS = {
     Status.DEVICE_LOST: Verdict.DEVICE_LOST,
     Status.UNSUPPORTED: Verdict.UNSUPPORTED,
     Status.ERROR: Verdict.ERROR,
+    Status.SET_ASIDE: Verdict.NOT_RUN,
 }
 
 
@@ -64,7 +65,7 @@ class OpenDriver:
 
     `narrowed` is the spec of a driver with fewer transforms, if that one shows a finding; `listed` are the baseline's
     rules for all drivers: other rules may concern the narrowed driver. `identity` is the device and version that the
-    driver reports, "" if it reports nothing.
+    driver reports, "" if it reports nothing. It may set a case aside after `patience` seconds.
     """
 
     spec: str
@@ -77,6 +78,7 @@ class OpenDriver:
     narrowed: str = ""
     listed: Baseline = NO_BASELINE
     identity: str = ""
+    patience: float | None = None
 
     @property
     def own_process(self) -> bool:
@@ -129,6 +131,11 @@ class Attempt:
         """The verdict and the fault code, which must stay the same while the case or its transforms are reduced."""
         fault = None if self.outcome is None else self.outcome.fault
         return self.verdict, "" if fault is None else fault.code
+
+    @property
+    def set_aside(self) -> bool:
+        """Whether the driver gave up the case for now."""
+        return self.outcome is not None and self.outcome.status is Status.SET_ASIDE
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -210,7 +217,8 @@ def judge(driver: OpenDriver, case: Case, expectation: Expectation) -> Attempt:
 def attempt_of(case: Case, expectation: Expectation, outcome: Outcome, seconds: float) -> Attempt:
     """The attempt with a driver's outcome; ERROR if the outcome cannot be compared."""
     try:
-        return _verdict(case, expectation, outcome_of(outcome), seconds)
+        outcome = outcome_of(outcome)
+        return _verdict(case, expectation, outcome, sum(outcome.seconds.values()) if outcome.seconds else seconds)
     except Exception as e:  # noqa: BLE001 - a driver may return anything
         return Attempt(Verdict.ERROR, described(e), seconds=seconds)
 
@@ -225,7 +233,8 @@ def judged_event(driver: OpenDriver, area: str, case: Case, attempt: Attempt, *,
 def job_for(driver: OpenDriver, case: Case) -> Job:
     """The job of a case for a driver."""
     listed = driver.capabilities
-    return job(case, listed.subgroup_size, listed.stage, maintenance1=listed.maintenance1)
+    one = job(case, listed.subgroup_size, listed.stage, maintenance1=listed.maintenance1)
+    return one if driver.patience is None else replace(one, patience=driver.patience)
 
 
 def job(case: Case, subgroup_size: int, stage: Stage = Stage.COMPUTE, *, maintenance1: bool = False) -> Job:

@@ -27,6 +27,7 @@ _EMBEDDED = {
     "cts.drivers": {
         "amd": "cts.drivers.amd:create",
         "emulator": "cts.drivers.emulator:create",
+        "intel": "cts.drivers.intel:create",
         "interpreter": "cts.drivers.interpreter:create",
         "vulkan": "cts.drivers.vulkan:create",
     },

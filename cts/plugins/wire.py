@@ -113,6 +113,7 @@ CALLS: dict[str, Method] = {
     "identity": Method(tuple[()], str),
     "run_module": Method(tuple[ModuleJob], Outcome),
     "lacks_for": Method(tuple[Making, Submitting], str),
+    "lacks_module": Method(tuple[ModuleJob], str),
     "layer": Method(tuple[()], str),
     "judge_module": Method(tuple[_Words, ModuleJob], tuple[Status, str]),
     "report": Method(tuple[()], list[tuple[str, str]]),
@@ -143,9 +144,12 @@ class _Outcome(Struct, frozen=True):
     unlisted: tuple[str, ...] = ()
     only_made: bool = False
     statistics: dict[str, float] = {}
+    idle: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+    seconds: dict[str, float] = {}
 
     def arrived(self) -> Outcome:
-        return Outcome(*(getattr(self, name) for name in self.__struct_fields__))
+        return Outcome(**{name: getattr(self, name) for name in self.__struct_fields__})
 
 
 class _Job(Struct, frozen=True):
@@ -155,13 +159,14 @@ class _Job(Struct, frozen=True):
     memory: dict[str, Bytes]
     lowered: tuple[int, Stage, bool] | None
     made: ModuleJob | None
+    patience: float | None
 
     def arrived(self) -> Job:
         made = self.made
         module = OfCase(self.case, self.memory, *self.lowered) if self.lowered else made and Made(made)
         if not module:
             raise ValueError("a job without a module")
-        return Job(self.case, self.memory, module)
+        return Job(self.case, self.memory, module, self.patience)
 
 
 class _SweepJob(Struct, frozen=True):
@@ -186,10 +191,10 @@ _MIRRORS: dict[Any, Any] = {Outcome: _Outcome, Job: _Job, SweepJob: _SweepJob}
 def _sent(value: Any) -> Any:
     """A job in the form that is sent."""
     match value:
-        case Job(case, memory, OfCase(of, _, size, stage, maintenance1)) if of is case:
-            return _Job(case, memory, (size, stage, maintenance1), None)
-        case Job(case, memory, module):
-            return _Job(case, memory, None, module())
+        case Job(case, memory, OfCase(of, _, size, stage, maintenance1), patience) if of is case:
+            return _Job(case, memory, (size, stage, maintenance1), None, patience)
+        case Job(case, memory, module, patience):
+            return _Job(case, memory, None, module(), patience)
         case SweepJob(sweep, memory, OfSweep(of, _, size)) if of is sweep:
             return _SweepJob(sweep, memory, size, None)
         case SweepJob(sweep, memory, module):

@@ -11,7 +11,7 @@ import msgspec
 from cts.base.errors import CtsError, NothingToGenerate
 from cts.case.oracle.expectation import Oracle
 from cts.device.capabilities import Capabilities
-from cts.judging.events import CaseJudged, Emit, ExamplesJudged, GeneratorFault, Result, ignore
+from cts.judging.events import CaseJudged, CauseReduced, Emit, ExamplesJudged, GeneratorFault, Result, ignore
 from cts.judging.judge import OpenDriver
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
@@ -20,7 +20,7 @@ from cts.running.explore import avoided
 from cts.running.planning import Chunk
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
-from cts.running.results import check_command, of_area, of_fault
+from cts.running.results import check_command, of_area, of_cause, of_fault
 from cts.running.survey import AreaOutcome, AreaResult, AreaTally, ReportedFinding
 from cts.running.tasks import Answer, Examples, Reduction, Task
 
@@ -82,13 +82,16 @@ class AreaRun:
         """The streams under which its examples are planned: one for each group of drivers that has cases."""
         return [group.stream for group in self._groups if group.nothing is None]
 
-    def examples(self, chunk: Chunk) -> Examples | None:
-        """The examples of a chunk, for the drivers on which the area goes on; None if there are none."""
+    def examples(self, chunk: Chunk, slow: frozenset[str] = frozenset()) -> Examples | None:
+        """The examples of a chunk, for the drivers on which the area goes on; None if there are none.
+
+        Cases of `slow` sizes are set aside.
+        """
         group = self._of_stream(chunk.stream)
         if not group.tally.goes_on:
             return None
         numbers = range(chunk.start, chunk.start + chunk.length)
-        return Examples(self.area, group.specs, numbers, tuple(group.tally.alive))
+        return Examples(self.area, group.specs, numbers, tuple(group.tally.alive), slow=slow)
 
     def goes_on(self, stream: str) -> bool:
         """Whether examples of a stream are still asked for."""
@@ -102,9 +105,17 @@ class AreaRun:
                 return Examples(self.area, group.specs, range(number, number + 1), alive, last=True)
         return None
 
+    def set_aside(self) -> Examples | None:
+        """The next example that was set aside, on the drivers that did so; None after the last of them."""
+        for group in self._groups:
+            if group.tally.goes_on and (found := group.tally.next_set_aside()) is not None:
+                number, specs = found
+                return Examples(self.area, group.specs, range(number, number + 1), specs, last=True)
+        return None
+
     @property
     def has_last(self) -> bool:
-        """Whether a quarantine leaves some examples for last."""
+        """Whether some examples are left for last, or were set aside."""
         return any(group.tally.has_last and group.tally.goes_on for group in self._groups)
 
     def wants(self, task: Task) -> bool:
@@ -126,10 +137,17 @@ class AreaRun:
                 self._emit(event)
         if isinstance(task, Reduction):
             if answer.found is not None:
-                group.tally.results[task.spec].reduced[task.kept.cause] = answer.found
+                self._reduced(group.tally.results[task.spec], task, answer.found)
             return
         for judged in answer.judged:
             self.count(msgspec.structs.replace(judged, at=round(self._clock(), 3)))
+
+    def _reduced(self, explored: AreaResult, task: Reduction, found: ReportedFinding) -> None:
+        """Take what a reduction has found; a run that goes on says so."""
+        cause = task.kept.cause
+        explored.reduced[cause] = found
+        if self._policy.keep and found != task.found and found.finding.reduction is not None:
+            self._emit(CauseReduced(of_cause(self.area, task.spec, explored, cause), round(self._clock(), 3)))
 
     def count(self, judged: ExamplesJudged) -> None:
         """Count examples that were judged."""
@@ -151,9 +169,11 @@ class AreaRun:
             yield from group.tally.results.items()
 
     def reduction(self, spec: str, cause: str, seconds: float) -> Reduction:
-        """The task that makes the shortest case of a cause smaller."""
+        """The task that makes the shortest case of a cause smaller, or goes on to make it smaller."""
         group = self._of_driver(spec)
-        return Reduction(self.area, group.specs, spec, group.tally.results[spec].shortest(cause), seconds)
+        found = group.tally.results[spec].reduced.get(cause)
+        kept = group.tally.results[spec].shortest(cause)
+        return Reduction(self.area, group.specs, spec, kept, seconds, found)
 
     def leave(self, why: str, left: int, undone: Mapping[str, int]) -> None:
         """Note that nothing more is begun: examples of a budget are left, and planned ones are undone, by stream."""

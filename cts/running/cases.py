@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import BadInput
@@ -15,6 +16,7 @@ from cts.judging.events import Emit, Result, ignore, problem
 from cts.judging.judge import Attempt, OpenDriver, judged_event, trouble
 from cts.judging.reruns import RERUNS, rerun_findings
 from cts.running.corpus import Entry, read
+from cts.running.deadline import patience
 from cts.running.results import of_case
 
 
@@ -32,11 +34,14 @@ def run_entries(
     emit: Emit = ignore,
     reruns: int = RERUNS,
     time_is_up: Deadline = NO_DEADLINE,
+    seconds: float | None = None,
+    set_aside: Callable[[Entry, str], None] = ignore,
 ) -> Iterator[list[Result]]:
     """A list of results for each case, one by driver; drivers that can take many cases at once get all of them.
 
     `emit` gets an event of each case that has run, immediately after its judgement. A finding is run `reruns` times
-    more.
+    more. After so many `seconds` a driver may set a case aside: there is no result then, and `set_aside` is called
+    with the case and the driver's spec.
     """
     areas = {id(case): entry.area for entry, case in block}
 
@@ -44,7 +49,8 @@ def run_entries(
         emit(judged_event(driver, areas[id(case)], case, attempt))
 
     on_judged: OnJudged = ignore if emit is ignore else tell
-    judged = judge_all([case for _, case in block], drivers, oracle.expect, on_judged, time_is_up)
+    hasty = [replace(driver, patience=seconds) for driver in drivers]
+    judged = judge_all([case for _, case in block], hasty, oracle.expect, on_judged, time_is_up)
     for (entry, _), judged_case in zip(block, judged, strict=True):
         again = [
             rerun_findings(driver, judged_case.case, judged_case.expectation, attempt, reruns, time_is_up)
@@ -53,7 +59,11 @@ def run_entries(
         yield [
             _result(driver, entry, attempt, judged_case, oracle, time_is_up)
             for driver, attempt in zip(drivers, again, strict=True)
+            if not attempt.set_aside
         ]
+        for driver, attempt in zip(drivers, again, strict=True):
+            if attempt.set_aside:
+                set_aside(entry, driver.spec)
 
 
 def _result(
@@ -74,18 +84,27 @@ def run_cases(
     *,
     last: bool = False,
     time_is_up: Deadline = NO_DEADLINE,
-) -> list[int]:
-    """Run each case on its drivers and `emit` the results; returns the places of cases that are left for last.
+) -> tuple[list[int], list[tuple[Entry, str]]]:
+    """Run each case on its drivers and `emit` the results.
 
-    Consecutive cases for the same drivers run in blocks of `size`. Cases that a quarantine leaves for last run only if
-    asked for. A file that cannot be read or judged is emitted as a problem.
+    Returns the places of cases that are left for last, and the cases that were set aside for lack of patience, each
+    with the spec of its driver.
+
+    Consecutive cases for the same drivers run in blocks of `size`. With `last` nothing is left. A file that cannot be
+    read or judged is emitted as a problem.
     """
     for_last: list[int] = []
+    set_aside: list[tuple[Entry, str]] = []
     block: list[tuple[Entry, Case]] = []
     of_block: Sequence[OpenDriver] = ()
 
     def flush() -> None:
-        for results in run_entries(block, of_block, oracle, emit, reruns, time_is_up):
+        def slow(entry: Entry, spec: str) -> None:
+            set_aside.append((entry, spec))
+
+        for results in run_entries(
+            block, of_block, oracle, emit, reruns, time_is_up, patience(time_is_up, last=last), slow
+        ):
             for result in results:
                 emit(result)
         block.clear()
@@ -107,4 +126,4 @@ def run_cases(
             of_block = drivers
         block.append((entry, case))
     flush()
-    return for_last
+    return for_last, set_aside

@@ -73,7 +73,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class End:
-    """How one case or rule ended: its verdict, and all that was said."""
+    """How one case or rule ended: its verdict, and the messages."""
 
     name: str
     verdict: Verdict
@@ -82,7 +82,7 @@ class End:
 
 @dataclass(frozen=True)
 class Compiler:
-    """glslang: what it says of shaders, and the module that it makes of one. That raises HarnessTrouble for none."""
+    """glslang: its messages on shaders, and the module of one. A shader without a module raises HarnessTrouble."""
 
     glslang: Glslang
     module: Callable[[str], npt.NDArray[np.uint32]]
@@ -287,7 +287,7 @@ def entry(name: str, drivers: tuple[str, ...] = ()) -> Entry:
 
 
 def message_of(result: Result) -> str:
-    """All that is said of how a case ended: the driver's words, and how much of its memory is wrong."""
+    """How a case ended: the driver's words, and how much of its memory is wrong."""
     counts = result.finding.counts if result.finding is not None else ()
     wrong = [
         f"{c.differing} of {c.total} {'guard bytes' if c.guard else 'elements'} of {c.buffer} differ" for c in counts
@@ -309,7 +309,7 @@ def _of_tool(tool: Tool) -> Callable[[Claim, Shown], list[End]]:
 
 
 def _asked(tool: Tool, transform: str, name: str) -> End:
-    """What a tool says of the module of a case, which is valid."""
+    """A tool's answer on the module of a case, which is valid."""
     case = load_case(entry(name).path)
     job = module_job(case, initial_memory(case), SUBGROUP_SIZE)
     try:

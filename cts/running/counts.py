@@ -17,6 +17,7 @@ from cts.judging.effects import has_effect
 from cts.judging.events import ExamplesJudged, FaultSeen, Kept
 from cts.judging.judge import Attempt, OpenDriver
 from cts.judging.verdict import Verdict
+from cts.running.compiling import size_of
 from cts.running.drawing import Fault
 from cts.running.slowest import SLOW, SLOWEST
 from cts.running.usage import describe
@@ -38,9 +39,9 @@ class Counts:
     `covered` is the number of the last example that is counted, and `ended` whether none after it is.
     """
 
-    #: Why an example is given to no driver: a case like it was, it is of another shard, or a quarantine leaves it for
-    #: last.
-    REPEATED, ELSEWHERE, FOR_LAST = "repeated", "elsewhere", "for last"
+    #: Why an example is given to no driver: a case like it was, it is of another shard or too large for the profile, a
+    #: quarantine leaves it for last, or most cases of its size take long.
+    REPEATED, ELSEWHERE, FOR_LAST, SLOW = "repeated", "elsewhere", "for last", "slow"
 
     def __init__(self, driver: OpenDriver, area: str, start: int, *, last: bool) -> None:
         self.driver = driver
@@ -68,7 +69,11 @@ class Counts:
         self._kept: list[Kept] = []
         self._faults: dict[str, FaultSeen] = {}
         self._for_last: list[int] = []
+        self._set_aside: list[int] = []
         self._ran: dict[str, bytes] = {}
+        self._times: defaultdict[str, list[float]] = defaultdict(list)
+        self._slow_sizes: Counter[str] = Counter()
+        self._timed = False
         self._slow: list[tuple[float, str]] = []
 
     def omit(self, number: int, why: Fault | Case | str) -> None:
@@ -77,6 +82,8 @@ class Counts:
             self.fault(number, why, None)
         elif why == self.FOR_LAST:
             self._for_last.append(number)
+        elif why == self.SLOW:
+            self._set_aside.append(number)
         else:
             self.repeated += why == self.REPEATED
             self.elsewhere += why == self.ELSEWHERE
@@ -89,9 +96,17 @@ class Counts:
             first = FaultSeen(fault.code, fault.what, fault.where, number, 0, fault.detail, text)
         self._faults[fault.kind] = msgspec.structs.replace(first, count=first.count + 1)
 
-    def ran(self, case: Case) -> None:
-        """Note a case that has run, with its facts and features."""
+    def set_aside(self, number: int, case: Case, seconds: float) -> None:
+        """Note a case that the driver has given up for now, after so many seconds."""
+        self.seconds["driver"] += seconds
+        self._set_aside.append(number)
+        self._slow_sizes[str(size_of(case))] += 1
+
+    def ran(self, case: Case, seconds: float, *, timed: bool) -> None:
+        """Note a case that has run in so many seconds, of the device if `timed`, with its facts and features."""
         self._ran[case.content_hash] = structure(case)
+        self._times[str(size_of(case))].append(round(seconds, 3))
+        self._timed |= timed
         self.facts.update(exercised(case))
         self.features.update(phrases(case))
 
@@ -157,6 +172,7 @@ class Counts:
             repeated=self.repeated,
             elsewhere=self.elsewhere,
             for_last=tuple(self._for_last),
+            set_aside=tuple(self._set_aside),
             faults=self._faults,
             sets=self.sets,
             known=dict(self.known),
@@ -174,6 +190,9 @@ class Counts:
             restarts=restarts,
             statistics=self.statistics,
             slowest=tuple(self._slow),
+            times={size: tuple(seconds) for size, seconds in self._times.items()},
+            slow=dict(self._slow_sizes),
+            timed=self._timed,
         )
 
 

@@ -26,7 +26,12 @@ class Point(NamedTuple):
 
 @dataclass
 class AreaCovered:
-    """The counts of an area on all drivers; `seconds` are by stage, of all processes together."""
+    """The counts of an area on all drivers; `seconds` are by stage, of all processes together.
+
+    `first` counts the features and facts that a case of it showed first, and `whole` has the seconds of all areas.
+    """
+
+    whole: defaultdict[str, float]
 
     drawn: int = 0
     judged: int = 0
@@ -34,7 +39,13 @@ class AreaCovered:
     known: int = 0
     new: int = 0
     left_out: int = 0
+    first: int = 0
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def share(self) -> float:
+        """Its part of the time of all areas."""
+        return sum(self.seconds.values()) / (sum(self.whole.values()) or 1.0)
 
     def milliseconds(self, stage: str) -> str:
         """How long a stage takes for each case that is drawn, in words; "" without any."""
@@ -49,6 +60,7 @@ class Covered:
 
     def __init__(self) -> None:
         self.areas: dict[str, AreaCovered] = {}
+        self._whole: defaultdict[str, float] = defaultdict(float)
         self.judged = 0
         self.sets = 0
         self.new = 0
@@ -65,12 +77,12 @@ class Covered:
 
     def __call__(self, event: ExamplesJudged | SetsJudged) -> None:
         if isinstance(event, SetsJudged):
-            area = self.areas.setdefault(sweep_name(event.universe), AreaCovered())
+            area = self._area(sweep_name(event.universe))
             area.sets += event.count
-            area.seconds["sets"] += event.seconds
+            self._took(area, "sets", event.seconds)
             self.sets += event.count
             return
-        area = self.areas.setdefault(event.area, AreaCovered())
+        area = self._area(event.area)
         judged, known = sum(event.verdicts.values()), sum(event.known.values())
         new = {cause: len([*digests(hashes)]) for cause, hashes in event.failing.items()}
         area.drawn += event.drawn
@@ -80,7 +92,8 @@ class Covered:
         area.new += sum(new.values())
         area.left_out += event.unsupported + sum(event.not_run.values())
         for stage, seconds in event.seconds.items():
-            area.seconds[stage] += seconds
+            self._took(area, stage, seconds)
+        area.first += len((event.facts.keys() - self.facts.keys()) | (event.features.keys() - self.features.keys()))
         self.judged += judged
         self.sets += event.sets
         self.known += known
@@ -94,6 +107,13 @@ class Covered:
         self.features.update(event.features)
         self.causes.update(new)
         self.curve.append(self._point())
+
+    def _area(self, name: str) -> AreaCovered:
+        return self.areas.setdefault(name, AreaCovered(self._whole))
+
+    def _took(self, area: AreaCovered, stage: str, seconds: float) -> None:
+        area.seconds[stage] += seconds
+        self._whole[stage] += seconds
 
     def _point(self) -> Point:
         counts = len(self.cases), len(self.structures), len(self.facts), len(self.features)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cts.base.deadline import TIME_IS_UP
+from cts.base.deadline import TIME_IS_UP, Deadline
 from cts.judging.events import Event, Result, Trouble
+from cts.running.slowest import SLOW
 
 #: The error of a process or worker that does not answer long after the time of the run.
 NO_ANSWER = "no-answer"
@@ -20,3 +21,14 @@ def is_lost(event: Event) -> bool:
 def lacks_time(result: Result) -> bool:
     """Whether a case, or a part of an area, was not run because the time of the run was up."""
     return not result.verdict.is_finding and any(why.startswith(TIME_IS_UP) for why in result.not_run)
+
+
+#: How the reason ends why a slow case was not finished.
+SET_ASIDE = f": set aside after {SLOW:g} s"
+
+
+def patience(time_is_up: Deadline, *, last: bool) -> float | None:
+    """Seconds after which a driver may set a case aside: those that are left, if it was left for last; None: never."""
+    if not last:
+        return SLOW
+    return None if time_is_up.left == float("inf") else max(SLOW, time_is_up.left)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
+from msgspec import structs
+
 from cts.base.choices import Choices, DrawPolicy, Recorded, Seeded, Source
 from cts.base.errors import HarnessTrouble, NothingToGenerate, described
 from cts.case.model import Case, resolve
@@ -147,12 +149,26 @@ def examples(draws: Draws, profile: Profile) -> Iterator[tuple[int, Example]]:
         yield number, draws.example(number)
 
 
-def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iterator[tuple[str, Case]]:
-    """Examples of the areas in turn, endlessly, each with its area; without areas that have none for such a driver."""
+def draws_of(areas: Iterable[str], capabilities: Capabilities, seed: int) -> dict[str, Draws]:
+    """The examples of each area; without areas that have none for such a driver."""
     draws = {}
     for area in areas:
         with suppress(NothingToGenerate):
             draws[area] = Draws(registry.area(area)(capabilities), seed)
+    return draws
+
+
+def named(draws: Draws, number: int, name: str) -> Case:
+    """An example under a name of its own. Raises Fault if the generator has none."""
+    example = draws.example(number)
+    if isinstance(example, Undrawn):
+        raise example.fault
+    return structs.replace(example, name=name)
+
+
+def in_turn(areas: Iterable[str], capabilities: Capabilities, seed: int) -> Iterator[tuple[str, Case]]:
+    """Examples of the areas in turn, endlessly, each with its area; without areas that have none for such a driver."""
+    draws = draws_of(areas, capabilities, seed)
     number = 0
     while draws:
         number += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import msgspec
@@ -32,8 +32,10 @@ from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judg
 from cts.judging.known.baseline import generated_name
 from cts.judging.reruns import RERUNS, rerun_findings
 from cts.judging.verdict import Verdict
+from cts.running.compiling import size_of
 from cts.running.counts import Counts
-from cts.running.drawing import Draws, Fault, Undrawn, checked_expectation
+from cts.running.deadline import patience
+from cts.running.drawing import WATCH, Draws, Fault, Undrawn, checked_expectation
 from cts.running.operand_sets import Given, judge_given, parameter_sets
 from cts.running.policy import FIRST_FINDING, Policy
 from cts.running.profiles import Profile
@@ -79,16 +81,20 @@ class Explorer:
         self._area = area
         self._reruns = reruns
         self._hashes: set[str] = set()
+        self._slow: Set[str] = frozenset()
         #: The parameter sets of the example that they were drawn for last.
         self._given: tuple[int, Given | None] | None = None
 
-    def judge(self, numbers: Sequence[int], specs: Iterable[str], *, last: bool = False) -> list[ExamplesJudged]:
+    def judge(
+        self, numbers: Sequence[int], specs: Iterable[str], slow: Set[str] = frozenset(), *, last: bool = False
+    ) -> list[ExamplesJudged]:
         """The results of the examples of these numbers, in order, on the drivers of these specs.
 
-        Cases that a quarantine leaves for last run only if asked for. If a driver ends with its first finding, later
-        examples are not counted; nor are examples that were not started for lack of time.
+        Cases that a quarantine leaves for last run only if asked for, and so do cases of `slow` sizes and those on
+        which a driver works for longer than its patience. If a driver ends with its first finding, later examples are
+        not counted; nor are examples that were not started for lack of time.
         """
-        wanted = set(specs)
+        wanted, self._slow = set(specs), slow
         counts = [Counts(d, self._area, numbers[0], last=last) for d in self._drivers if d.spec in wanted]
         restarts = [count.driver.restarts for count in counts]
         if self._policy.keep:
@@ -119,7 +125,8 @@ class Explorer:
                 first.seconds["oracle"] += time.perf_counter() - start
 
         cases = [counted for _, counted in drawn if isinstance(counted, Case)]
-        judged = iter(judge_all(cases, drivers, expect, self._judged, self._time_is_up))
+        hasty = [replace(driver, patience=patience(self._time_is_up, last=last)) for driver in drivers]
+        judged = iter(judge_all(cases, hasty, expect, self._judged, self._time_is_up))
         for number, counted in drawn:
             together = next(judged) if isinstance(counted, Case) else None
             for place, counts in enumerate(going):
@@ -140,14 +147,17 @@ class Explorer:
         first.seconds["draw"] += time.perf_counter() - start
         if isinstance(drawn, Undrawn):
             return drawn.fault
-        if not self._profile.shard.has(drawn):
+        if not self._profile.shard.has(drawn) or size_of(drawn).product > self._profile.largest:
             return Counts.ELSEWHERE
         if last:
             return drawn
         if drawn.content_hash in self._hashes:
             return Counts.REPEATED
         self._hashes.add(drawn.content_hash)
-        return Counts.FOR_LAST if any(d.quarantine.last(drawn) for d in drivers) else drawn
+        if any(d.quarantine.last(drawn) for d in drivers):
+            return Counts.FOR_LAST
+        # Some are tried all the same: others of their size may be fast.
+        return Counts.SLOW if self._slow and number % WATCH and str(size_of(drawn)) in self._slow else drawn
 
     def _judged(self, driver: OpenDriver, case: Case, attempt: Attempt) -> None:
         self._emit(judged_event(driver, self._area, case, attempt))
@@ -159,6 +169,9 @@ class Explorer:
         if attempt.verdict is Verdict.NOT_RUN and attempt.detail.startswith(TIME_IS_UP):
             counts.cut(number)
             return
+        if attempt.set_aside:
+            counts.set_aside(number, case, attempt.seconds)
+            return
         counts.took(case, attempt.seconds)
         if attempt.verdict is Verdict.UNSUPPORTED:
             counts.unsupported += 1
@@ -167,7 +180,8 @@ class Explorer:
             counts.not_run[attempt.detail] += 1
             counts.match(case, attempt)
         else:
-            counts.ran(case)
+            timed = attempt.outcome is not None and bool(attempt.outcome.seconds)
+            counts.ran(case, attempt.seconds, timed=timed)
             if attempt.outcome is not None:
                 counts.measure(number, attempt.outcome.statistics)
             if attempt.verdict is Verdict.PASS:
@@ -231,8 +245,11 @@ class Explorer:
             self._given = number, drawn
         return self._given[1]
 
-    def reduced(self, spec: str, kept: Kept, seconds: float) -> ReportedFinding:
-        """A kept case, reduced and run again; unchanged if shrinking avoids it, or if it does not fail again."""
+    def reduced(self, spec: str, kept: Kept, seconds: float, found: ReportedFinding | None = None) -> ReportedFinding:
+        """A kept case, reduced and run again; unchanged if shrinking avoids it, or if it does not fail again.
+
+        A reduction goes on with what an earlier one had `found`.
+        """
         driver = next(d for d in self._drivers if d.spec == spec)
         whole = kept.finding.case
         if kept.verdict is Verdict.FLAKY or not kept.finding.shrunk:
@@ -242,13 +259,14 @@ class Explorer:
             driver = self._narrowed_again(driver, whole)
         shrinker = Shrinker(driver, self._oracle, self._profile, self._emit, self._time_is_up.within(seconds))
         try:
-            failing = shrinker.shrunk(self._draws, kept.number, whole, kept.verdict)
+            if found is not None:
+                failing = shrinker.reduced(found.finding.case, found.verdict)
+            else:
+                failing = shrinker.shrunk(self._draws, kept.number, whole, kept.verdict)
         except NotReduced as e:
-            return ReportedFinding.from_kept(kept, e.verdict, e.detail)
+            return found or ReportedFinding.from_kept(kept, e.verdict, e.detail)
         expectation = failing.expectation
-        attempt = rerun_findings(
-            driver, failing.case, expectation, failing.attempt, self._reruns, self._time_is_up
-        )  # fmt: skip
+        attempt = rerun_findings(driver, failing.case, expectation, failing.attempt, self._reruns, self._time_is_up)
         driver, attempt = narrowed(driver, failing.case, attempt, expectation, self._time_is_up)
         case = msgspec.structs.replace(failing.case, name=generated_name(self._area, failing.case))
         shown = msgspec.structs.replace(

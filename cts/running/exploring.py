@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
@@ -15,14 +16,23 @@ from cts.running.areas import AreaRun, Ran
 from cts.running.planning import Planner
 from cts.running.policy import FIRST_FINDING, Policy, chunk_size
 from cts.running.profiles import Profile
+from cts.running.slowest import SLOW
 from cts.running.survey import AreaResult
 from cts.running.tasks import Answer, Examples, Reduction, Task, TaskRunner
 
 #: Causes whose cases are reduced after all cases are judged: a reader rarely looks at more. Round number.
 REDUCED = 20
 
-#: The largest part of the run's time that is reserved for these reductions. Round number.
+#: The largest part of the run's time that reductions take while cases are judged, and that is reserved for them at the
+#: end. Round number.
 FOR_REDUCTIONS = 0.25
+
+#: The part of the processes and of their time that slow cases get beside others, if the run ends with its time: all
+#: others may never be done. The promise is that slow cases cost less than 3 %.
+FOR_SLOW = 0.025
+
+#: How often a reduction goes on that had no more time.
+TIMES = 5
 
 
 class Exploration:
@@ -42,6 +52,7 @@ class Exploration:
         ended: Callable[[AreaRun], None],
         time_is_up: Deadline = NO_DEADLINE,
         stopped: Callable[[], str] = lambda: "",
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._runs = {run.area: run for run in runs}
         self._of_stream = {stream: run for run in runs for stream in run.streams}
@@ -58,6 +69,14 @@ class Exploration:
         self._flying: Counter[str] = Counter()
         self._judging = 0
         self._reducing: set[tuple[str, str, str]] = set()
+        #: How often reductions of a cause began; when those under way began; and the seconds of all that have ended.
+        self._times: Counter[tuple[str, str, str]] = Counter()
+        self._clock, self._since = clock, clock()
+        self._reductions: dict[int, float] = {}
+        self._reduced = 0.0
+        #: When cases that were set aside began again, and the seconds of all that have ended.
+        self._slow: dict[int, float] = {}
+        self._finished = 0.0
         self._whole = time_is_up.left
 
     def resume(self, judged: Iterable[ExamplesJudged]) -> None:
@@ -78,6 +97,8 @@ class Exploration:
             if task is not None:
                 self._flying[task.area] += 1
                 self._judging += isinstance(task, Examples)
+                if isinstance(task, Reduction) or task.last:
+                    (self._reductions if isinstance(task, Reduction) else self._slow)[id(task)] = self._clock()
             yield task
         for run in list(self._runs.values()):
             self._end(run)
@@ -91,6 +112,12 @@ class Exploration:
         assert isinstance(task, Examples | Reduction)
         self._flying[task.area] -= 1
         self._judging -= isinstance(task, Examples)
+        if isinstance(task, Reduction):
+            self._reduced += self._clock() - self._reductions.pop(id(task))
+            if answer.found is not None:  # else it is not tried again
+                self._reducing.discard((task.area, task.spec, task.kept.cause))
+        elif task.last:
+            self._finished += self._clock() - self._slow.pop(id(task))
         run = self._runs[task.area]
         if answer.why.startswith(TIME_IS_UP) and isinstance(task, Examples):
             answer.judged.clear()  # a resumed run judges what this run does not wait for
@@ -106,25 +133,61 @@ class Exploration:
             if self._time_is_up():
                 self._leave(self._time_is_up.why)
             return None
-        if not self._policy.keep and (reduction := self._due()) is not None:
+        if (not self._policy.keep or self._may_reduce()) and (reduction := self._due()) is not None:
             return reduction
         if self._time_is_up.left > self._for_reductions():
+            if self._may_finish() and (slow := self._next_slow()) is not None:
+                return slow
             while (chunk := self._planner.next()) is not None:
-                examples = self._of_stream[chunk.stream].examples(chunk)
+                examples = self._of_stream[chunk.stream].examples(chunk, self._planner.slow(chunk))
                 if examples is not None:
                     return examples
             for run in self._runs.values():
                 if not self._flying[run.area] and not self._goes_on(run) and (last := run.for_last()) is not None:
                     return last
+            if not any(map(self._goes_on, self._runs.values())) and (slow := self._next_slow()) is not None:
+                return slow  # there is nothing else to judge
         else:
             self._leave(self._time_is_up.why)
-        return self._due() if self._policy.keep and not self._judging else None
+        return (self._due() or self._going_on()) if self._policy.keep else None
+
+    def _next_slow(self) -> Examples | None:
+        """The next case that was set aside."""
+        return next(filter(None, (run.set_aside() for run in self._runs.values())), None)
+
+    def _may_finish(self) -> bool:
+        """Whether a case that was set aside is finished now, beside others."""
+        if self._whole == float("inf") or len(self._slow) >= max(1, int(FOR_SLOW * self._processes)):
+            return False
+        return self._finished + SLOW <= FOR_SLOW * self._processes * (self._clock() - self._since)
 
     def _due(self) -> Reduction | None:
         """The next finding to make smaller, each once."""
         for run, spec, cause in self._findings():
-            self._reducing.add((run.area, spec, cause))
-            return run.reduction(spec, cause, self._seconds())
+            return self._reduction(run, spec, cause)
+        return None
+
+    def _reduction(self, run: AreaRun, spec: str, cause: str) -> Reduction:
+        self._reducing.add((run.area, spec, cause))
+        self._times[run.area, spec, cause] += 1
+        return run.reduction(spec, cause, self._seconds())
+
+    def _may_reduce(self) -> bool:
+        """Whether a finding is reduced at once: such reductions have a part of the time, beside judging."""
+        if len(self._reductions) >= max(1, int(FOR_REDUCTIONS * self._processes)):
+            return False
+        elapsed = self._processes * (self._clock() - self._since)
+        return self._reduced <= FOR_REDUCTIONS * elapsed + self._profile.reduce_seconds
+
+    def _going_on(self) -> Reduction | None:
+        """A reduction that had no more time, while this process has nothing else to do, and others have."""
+        if self._judging and self._profile.reduce_seconds > 0:
+            for run in self._runs.values():
+                for spec, explored in run.explored():
+                    for cause, found in explored.reduced.items():
+                        key = run.area, spec, cause
+                        if found.ran_out and key not in self._reducing and 0 < self._times[key] < TIMES:
+                            return self._reduction(run, spec, cause)
         return None
 
     def _findings(self) -> list[tuple[AreaRun, str, str]]:

@@ -50,12 +50,12 @@ def listed(specs: Iterable[str], runs: Path, words: Sequence[str], shard: Shard)
     return Listed(tuple(write(case, runs / FOLDER) for case in chosen), tuple(left_out))
 
 
-def write(case: Case, folder: Path) -> Entry:
-    """The file of a case in a folder; an existing file is left alone.
+def write(case: Case, folder: Path, name: str = "") -> Entry:
+    """The file of a case in a folder, named after the case or otherwise; an existing file is left alone.
 
     Raises HarnessTrouble if it cannot be written.
     """
-    path = folder / f"{case.name.removeprefix(f'{FOLDER}.')}.yaml"
+    path = folder / f"{name or case.name.removeprefix(f'{FOLDER}.')}.yaml"
     text = dumps_case(case)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cts.judging.events import ExamplesJudged
+from cts.running.compiling import Times
+from cts.running.policy import FEWEST
 
-#: Chunks that are planned together: two for each of about thirty processes.
-ROUND = 64
+#: Chunks of each of the first rounds: two for each of sixteen processes. Round number.
+ROUND = 32
 
-#: The part of a round that all areas share equally, regardless of novelty: an area whose novelty was underestimated
-#: gets enough cases to show it. Round number.
+#: Rounds grow to so many times that: later, what is new changes slowly, and more processes may wait for answers.
+GROWTH = 8
+
+#: The part of a round's time that all areas share equally, regardless of news: an area whose news were underestimated
+#: gets enough cases to show them. Round number.
 ALIKE = 0.25
 
-#: With the policy of novelty, a round is planned from the results of rounds that are at least this many rounds older.
-#: The chunks of 16 rounds are minutes of work for thirty processes: a pipeline that takes a minute to create delays no
-#: other process.
-PLANNING_LAG = 16
+#: With the policy of novelty, a round is planned from the results of rounds that are at least this many rounds older:
+#: one chunk that takes long delays no other process.
+PLANNING_LAG = 4
+
+#: Seconds of a chunk of a device that says how long it takes: a chunk of slow cases is short, so that it delays no
+#: plan.
+CHUNK_SECONDS = 3.0
+
+#: The most chunks of usual size that a chunk of fast cases is as long as. Round number.
+LONGEST = 4
 
 
 class Chunk(NamedTuple):
@@ -33,8 +44,9 @@ class Planner:
     """Plans rounds of chunks of streams: each the examples of an area for drivers of equal capabilities.
 
     `each` examples are planned for a stream, and `budget` for all streams together; 0 means no limit. By novelty, a
-    round follows from the results of whole earlier rounds, not from the clock: the same answers give the same chunks,
-    regardless of processes and restarts.
+    round follows from the answers of whole earlier rounds, their times among them, not from the clock: the same answers
+    give the same chunks, regardless of processes and restarts. The first rounds have short chunks of all streams in
+    turn; later, streams share the time by what the last news cost.
     """
 
     def __init__(self, streams: Sequence[str], size: int, each: int, budget: int, *, by_novelty: bool) -> None:
@@ -52,9 +64,14 @@ class Planner:
         self._covered = Counter[str]()
         #: First numbers of chunks that were done before they were planned: by an interrupted run.
         self._ahead: dict[str, list[int]] = {stream: [] for stream in streams}
-        self._estimates = {stream: NoveltyEstimate() for stream in streams}
-        #: The chances of something new by stream, after each round that is whole.
-        self._after: list[list[float]] = []
+        #: By group of drivers: each draws for itself.
+        everywhere: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._estimates = {stream: NoveltyEstimate(everywhere[stream.partition(" ")[2]]) for stream in streams}
+        #: What is known of the streams after each round that is whole.
+        self._after: list[_Known] = []
+        #: How long cases take; and by chunk the round of which it is part.
+        self._times = {stream: Times() for stream in streams}
+        self._round_of: dict[Chunk, int] = {}
 
     def next(self) -> Chunk | None:
         """The next chunk, or rest of a chunk, that no process has.
@@ -62,14 +79,21 @@ class Planner:
         None if answers are needed first, or no chunk is left.
         """
         while True:
-            for chunks in self._rounds[-PLANNING_LAG:]:
+            first = max(0, len(self._rounds) - PLANNING_LAG)
+            for number, chunks in enumerate(self._rounds[first:], first):
                 for chunk in chunks:
                     left = self._left(chunk)
                     if left is not None and left not in self._handed:
                         self._handed.add(left)
+                        self._round_of[left] = number
                         return left
             if not self._plan():
                 return None
+
+    def slow(self, chunk: Chunk) -> frozenset[str]:
+        """The sizes that were known to be slow when a chunk that `next` returned was planned."""
+        before = self._round_of[chunk] - PLANNING_LAG
+        return self._after[before].slow[chunk.stream] if self._by_novelty and before >= 0 else frozenset()
 
     def done(self, stream: str, start: int, count: int, judged: ExamplesJudged | None = None) -> None:
         """Note that examples are done, with their results if known."""
@@ -108,7 +132,10 @@ class Planner:
             for chunk in chunks:
                 for judged in self._answers(chunk):
                     self._estimates[chunk.stream].add(judged)
-            self._after.append([estimate.chance for estimate in self._estimates.values()])
+                    self._times[chunk.stream](judged)
+            known = {stream: (one.chance, one.cost) for stream, one in self._estimates.items()}
+            slow = {stream: times.slow() for stream, times in self._times.items()}
+            self._after.append(_Known(known, slow))
 
     def _answers(self, chunk: Chunk) -> Iterator[ExamplesJudged]:
         start = chunk.start
@@ -132,21 +159,27 @@ class Planner:
 
     def _drawn(self, number: int) -> Iterator[Chunk]:
         streams = [stream for stream in self._streams if self._next[stream] <= self._each]
-        weights = [1.0] * len(streams)
+        shares = [Share(1.0, self._first_size if self._by_novelty else self._size)] * len(streams)
         if self._by_novelty and number >= PLANNING_LAG:
-            chances = dict(zip(self._streams, self._after[number - PLANNING_LAG], strict=True))
-            total = sum(chances[stream] for stream in streams)
-            if total > 0:
-                weights = [ALIKE / len(streams) + (1 - ALIKE) * chances[stream] / total for stream in streams]
-        for stream in interleaved(streams, weights, ROUND):
+            known = self._after[number - PLANNING_LAG].streams
+            shares = shared([known[stream] for stream in streams], self._size)
+        size = ROUND * min(GROWTH, 2 ** (number // PLANNING_LAG)) if self._by_novelty else ROUND
+        lengths = dict(zip(streams, (share.length for share in shares), strict=True))
+        for stream in interleaved(streams, [share.weight for share in shares], size):
             start = self._next[stream]
             if not self._by_novelty:
                 start = self._after_done(stream, start)
-            count = int(min(self._size, self.budget_left, self._each - start + 1, self._until_done(stream, start)))
+            rest = min(self.budget_left, self._each - start + 1, self._until_done(stream, start))
+            count = int(min(lengths[stream], rest))
             if count > 0:
                 yield Chunk(stream, start, count)
                 self.budget_left -= count
             self._next[stream] = start + max(count, 0)
+
+    @property
+    def _first_size(self) -> int:
+        """The length of a chunk while nothing is known: all areas are known soon."""
+        return max(1, self._size // LONGEST)
 
     def _after_done(self, stream: str, start: int) -> int:
         """The first number from `start` on that is not done: a run that goes on may have chunks of another size."""
@@ -165,23 +198,75 @@ class Planner:
         return min(later, default=float("inf")) - start
 
 
-class NoveltyEstimate:
-    """New features and facts of drawn cases; cases that a driver cannot run have none."""
+class _Known(NamedTuple):
+    """What is known of each stream after a round: the chance of something new, seconds of a case, and slow sizes."""
 
-    def __init__(self) -> None:
+    streams: dict[str, tuple[float, float | None]]
+    slow: dict[str, frozenset[str]]
+
+
+class NoveltyEstimate:
+    """New features and facts of drawn cases, and what these cost; cases that a driver cannot run have none.
+
+    `everywhere` counts the cases of all areas that have each.
+    """
+
+    def __init__(self, everywhere: Counter[str]) -> None:
         self.drawn = 0
         self.seen: Counter[str] = Counter()
+        self._everywhere = everywhere
+        #: Seconds of drawing, oracle and device; and whether the device said how long it took.
+        self.seconds = 0.0
+        self.is_timed = False
 
     def add(self, judged: ExamplesJudged) -> None:
         """Count the features and facts of examples."""
         self.drawn += judged.drawn
-        self.seen.update(judged.features)
-        self.seen.update(judged.facts)
+        for seen in (self.seen, self._everywhere):
+            seen.update(judged.features)
+            seen.update(judged.facts)
+        self.seconds += sum(judged.seconds.values())
+        self.is_timed |= judged.timed
 
     @property
     def chance(self) -> float:
-        """How likely the next case has something that none of these has (Good 1953): the part of it seen once."""
-        return sum(count == 1 for count in self.seen.values()) / self.drawn if self.drawn else 1.0
+        """How likely the next case has something that no case has (Good 1953): the part of it seen once, anywhere."""
+        news = sum(count == 1 and self._everywhere[name] == 1 for name, count in self.seen.items())
+        return news / self.drawn if self.drawn else 1.0
+
+    @property
+    def cost(self) -> float | None:
+        """Seconds of a drawn case; None if the device does not say, so that plans do not follow from our clock."""
+        return self.seconds / self.drawn if self.is_timed and self.drawn else None
+
+
+class Share(NamedTuple):
+    """The weight of a stream's chunks in a round, and how many examples each has."""
+
+    weight: float
+    length: int
+
+
+def shared(known: Sequence[tuple[float, float | None]], size: int) -> list[Share]:
+    """Shares of streams, of which the chance of something new and the seconds of a case are known.
+
+    Each gets time by its news per second. If the seconds are not known of all, each case costs the same.
+
+    >>> shared([(0.4, None), (0.2, None)], 25)
+    [Share(weight=0.625, length=25), Share(weight=0.375, length=25)]
+    >>> shared([(0.4, 0.5), (0.2, 0.125)], 25)
+    [Share(weight=0.125, length=6), Share(weight=0.20833333333333334, length=24)]
+    """
+    timed = all(cost is not None for _, cost in known)
+    costs = [max(cost, 1e-3) if timed and cost is not None else 1.0 for _, cost in known]
+    lengths = [min(max(round(CHUNK_SECONDS / cost), FEWEST), LONGEST * size) if timed else size for cost in costs]
+    rates = [chance / cost for (chance, _), cost in zip(known, costs, strict=True)]
+    total = sum(rates)
+    times = [ALIKE / len(known) + (1 - ALIKE) * rate / total if total else 1.0 for rate in rates]
+    if not timed:
+        return [Share(time, length) for time, length in zip(times, lengths, strict=True)]
+    each = zip(times, lengths, costs, strict=True)
+    return [Share(time / (length * cost), length) for time, length, cost in each]
 
 
 def interleaved(areas: Sequence[str], weights: Sequence[float], count: int) -> list[str]:

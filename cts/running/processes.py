@@ -87,7 +87,8 @@ class _Done:
     answer: Answer
 
 
-_Message: TypeAlias = "_Started | _Done | BadInput | HarnessTrouble"
+#: A text is the phase that the process's driver has entered.
+_Message: TypeAlias = "_Started | _Done | str | BadInput | HarnessTrouble"
 
 
 @dataclass(eq=False)
@@ -234,6 +235,8 @@ class Processes:
                 case _Started():
                     process.spec, process.flying = message.spec, message.hashes
                     heartbeat.started(message.spec, message.names, process, process.process.pid)
+                case str():
+                    heartbeat.entered(message, process)
                 case _Done():
                     process.numbers.remove(message.number)
                     process.flying = ()
@@ -366,6 +369,7 @@ def _serve(connection: Connection, config: ProcessConfig) -> None:
         worker = WorkerProcess(
             config, lambda event: connection.send(_Started(event.driver, event.hashes, heartbeat.cases))
         )
+        heartbeat.on_phase = connection.send
         while (message := connection.recv()) is not None:
             number, task = message
             connection.send(_Done(number, worker.answer(task)))

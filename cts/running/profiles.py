@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cts.base.errors import BadInput, did_you_mean
 from cts.running.shard import WHOLE, Shard
@@ -19,7 +19,8 @@ class Profile:
     `reductions` bounds the runs that reduce a shrunk finding further. The last of these runs, and of the runs that
     simplify its draws, begins within `reduce_seconds`. All examples are drawn, and examples of the `shard` run. Each
     example that passes is run with `sets` other parameter sets. With `steer`, examples that a condition of a baseline
-    or quarantine matches are drawn less often.
+    or quarantine matches are drawn less often. Examples of more than `largest` elements are not run: elements of all
+    results, times instructions, as `cts.running.compiling.Size` rounds both.
     """
 
     name: str
@@ -30,11 +31,17 @@ class Profile:
     sets: int = 0
     reduce_seconds: float = REDUCE_SECONDS
     steer: bool = True
+    largest: float = float("inf")
 
 
 PROFILES = {
     p.name: p
-    for p in (Profile("smoke", 20, 0, reductions=500), Profile("default", 500, None), Profile("nightly", 10_000, None))
+    for p in (
+        # On lavapipe the largest that runs compiles in less than a second; twice that takes up to a minute.
+        Profile("smoke", 20, 0, reductions=500, reduce_seconds=5.0, largest=1 << 18),
+        Profile("default", 500, None),
+        Profile("nightly", 10_000, None),
+    )
 }
 
 
@@ -55,7 +62,7 @@ def profile(
     base = PROFILES[name]
     if seed is None:
         seed = base.seed if base.seed is not None else secrets.randbelow(1 << 32)
-    return Profile(name, max_examples or base.max_examples, seed, base.reductions, shard, sets)
+    return replace(base, max_examples=max_examples or base.max_examples, seed=seed, shard=shard, sets=sets)
 
 
 def check_shared_seed(name: str, seed: int | None, shard: Shard, prefix: str = "--") -> None:

@@ -21,6 +21,11 @@ from cts.running.corpus import Entry
 from cts.running.drawing import Faulty
 from cts.running.survey import AreaResult
 
+#: What the first result of an area counts of all its cases.
+COUNTS = (
+    "examples", "unsupported", "seconds", "not_run", "known_examples", "repeated", "sets", "lacks", "verdicts",
+)  # fmt: skip
+
 
 def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, oracle: Oracle) -> Result:
     """The result of a case on one driver."""
@@ -44,13 +49,14 @@ def of_case(driver: OpenDriver, entry: Entry, attempt: Attempt, judged: Judged, 
         unexpected=_text(driver.baseline.unexpected(judged.case)) if attempt.verdict is Verdict.PASS else "",
         lacks=dict.fromkeys(attempt.lacks, 1),
         statistics=dict(attempt.outcome.statistics) if attempt.outcome is not None else {},
+        compiling=round(attempt.outcome.seconds.get("pipeline", 0.0), 6) if attempt.outcome is not None else 0.0,
     )
 
 
 def of_area(area: str, spec: str, explored: AreaResult, *, by_cause: bool) -> list[Result]:
     """The results of the generated cases of an area on one driver: one, or one for each suspected cause.
 
-    The first has the counts. A result of a cause is named after it: two runs have the same names.
+    The first has the counts.
     """
     name = f"generated.{area}"
     whole = Result(
@@ -72,29 +78,36 @@ def of_area(area: str, spec: str, explored: AreaResult, *, by_cause: bool) -> li
     )
     results = []
     for place, cause in enumerate(explored.causes):
-        outcome = explored.found(cause)
-        counted = (
-            whole
-            if not place
-            else Result(
-                spec, area, name, generated=True, verdict=outcome.verdict, examples=0, unsupported=0, seconds=0.0
-            )
-        )
-        results.append(
-            msgspec.structs.replace(
-                counted,
-                name=f"{name}.{slug(cause)}" if by_cause else name,
-                verdict=outcome.verdict,
-                detail=outcome.detail,
-                finding=outcome.finding,
-                runs=outcome.runs,
-                known=outcome.known,
-                cause=cause if by_cause else "",
-                alike=len(explored.failing[cause]) if by_cause else 0,
-                number=explored.shortest(cause).number,
-            )
-        )
+        result = of_cause(area, spec, explored, cause)
+        if not by_cause:
+            result = msgspec.structs.replace(result, name=name, cause="", alike=0)
+        counts = {} if place else {count: getattr(whole, count) for count in COUNTS}
+        results.append(msgspec.structs.replace(result, **counts))
     return results or [whole]
+
+
+def of_cause(area: str, spec: str, explored: AreaResult, cause: str) -> Result:
+    """The result of a suspected cause, without the counts of its area. It is named after it: two runs have the same
+    names.
+    """
+    outcome = explored.found(cause)
+    return Result(
+        spec,
+        area,
+        f"generated.{area}.{slug(cause)}",
+        generated=True,
+        verdict=outcome.verdict,
+        examples=0,
+        unsupported=0,
+        seconds=0.0,
+        detail=outcome.detail,
+        finding=outcome.finding,
+        runs=outcome.runs,
+        known=outcome.known,
+        cause=cause,
+        alike=len(explored.failing[cause]),
+        number=explored.shortest(cause).number,
+    )
 
 
 def slug(cause: str) -> str:

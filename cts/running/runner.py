@@ -13,7 +13,7 @@ The life of a run:
 6. The areas, one after the other. An example is drawn, and judged like a case (`CaseJudged`); a chunk of examples is
    counted (`ExamplesJudged`). A finding, or a fault of the generator, is reduced (`Shrinking`, `Reduced`). A fault of
    the generator is a `GeneratorFault`, and the result of an area on a driver a `Result`.
-7. The cases that a quarantine leaves for last, one by one.
+7. The cases that were set aside because they took long, then one by one those that a quarantine leaves for last.
 8. Each driver is closed.
 9. Drivers on which nothing was tested are a `Trouble`, entries of the baseline that were not needed are `Unused`. A run
    that has stopped at its first finding, or whose time was up, emits neither.
@@ -27,8 +27,7 @@ errors of ours, such as a scheduler that is gone.
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 
@@ -44,6 +43,7 @@ from cts.plugins import registry
 from cts.running import on_dask
 from cts.running.areas import AreaRun
 from cts.running.corpus import Entry
+from cts.running.deadline import SET_ASIDE
 from cts.running.exploring import Exploration
 from cts.running.opening import described, not_validated, open_driver
 from cts.running.plan import NOT_RESUMED, Plan
@@ -53,6 +53,7 @@ from cts.running.results import STOPPED, not_run
 from cts.running.sweeping import SweepRun, chosen_sets
 from cts.running.tally import Tally
 from cts.running.tasks import Cases, Executor, FindCauses, Sets, TaskRunner
+from cts.running.universes import Sweeps
 
 #: Cases that a process gets at a time if there are several processes, and how often it gets some at least.
 CASES, SHARES = 8, 4
@@ -79,6 +80,8 @@ class _Run:
         self.time_is_up = Deadline(plan.max_seconds)
         self.done: set[tuple[str, str]] = set()
         self.kept: list[tuple[Entry, tuple[str, ...]]] = []
+        #: Cases that were set aside, each on one driver.
+        self.slow: list[tuple[Entry, tuple[str, ...]]] = []
         self._emit = emit
         self.cluster: on_dask.Cluster | None = None
 
@@ -209,12 +212,20 @@ class _Run:
         return max(1, min(max(block_size(drivers), CASES), count // (SHARES * self.plan.jobs)))
 
     def _last(self) -> None:
-        """The cases that a quarantine leaves for last, one by one."""
-        for entry in self.kept:
-            self._performed([Cases((entry,), last=True)])
+        """The cases that were set aside, and one by one those that a quarantine leaves for last."""
+        slow, self.slow = self.slow, []
+        self._performed([Cases((one,), last=True) for one in slow], SET_ASIDE)
+        for entry, specs in self.slow:  # they were begun, and there was no time to finish them
+            why = self._stopping() + SET_ASIDE
+            self._add([not_run(spec, entry.area, entry.name, why, generated=False) for spec in specs])
+        for kept in self.kept:
+            self._performed([Cases((kept,), last=True)])
 
-    def _performed(self, tasks: Sequence[Cases]) -> list[tuple[Entry, tuple[str, ...]]]:
-        """Perform tasks until the run stops; returns the entries that they leave for last."""
+    def _performed(self, tasks: Sequence[Cases], remark: str = "") -> list[tuple[Entry, tuple[str, ...]]]:
+        """Perform tasks until the run stops; returns the entries that they leave for last.
+
+        A `remark` is added to the reason why others are not run.
+        """
         for_last: list[tuple[Entry, tuple[str, ...]]] = []
         left = {id(task): task for task in tasks}
         for task, answer in self.executor.perform(t for t in tasks if not self._stopping()):
@@ -222,12 +233,14 @@ class _Run:
             for event in answer.events:
                 self._emit_event(event)
             for_last += [task.entries[place] for place in answer.for_last]
+            self.slow += [(entry, (spec,)) for entry, spec in answer.set_aside]
             del left[id(task)]
             if self.stopped == STOPPED:
                 break
         for task in left.values():
             for entry, specs in task.entries:
-                self._add([not_run(spec, entry.area, entry.name, self.stopped, generated=False) for spec in specs])
+                why = self.stopped + remark
+                self._add([not_run(spec, entry.area, entry.name, why, generated=False) for spec in specs])
         return for_last
 
     def _areas(self, drivers: Sequence[OpenDriver]) -> None:
@@ -261,62 +274,35 @@ class _Run:
             exploration.take(task, answer)
 
     def _sweeps(self, drivers: Sequence[OpenDriver]) -> None:
-        """All universes, in their order; the sets of the next begin while the last of one are judged."""
-        plan = self.plan
-        waiting = deque((e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers)))
-        runs: dict[str, SweepRun] = {}
-        #: Tasks of a universe that are to be given out or under way; and those that find out its causes.
-        sets: Counter[str] = Counter()
-        causes: deque[FindCauses] = deque()
-        why = ""
+        """All universes in turn."""
+        plan, why = self.plan, ""
+        entries = {
+            e.name: (e, some) for e in plan.sweeps if (some := self._open_questions(sweep_name(e.name), drivers))
+        }
 
-        def tasks() -> Iterator[Sets | FindCauses | None]:
-            while waiting and not self._stopping():
-                entry, some = waiting.popleft()
-                run = SweepRun(entry, some, plan.profile, self.emit, self.time_is_up)
-                run.resume(plan.resumed.sets)
-                runs[entry.name] = run
-                sets[entry.name] += 1
-                for task in run.tasks():
-                    sets[entry.name] += 1
-                    yield task
-                    yield from _drained(causes)
-                done(entry.name)
-            while runs:
-                yield causes.popleft() if causes else None
+        def begin(name: str) -> SweepRun:
+            run = SweepRun(*entries[name], plan.profile, self.emit, self.time_is_up)
+            run.resume(plan.resumed.sets)
+            return run
 
-        def done(name: str) -> None:
-            """A task of a universe has its answer. After the last, causes are looked for, and then it has ended."""
-            sets[name] -= 1
-            if sets[name]:
-                return
-            new_tasks = [] if runs[name].has_causes else list(runs[name].cause_tasks())
-            causes.extend(new_tasks)
-            sets[name] += len(new_tasks)
-            if not new_tasks:
-                self._add(list(runs.pop(name).finish(self._stopping())))
-
-        for task, answer in self.executor.perform(tasks()):
+        sweeps = Sweeps(list(entries), begin, self._add, self._stopping)
+        for task, answer in self.executor.perform(sweeps.tasks()):
             assert isinstance(task, Sets | FindCauses)
-            name = task.entry.name
-            if isinstance(task, FindCauses):
-                runs[name].take_causes(task, answer)
-            else:
-                runs[name].take(task, answer)
-                # Whether a baseline lists the failures is known when all sets are judged.
-                if plan.stop_at_first and not plan.baseline.rules and runs[name].differs:
-                    why = STOPPED
-                    break
-            done(name)
-        for run in runs.values():
+            sweeps.take(task, answer)
+            # Whether a baseline lists the failures is known when all sets are judged.
+            run = sweeps.runs.get(task.entry.name)
+            if plan.stop_at_first and not plan.baseline.rules and run is not None and run.differs:
+                why = STOPPED
+                break
+        for run in sweeps.runs.values():
             for cause_task, answer in self.executor.perform(run.cause_tasks()):
                 assert isinstance(cause_task, FindCauses)
                 run.take_causes(cause_task, answer)
             self._add(list(run.finish(why or self._stopping())))
-        for entry, some in waiting:
-            name, reason = sweep_name(entry.name), why or self._stopping()
-            count = chosen_sets(entry, plan.profile).count
-            self._add([not_run(d.spec, AREA, name, reason, generated=True, cases=count) for d in some])
+        for name in sweeps.waiting:
+            entry, some = entries[name]
+            count, reason = chosen_sets(entry, plan.profile).count, why or self._stopping()
+            self._add([not_run(d.spec, AREA, sweep_name(name), reason, generated=True, cases=count) for d in some])
 
     def _finish(self, run: AreaRun) -> None:
         """Report an area when all its examples have been judged, or when it is not started."""
@@ -392,8 +378,3 @@ class _Run:
 
 def _is_generated(result: events.Result) -> bool:
     return result.generated and result.area != AREA
-
-
-def _drained(tasks: deque[FindCauses]) -> Iterator[FindCauses]:
-    while tasks:
-        yield tasks.popleft()

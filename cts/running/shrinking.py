@@ -11,7 +11,8 @@ from cts.case.model import Case
 from cts.case.oracle.expectation import Expectation, Oracle
 from cts.findings.reduction.cost import size
 from cts.findings.reduction.evidence import tells
-from cts.findings.reduction.minimize import Budget, minimize
+from cts.findings.reduction.minimize import minimize
+from cts.findings.reduction.progress import Budget
 from cts.judging.batch import judge_all
 from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit

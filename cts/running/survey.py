@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from math import inf
 
 import msgspec
 
+from cts.base.deadline import TIME_IS_UP
 from cts.case.model import loads_case
 from cts.case.oracle.expectation import Oracle
 from cts.judging.events import Emit, ExamplesJudged, Finding, Kept, Shrinking, ignore
 from cts.judging.known.quarantine import Rule
+from cts.judging.reduction_record import Stopped
 from cts.judging.verdict import Verdict
 from cts.running.counts import digests
+from cts.running.deadline import SET_ASIDE
 from cts.running.drawing import REMEDY, Draws, Fault, Faults, Faulty, checked_expectation
 from cts.running.policy import Policy
 from cts.running.profiles import Profile
@@ -32,6 +36,11 @@ class ReportedFinding:
     finding: Finding
     runs: dict[str, int]
     known: str
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether there was no more time to make it smaller."""
+        return self.finding.reduction is not None and self.finding.reduction.stopped is Stopped.TIME_LIMIT
 
     @classmethod
     def from_kept(
@@ -158,16 +167,19 @@ class AreaTally:
         self._area = area
         self._faults = Faults()
         self._fault_places: set[tuple[str, int]] = set()
-        #: Numbers that a quarantine leaves for last, and whether they are given out.
+        #: Numbers that a quarantine leaves for last, and whether they are given out; and by number the drivers that
+        #: have set it aside, and the numbers of these that are not given out.
         self._for_last: dict[int, bool] = {}
+        self._set_aside: dict[int, list[str]] = {}
+        self._not_given: dict[int, None] = {}
         #: Answers that came before those to earlier examples, by their first number; and the number that is due.
         self._early: dict[str, dict[int, ExamplesJudged]] = {spec: {} for spec in specs}
         self._due = dict.fromkeys(specs, 1)
 
     @property
     def has_last(self) -> bool:
-        """Whether a quarantine leaves some examples for last."""
-        return not all(self._for_last.values())
+        """Whether some examples are left for last, or set aside, and not given out."""
+        return not all(self._for_last.values()) or bool(self._not_given)
 
     @property
     def goes_on(self) -> bool:
@@ -180,6 +192,15 @@ class AreaTally:
         if number is not None:
             self._for_last[number] = True
         return number
+
+    def next_set_aside(self) -> tuple[int, tuple[str, ...]] | None:
+        """The number of the next example that was set aside, and the drivers on which the area goes on that did so."""
+        while self._not_given:
+            number = next(iter(self._not_given))
+            del self._not_given[number]
+            if specs := tuple(spec for spec in self._set_aside[number] if spec in self.alive):
+                return number, specs
+        return None
 
     def wants(self, specs: Iterable[str]) -> bool:
         """Whether examples on these drivers are still asked for."""
@@ -208,7 +229,12 @@ class AreaTally:
             return  # one process would not have gone so far
         if judged.last:
             self._for_last.pop(judged.start, None)
+            if spec in (specs := self._set_aside.get(judged.start, [])):
+                specs.remove(spec)
         self._for_last |= dict.fromkeys(judged.for_last, False)
+        for number in judged.set_aside:
+            self._set_aside.setdefault(number, []).append(spec)
+            self._not_given[number] = None
         for kind, fault_seen in judged.faults.items():
             if (kind, judged.start) not in self._fault_places:  # not counted of another driver
                 self._fault_places.add((kind, judged.start))
@@ -227,13 +253,15 @@ class AreaTally:
             self._faults.shrink(draws, lambda case: checked_expectation(case, oracle), known)
         for spec, explored in self.results.items():
             if spec in self.alive:
-                self._leave_out(explored)
+                self._leave_out(spec, explored)
             if not explored.failing and not explored.examples:
                 explored.verdict, explored.detail = self._nothing_ran(explored)
         return AreaOutcome(self.results, self._faults.by_kind)
 
-    def _leave_out(self, explored: AreaResult) -> None:
-        """Count examples that were not started."""
+    def _leave_out(self, spec: str, explored: AreaResult) -> None:
+        """Count examples that were not started, or not finished."""
+        if unfinished := sum(spec in specs for specs in self._set_aside.values()):
+            explored.not_run[(self.late or TIME_IS_UP) + SET_ASIDE] += unfinished
         left = self.left if self._policy.budget else self._profile.max_examples - explored.covered
         if self._too_many and left > 0:
             why = f"{self._faults.total} of the first {explored.covered} examples are faults of the generator"
@@ -249,7 +277,8 @@ class AreaTally:
         if explored.unsupported:
             return Verdict.UNSUPPORTED, f"the driver supports none of {explored.unsupported} generated cases"
         if explored.elsewhere:
-            return Verdict.NOT_RUN, f"all {explored.elsewhere} generated cases are of other shards"
+            large = ", or too large" if self._profile.largest < inf else ""
+            return Verdict.NOT_RUN, f"all {explored.elsewhere} generated cases are of other shards{large}"
         if self._policy.budget and not explored.covered:
             return Verdict.NOT_RUN, "no example was drawn: other areas promised more new features"
         return Verdict.ERROR, "the area generated no case for this driver"

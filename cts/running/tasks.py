@@ -38,7 +38,7 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Cases:
-    """Case files, each with the specs of its drivers; with `last` also cases that quarantines leave for last."""
+    """Case files, each with the specs of its drivers; with `last` also cases left for last, and none is set aside."""
 
     entries: tuple[tuple[Entry, tuple[str, ...]], ...]
     last: bool = False
@@ -46,24 +46,29 @@ class Cases:
 
 @dataclass(frozen=True)
 class Examples:
-    """Examples of an area by number, for a group of drivers with equal capabilities, run on `specs` of it."""
+    """Examples of an area by number, for a group of drivers with equal capabilities, run on `specs` of it.
+
+    Cases of `slow` sizes are set aside, without being run; with `last` no case is.
+    """
 
     area: str
     group: tuple[str, ...]
     numbers: range
     specs: tuple[str, ...]
     last: bool = False
+    slow: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """Reduce a case that was kept on a driver, in so many seconds."""
+    """Reduce a case that was kept on a driver, in so many seconds; `found` is what an earlier reduction came to."""
 
     area: str
     group: tuple[str, ...]
     spec: str
     kept: Kept
     seconds: float
+    found: ReportedFinding | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ Task: TypeAlias = Cases | Examples | Reduction | Sets | FindCauses
 
 @dataclass(eq=False)
 class Answer:
-    """The answer to a task, by its kind; places of entries that are left for last, and events to emit.
+    """The answer to a task, by its kind; places of entries left for last, entries set aside on a driver; events.
 
     `why` is the reason why the task was not carried out, else "".
     """
@@ -105,6 +110,7 @@ class Answer:
     sets: dict[str, Judged] = field(default_factory=dict)
     causes: list[tuple[Cause, Result]] = field(default_factory=list)
     for_last: list[int] = field(default_factory=list)
+    set_aside: list[tuple[Entry, str]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     why: str = ""
 
@@ -212,18 +218,19 @@ class TaskRunner:
         match task:
             case Examples():
                 explorer = self._explorer(task.area, task.group)
-                return Answer(judged=explorer.judge(task.numbers, task.specs, last=task.last))
+                return Answer(judged=explorer.judge(task.numbers, task.specs, task.slow, last=task.last))
             case Reduction():
                 explorer = self._explorer(task.area, task.group)
-                return Answer(found=explorer.reduced(task.spec, task.kept, task.seconds))
+                return Answer(found=explorer.reduced(task.spec, task.kept, task.seconds, task.found))
             case Sets():
                 return Answer(sets={spec: self._judged_sets(task, self._drivers[spec]) for spec in task.specs})
             case FindCauses():
                 return Answer(causes=self._causes(task))
             case Cases():
-                return Answer(for_last=self._cases(task))
+                for_last, set_aside = self._cases(task)
+                return Answer(for_last=for_last, set_aside=set_aside)
 
-    def _cases(self, task: Cases) -> list[int]:
+    def _cases(self, task: Cases) -> tuple[list[int], list[tuple[Entry, str]]]:
         drivers = [[self._drivers[spec] for spec in specs] for _, specs in task.entries]
         entries = [(entry, some) for (entry, _), some in zip(task.entries, drivers, strict=True)]
         size = block_size(list(self._drivers.values()))
@@ -234,7 +241,8 @@ class TaskRunner:
     def _judged_sets(self, task: Sets, driver: OpenDriver) -> Judged:
         """The sets of a task, part by part."""
         numbers = task.chosen.numbers(task.start, task.stop)
-        return together([judge_sets(*some, driver, self._oracle) for some in opened(task.entry.path).by_part(numbers)])
+        parts = opened(task.entry.path).by_part(numbers)
+        return together([judge_sets(*some, driver, self._oracle, self._time_is_up) for some in parts])
 
     def _causes(self, task: FindCauses) -> list[tuple[Cause, Result]]:
         universe, driver = opened(task.entry.path), self._drivers[task.spec]

@@ -32,8 +32,8 @@ OTHER = "something else"
 
 @dataclass(frozen=True, eq=False)
 class UnclearCase:
-    """A case that breaks one unclear rule: what is unclear in it, how the text can be read, and what each of the
-    topic's readings allows, by its words.
+    """A case that breaks one unclear rule: the question, the readings of the text, and the memory that each of the
+    topic's readings allows.
     """
 
     case: Case

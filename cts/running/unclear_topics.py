@@ -168,9 +168,9 @@ def _less_huge(unclear: model.Case, _base: model.Case) -> model.Case | None:
 def _overlapping_rows(case: model.Case) -> Iterator[model.Case]:
     """TA-067: rows or columns of a store that begin 16 bytes after one another, and are longer."""
     for n, instruction in enumerate(case.program):
-        if isinstance(instruction, model.MatrixStore) and isinstance(
-            buffer := case.buffers.get(instruction.buffer), model.Buffer
-        ):
+        if not isinstance(instruction, model.MatrixStore) or instruction.order.blocked:
+            continue
+        if isinstance(buffer := case.buffers.get(instruction.buffer), model.Buffer):
             yield _with(case, n, stride=max(1, 16 // buffer.element_size))
 
 
@@ -197,6 +197,18 @@ def _robust_tensor_load(case: model.Case) -> Iterator[model.Case]:
             yield from _shorter(robust, instruction.buffer, case.buffers[instruction.buffer].elements // 2)
 
 
+def _unaligned_blocks(case: model.Case) -> Iterator[model.Case]:
+    """AM-59: a load of blocks that begins an element later; its buffer is as much longer."""
+    for index, i in enumerate(case.program):
+        if not isinstance(i, model.MatrixLoad) or not i.order.blocked or i.buffer not in case.buffers:
+            continue
+        buffer = case.buffers[i.buffer]
+        shared = buffer.storage is model.StorageClass.Workgroup or buffer.data.values is not None
+        if isinstance(i.offset, int) and buffer.element_size < 16 and len(buffer.shape) == 1 and not shared:
+            longer = _with_buffer(case, i.buffer, shape=(buffer.shape[0] + 1,))
+            yield _with(longer, index, offset=i.offset + 1)
+
+
 TOPICS = (
     Topic("AM-26", ("vector_conversions",), _tight_rows, (Reading("rows may be tight", _itself),)),
     Topic(
@@ -215,6 +227,7 @@ TOPICS = (
     Topic("AM-41", ("block_loads",), _larger_block, (Reading("DecodeFunc's block for both", _before),)),
     Topic("AM-55", ("tensor_addressing",), _robust_tensor_load),
     Topic("AM-57", ("tensor_addressing",), _huge_dimension, (Reading("dimensions are unsigned", _less_huge),)),
+    Topic("AM-59", ("matrix_memory",), _unaligned_blocks, (Reading("any pointer will do", _itself),)),
     Topic("CM-023", ("reductions",), _difference, (Reading("some order", _itself),)),
     Topic("TA-067", ("matrix_memory",), _overlapping_rows, (Reading("the last element, row by row", _itself),)),
     Topic("VK-064", ("matrix_memory",), _unaligned_end, (Reading("each element alone", _itself),)),

@@ -191,7 +191,7 @@ class Grammar:
         return self.kinds[kind].by_number[value].enumerant
 
     def capability_text(self, capability: str) -> str:
-        """A capability for messages, from what `decode` makes of it: "Kernel (6)", "Float4EXT (4229)", "60000"."""
+        """A capability for messages, from what `decode` makes of it: "Kernel (6)", "AbortKHR (5120)", "60000"."""
         entry = self.kinds["Capability"].by_name.get(capability)
         if entry is not None:
             return f"{capability} ({entry.number})"
@@ -200,8 +200,10 @@ class Grammar:
 
 
 _MAINTENANCE_1 = "SPV_EXT_cooperative_matrix_maintenance1"
+_MICROSCALING = "SPV_EXT_ocp_microscaling_types"
 
-#: What SPV_EXT_cooperative_matrix_maintenance1 adds (MX-001, MX-003, MX-004).
+#: What SPV_EXT_cooperative_matrix_maintenance1 (MX-001, MX-003, MX-004) and SPV_EXT_ocp_microscaling_types (MT-001)
+#: add.
 _INSTRUCTIONS = (
     Instruction(
         "OpCooperativeMatrixGetCoordinateEXT",
@@ -210,10 +212,26 @@ _INSTRUCTIONS = (
         (Operand("IdResultType"), Operand("IdResult"), Operand("IdRef"), Operand("IdRef")),
         ("CooperativeMatrixGetCoordinateEXT",),
     ),
+    Instruction(
+        "OpBitcastExtractEXT",
+        "Conversion",
+        4195,
+        (Operand("IdResultType"), Operand("IdResult"), Operand("IdRef"), Operand("IdRef")),
+        ("BitcastExtractEXT",),
+    ),
 )
 
+#: The encodings of SPV_EXT_ocp_microscaling_types and what enables each (MT-001).
+_ENCODINGS = {
+    "Float6E2M3EXT": "Float6EXT",
+    "Float6E3M2EXT": "Float6EXT",
+    "Float4E2M1EXT": "Float4EXT",
+    "Float8UnsignedE8M0EXT": "Float8UnsignedE8M0EXT",
+    "MXInt8EXT": "MXInt8EXT",
+}
+
 #: What SPV_NV_cooperative_matrix_decode_vector adds (DV-001, CM-005), SPV_EXT_long_vector for vectors of
-#: eight (VK-013), and maintenance1: absent from headers 1.4.335.
+#: eight (VK-013), maintenance1 and microscaling types: absent from headers 1.4.335.
 _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
     "Capability": (
         Enumerant(
@@ -225,6 +243,14 @@ _OVERLAY: dict[str, tuple[Enumerant, ...]] = {
         Enumerant("LongVectorEXT", 5425, extensions=("SPV_EXT_long_vector",)),
         Enumerant("CooperativeMatrixConversionsEXT", 5429, extensions=(_MAINTENANCE_1,)),
         Enumerant("CooperativeMatrixGetCoordinateEXT", 5438, extensions=(_MAINTENANCE_1,)),
+        *(
+            Enumerant(name, number, extensions=(_MICROSCALING,))
+            for number, name in enumerate((*dict.fromkeys(_ENCODINGS.values()), "BitcastExtractEXT"), 4228)
+        ),
+    ),
+    "FPEncoding": tuple(
+        Enumerant(name, number, capabilities=(capability,), extensions=(_MICROSCALING,))
+        for number, (name, capability) in enumerate(_ENCODINGS.items(), 4223)
     ),
     "Decoration": (
         Enumerant("CooperativeMatrixTransposeEXT", 5440, capabilities=("CooperativeMatrixConversionsEXT",)),
@@ -253,11 +279,6 @@ _WITHOUT_TOKENS = (
 #: What headers newer than 1.4.335 call capabilities, so that whoever refuses one can name it. Nothing else of them is
 #: known here.
 NEWER_CAPABILITIES = {
-    4228: "Float6EXT",
-    4229: "Float4EXT",
-    4230: "Float8UnsignedE8M0EXT",
-    4231: "MXInt8EXT",
-    4232: "BitcastExtractEXT",
     4539: "MultipleWaitQueuesQCOM",
     4543: "ImageGatherLinearQCOM",
     4544: "ImageGatherExtendedModesQCOM",

@@ -48,7 +48,7 @@ def source_lines(words: npt.NDArray[np.uint32]) -> dict[int, Line]:
             file, line = (v[0], v[1]) if d.name == "OpLine" else (known.get(v[3]), known.get(v[4], 0))
             name, number = str(known.get(file, "")), int(line) if isinstance(line, int) else 0
             text = texts.get(name, [])
-            now = Line(name, number, text[number - 1].strip() if 0 < number <= len(text) else "")
+            now = Line(name.removeprefix("./"), number, text[number - 1].strip() if 0 < number <= len(text) else "")
         elif d.name in _ENDS or debug == _NO_LINE:
             now = None
         elif now is not None:

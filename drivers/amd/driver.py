@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
-from typing import NamedTuple, TypeVar
-
-import numpy as np
+from typing import NamedTuple
 
 from cts.base.errors import HarnessTrouble
 from cts.device.driver import Status
-from cts.drivers.amd.interface import Place
+from cts.drivers.amd.interface import Place, Pushed, arguments, interface
 from cts.drivers.amd.machine import Dispatch, Program, program
 from cts.drivers.amd.memory import AddressSpace
 from cts.drivers.amd.modes import Freedoms
 from cts.drivers.amd.module import Compile, short_numbers, used_words
 from cts.drivers.amd.options import RDNA3, SHIM, Options
-from cts.drivers.amd.problems import Problem, Unsupported, Wrong
 from cts.drivers.amd.wave import OTHER_POISON, POISON
+from cts.drivers.machine.problems import Problem, Unsupported, Wrong, together
+from cts.drivers.machine.remembering import remember
 from cts.drivers.vulkan.driver import VulkanDriver
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, ParameterSet, Run
-
-#: Programs that are remembered: the parameter sets and reruns of the last cases use them again. Round number.
-_REMEMBERED = 64
-
-_T = TypeVar("_T")
 
 
 class _Used(NamedTuple):
@@ -52,25 +46,41 @@ class Executor:
         try:
             if run.opaque or run.conversions:
                 raise Unsupported("matrices in layouts of the driver's own")
-            ready, used = self._program(made.listing), self._used_by(run, made, make)
+            ready, used = self._ready(run, made, make)
             sets = tuple(self._checked(run, parameters, ready, used) for parameters in run.sets)
         except Problem as problem:
-            return Loss(problem.status, str(problem), made.messages)
+            lacking = problem.every if isinstance(problem, Unsupported) else ()
+            return Loss(problem.status, str(problem), made.messages, lacking=lacking)
         except Exception as e:  # noqa: BLE001 - a bug of ours must not end the run of other cases
             return Loss(Status.ERROR, f"amd: {type(e).__name__}: {e}", made.messages)
         return Done(made.id, sets, made.messages)
+
+    def _ready(self, run: Run, made: Done, make: Compile) -> tuple[Program, _Used]:
+        """The program, and what the module uses of its inputs. Raises Unsupported, which names all that is lacking."""
+        lacking: list[Unsupported] = []
+        try:
+            used = self._used_by(run, made, make)
+            arguments_of(run, made.listing, used)
+        except Unsupported as problem:
+            lacking.append(problem)
+        try:
+            ready = self._program(made.listing)
+        except Unsupported as problem:
+            lacking.insert(0, problem)
+        if lacking:
+            raise together(lacking)
+        return ready, used
 
     def _run(
         self, run: Run, parameters: ParameterSet, ready: Program, used: _Used, poison: int = POISON
     ) -> tuple[tuple[bytes | None, ...], Dispatch]:
         memory = AddressSpace(parameters.buffers, exact="robustBufferAccess2" in run.features)
-        words = np.frombuffer(memory.patched(parameters.push_constants, parameters.push_addresses), "<u4").tolist()
-        push_constants = [words[n] for n in used.words]
+        push_constants = memory.patched(parameters.push_constants, parameters.push_addresses)
         dispatch = Dispatch(ready, memory, self._options.max_steps, time.monotonic() + run.timeout, poison)
         parts = run.submitting.parts or (((0, 0, 0), run.workgroups),)
         for _ in range(run.times):
             for first, count in parts:
-                dispatch.run(run.bindings, push_constants, first, count, used.short)
+                dispatch.run(run.bindings, push_constants, used.words, first, count, used.short)
         return memory.after(), dispatch
 
     def _checked(self, run: Run, parameters: ParameterSet, ready: Program, used: _Used) -> tuple[bytes | None, ...]:
@@ -90,21 +100,22 @@ class Executor:
             words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else []
             return _Used(words, short_numbers(run.module) if self._generation == 3 else ())
 
-        return _remember(self._used, (run.module, tuple(run.specialization.items())), find)
+        return remember(self._used, (run.module, tuple(run.specialization.items())), find)
 
     def _program(self, texts: dict[str, str]) -> Program:
         if "Assembly" not in texts:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         made = partial(program, texts, self._generation, self._freedoms, self._options.mutant)
-        return _remember(self._programs, tuple(texts.values()), made)
+        return remember(self._programs, tuple(texts.values()), made)
 
 
-def _remember(found: OrderedDict[Hashable, _T], key: Hashable, make: Callable[[], _T]) -> _T:
-    if key not in found:
-        found[key] = make()
-        if len(found) > _REMEMBERED:
-            found.popitem(last=False)
-    return found[key]
+def arguments_of(run: Run, texts: dict[str, str], used: _Used) -> None:
+    """Raises Unsupported where registers have other arguments than are known."""
+    shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
+    if any(b.kind.endswith("dynamic") for b in run.bindings):
+        raise Unsupported("descriptors with dynamic offsets")
+    sets = len({b.set for b in run.bindings})
+    arguments(shader, [0] * sets, Pushed(dict.fromkeys(used.words, 0), 0), run.workgroups, used.short)
 
 
 class AmdDriver(VulkanDriver):

@@ -1,9 +1,9 @@
 """The registers that RADV sets for a compute shader, read from the head of the shader's NIR.
 
 The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
-address of each descriptor set, push constants, the number of workgroups; on RDNA 3 the numbers of the workgroup; and a
-word with the number of the wave, which RDNA 4 does not use. RDNA 4 has the numbers of a workgroup and of its waves in
-registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
+address of each descriptor set and of the push constants, words of these, the number of workgroups; on RDNA 3 the
+numbers of the workgroup; and a word with the number of the wave, which RDNA 4 does not use. RDNA 4 has the numbers of a
+workgroup and of its waves in registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from cts.drivers.amd.listing import TTMP
-from cts.drivers.amd.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported
 
 _WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
 _SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
-_SET = re.compile(r"pack_64_2x32_split (%\d+), %\d+ \(0xffff8000\)")
+_SET = re.compile(r"(%\d+) = pack_64_2x32_split (%\d+), %\d+ \(0xffff8000\)")
+_FETCH = r"(\d+)(?:x(\d+))? +%\d+ = @load_(?:global|smem)_amd \({}, %\d+ \((0x[0-9a-f]+)[^)]*\)\) \(base=(\d+)"
 _LOADED = re.compile(
     r"32(x3)? +(%\d+) = @load_scalar_arg(_wg_div)?_amd \(base=(\d+)(?:, arg_upper_bound_u32_amd=(\d+))?"
 )
@@ -43,6 +44,13 @@ Kind: TypeAlias = Literal["three", "wave", "short", "other"]
 Place: TypeAlias = Literal["x", "y", "z", "wave"]
 
 
+class Pushed(NamedTuple):
+    """Push constants: the words that the code uses, and the address of all of them, for those not in registers."""
+
+    words: dict[int, int]
+    address: int
+
+
 class Loaded(NamedTuple):
     """An argument that the code uses: its number, and what is known of it."""
 
@@ -54,7 +62,8 @@ class Loaded(NamedTuple):
 class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
-    `sets` is how many descriptor sets its code uses, `loaded` all arguments that it does. `first` is the register of
+    `pointers` are the arguments that its code takes for addresses of the driver's memory, `loaded` all that it uses,
+    and `fetched` the words that it loads by the last of these addresses at constant offsets. `first` is the register of
     the first argument: in front of it Mesa 26.1 has an address that no shader uses. `marked`: the NIR has the kinds of
     all arguments, as in Mesa 26.2 and later.
     """
@@ -63,15 +72,16 @@ class Interface:
     lanes: int
     lds: int
     arguments: int
-    sets: int
+    pointers: tuple[int, ...]
     loaded: tuple[Loaded, ...] = ()
     first: int = 0
     marked: bool = True
+    fetched: frozenset[int] = frozenset()
 
     @property
     def has_sets(self) -> bool:
         """Whether there are registers for descriptor sets: of such as the code uses, or has used before."""
-        return self.sets > 0 or min((a.number for a in self.loaded), default=0) > 0
+        return bool(self.pointers) or min((a.number for a in self.loaded), default=0) > 0
 
     @property
     def invocations(self) -> int:
@@ -89,7 +99,10 @@ def interface(nir: str, aco: str) -> Interface:
     registers = [(int(first), int(count)) for count, first in _ARGUMENT.findall(start[1])]
     first = 2 if registers[:1] == [(0, 2)] else 0
     values = {value: Loaded(int(number) - bool(first), _kind(*kind)) for *kind, value, number in _loads(nir)}
-    sets = {values[value].number for value in _SET.findall(nir) if value in values}
+    pointers: dict[int, list[str]] = {}
+    for packed, value in _SET.findall(nir):
+        if value in values:
+            pointers.setdefault(values[value].number, []).append(packed)
     x, y, z = (int(n) for n in size.groups())
     width, lds = int(lanes.pop()), int(shared[1]) if shared else 0
     if not 0 < x * y * z <= MAX_INVOCATIONS or width not in (32, 64) or lds > MAX_LDS:
@@ -101,11 +114,19 @@ def interface(nir: str, aco: str) -> Interface:
         width,
         lds,
         end - first,
-        len(sets),
+        tuple(sorted(pointers)),
         tuple(sorted(set(values.values()))),
         first,
         "arg_num_lsb_zero" in nir or not values,
+        frozenset(n for address in pointers.get(max(pointers, default=0), ()) for n in _fetched(nir, address)),
     )
+
+
+def _fetched(nir: str, address: str) -> Iterator[int]:
+    """The words that are loaded at constant offsets from an address."""
+    for bits, count, offset, base in re.findall(_FETCH.format(re.escape(address)), nir):
+        start = int(offset, 16) + int(base)
+        yield from range(start // 4, -(-(start + int(bits) * int(count or 1) // 8) // 4))
 
 
 def _loads(nir: str) -> Iterator[tuple[str, str, str, str, str]]:
@@ -122,21 +143,32 @@ def _kind(three: str, wave: str, bound: str) -> Kind:
 def arguments(
     shader: Interface,
     sets: Sequence[int],
-    push_constants: Sequence[int],
+    pushed: Pushed,
     workgroups: tuple[int, int, int],
     short: Sequence[Place] = (),
 ) -> list[int | Place]:
-    """The scalar registers from `shader.first` on: addresses of descriptor sets, push constants, number of workgroups.
+    """The scalar registers from `shader.first` on: addresses of descriptor sets and of push constants, words of these,
+    number of workgroups.
 
-    `push_constants` are the words that are used. On RDNA 3 `short` are the numbers of a workgroup that the module uses,
-    of y and z. Raises Unsupported where the shader has other registers.
+    On RDNA 3 `short` are the numbers of a workgroup that the module uses, of y and z. Raises Unsupported where the
+    shader has other registers.
     """
     values: list[int | Place] = [a & 0xFFFFFFFF for a in sets] if shader.has_sets else []
-    values += push_constants
+    words = pushed.words
+    if pushed.words and len(shader.pointers) > len(sets):  # not all are in registers
+        values.append(pushed.address & 0xFFFFFFFF)
+        words = {n: word for n, word in words.items() if n not in shader.fetched}
+        inline = {a.number for a in shader.loaded if a.kind == "other" and a.number >= len(values)}
+        if not inline >= set(range(len(values), len(values) + len(words))) or (not short and len(inline) > len(words)):
+            what = f"{len(inline)} registers for words of push constants, of {len(words)} that may be in them"
+            raise Unsupported(what)
+    elif len(shader.pointers) not in (0, len(sets)):
+        raise Unsupported(f"{len(shader.pointers)} addresses of descriptor sets, of {len(sets)}")
+    values += words.values()
     more = shader.arguments - len(values)
     later = [a for a in shader.loaded if a.number >= len(values)]
-    if shader.sets not in (0, len(sets)) or more < 0 or (not short and more not in (0, 1, 3, 4)):
-        what = f"{shader.arguments} registers of arguments, of {len(sets)} descriptor sets and {len(push_constants)}"
+    if more < 0 or (not short and more not in (0, 1, 3, 4)):
+        what = f"{shader.arguments} registers of arguments, of {len(sets)} descriptor sets and {len(words)}"
         raise Unsupported(f"{what} words of push constants")
     three = any(a.kind == "three" for a in later) or (not short and more >= 3)
     values += workgroups if three else ()

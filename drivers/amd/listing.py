@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from cts.drivers.amd.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported
 
 #: Numbers of scalar registers that have names (RDNA 4 ISA, "SGPRs" and "Scalar Instruction Operands").
 VCC, TTMP, NULL, M0, EXEC = 106, 108, 124, 125, 126
@@ -35,6 +35,7 @@ _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)")
 _FLOAT = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?")
 _MODIFIER = re.compile(r"(\w+):(\[[^]]*\]|\S+)")
 _REPEATED = re.compile(r"\(then repeated (\d+) times\)")
+_DATA = re.compile(r"\[\d+\]((?: [0-9a-f]{8})+)")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ Modifier: TypeAlias = "int | str | tuple[int, ...]"
 class Instruction:
     """An instruction. `mnemonic` has no suffix of an encoding, as `_e32`; `encoding` is that suffix or "".
 
-    `pair` are the two of an instruction that does both at once.
+    `pair` are the two of an instruction that does both at once, `at` is its place in the code in bytes.
+    `unread` is what could not be read of it.
     """
 
     mnemonic: str
@@ -77,6 +79,8 @@ class Instruction:
     encoding: str = ""
     line: int = 0
     pair: tuple[Instruction, ...] = ()
+    at: int = 0
+    unread: str = ""
 
     @property
     def where(self) -> str:
@@ -102,29 +106,57 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Listing:
-    """Instructions in order, and the number of the one at each label."""
+    """Instructions in order, the number of the one at each label, and the constants that lie behind the code."""
 
     instructions: tuple[Instruction, ...]
     labels: Mapping[str, int]
+    constants: bytes = b""
 
 
 def parse(text: str) -> Listing:
-    """The instructions of a listing. Raises Unsupported for a line that is no instruction."""
+    """The instructions of a listing; those that cannot be read say why."""
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}
+    constants, at = bytearray(), 0
     for number, line in enumerate(text.splitlines(), 1):
         body, _, comment = line.partition(";")
         body = body.strip()
-        if not body:
+        if not body or body.startswith("/*"):
             continue
-        if body.endswith(":"):
+        if data := _DATA.fullmatch(body):
+            constants += b"".join(int(word, 16).to_bytes(4, "little") for word in data[1].split())
+        elif body.endswith(":"):
             labels[body[:-1]] = len(instructions)
         elif repeated := _REPEATED.fullmatch(body):
             instructions += [replace(instructions[-1], line=number)] * int(repeated[1])
         else:
             words = tuple(int(word, 16) for word in comment.split()) if comment else ()
-            instructions.append(replace(instruction(body), words=words, line=number))
-    return Listing(tuple(instructions), labels)
+            instructions.append(replace(_read(body), words=words, line=number, at=at))
+            at += 4 * len(words)
+    return Listing(tuple(_branches(instructions, labels)), labels, bytes(constants))
+
+
+def _branches(instructions: list[Instruction], labels: dict[str, int]) -> Iterator[Instruction]:
+    """The instructions; long branches, which have a distance in words, get the label of their place."""
+    places: dict[int, int] = {}
+    for number, i in enumerate(instructions):
+        places.setdefault(i.at, number)
+    for i in instructions:
+        if i.mnemonic.startswith(("s_branch", "s_cbranch")) and i.operands[:1] and i.operands[0].kind == "integer":
+            target = i.at + 4 + 4 * i.operands[0].number
+            if target in places:
+                labels[f"@{target}"] = places[target]
+                i = replace(i, operands=(Operand("word", f"@{target}"),))
+        yield i
+
+
+def _read(text: str) -> Instruction:
+    """The instruction of a line, or one that says what cannot be read of it."""
+    try:
+        return instruction(text)
+    except (Unsupported, ValueError) as problem:
+        what = problem.what if isinstance(problem, Unsupported) else f"the line {text}"
+        return Instruction(text.partition(" ")[0], text, unread=what)
 
 
 def instruction(text: str) -> Instruction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +10,12 @@ import numpy as np
 from cts.drivers.amd import interface as amd
 from cts.drivers.amd import isa
 from cts.drivers.amd.listing import EXEC, VCC, Listing, parse
-from cts.drivers.amd.memory import AddressSpace, Lds
+from cts.drivers.amd.memory import CODE_BASE, AddressSpace, Lds
 from cts.drivers.amd.modes import USUAL, Freedoms, of_shader
 from cts.drivers.amd.mutants import mutated
-from cts.drivers.amd.problems import OutOfSteps, Wrong
 from cts.drivers.amd.registry import Context, Step, step
 from cts.drivers.amd.wave import POISON, VECTOR, Wave, Workgroup, register_name
+from cts.drivers.machine.problems import Unsupported, Wrong, check_limits, together
 from cts.drivers.vulkan.worker.protocol import Binding
 
 #: Registers that are set where a wave begins, besides its arguments.
@@ -28,16 +27,20 @@ MAX_VECTORS = 256
 
 @dataclass(frozen=True)
 class Program:
-    """Compiled code made ready to run."""
+    """Compiled code made ready to run; `constants_at` is the address of the listing's constants."""
 
     shader: amd.Interface
     steps: tuple[Step, ...]
     vectors: int
     listing: Listing
+    constants_at: int = 0
 
 
 def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USUAL, mutant: str = "") -> Program:
-    """The program of a pipeline's texts for an RDNA, or a mutant of it. Raises Unsupported, which names the unknown."""
+    """The program of a pipeline's texts for an RDNA, or a mutant of it.
+
+    Raises Unsupported, which names all that is unknown.
+    """
     isa.load()
     nir = texts.get("NIR Shader(s)", "")
     shader, listing, modes = (
@@ -51,11 +54,37 @@ def program(texts: dict[str, str], generation: int = 4, freedoms: Freedoms = USU
         _steps(listing, Context(shader.lanes, modes, listing.labels, generation, freedoms)),
         _vectors(listing),
         listing,
+        _constants_at(listing),
     )
 
 
+def _constants_at(listing: Listing) -> int:
+    """Where the constants behind the code are: as far from an instruction that reads its place as the next sum adds."""
+    place = None
+    for i in listing.instructions if listing.constants else ():
+        if i.mnemonic == "s_getpc_b64":
+            place = CODE_BASE + i.at + 4, i.operands[0].number
+        elif place and i.mnemonic in _SUMS and [o.number for o in i.operands[:2]] == [place[1]] * 2:
+            return place[0] + i.operands[2].number
+    if listing.constants:
+        raise Unsupported("constants behind the code, of which no instruction adds the distance")
+    return 0
+
+
+#: The sums that code makes addresses of its constants with.
+_SUMS = ("s_add_co_u32", "s_add_u32")
+
+
 def _steps(listing: Listing, context: Context) -> tuple[Step, ...]:
-    return tuple(step(i, context) for i in listing.instructions)
+    steps, lacking = [], []
+    for i in listing.instructions:
+        try:
+            steps.append(step(i, context))
+        except Unsupported as problem:
+            lacking.append(problem)
+    if lacking:
+        raise together(lacking)
+    return tuple(steps)
 
 
 def _vectors(listing: Listing) -> int:
@@ -74,6 +103,7 @@ class Dispatch:
     ) -> None:
         self.program = program
         self.memory = memory
+        memory.put_constants(program.constants_at, program.listing.constants)
         #: Registers that were read before they were written, and accesses outside their descriptors, with their places.
         self.unwritten: dict[str, str] = {}
         self.beyond: list[str] = []
@@ -84,14 +114,20 @@ class Dispatch:
     def run(
         self,
         bindings: tuple[Binding, ...],
-        push_constants: Sequence[int],
+        push_constants: bytes,
+        used: Sequence[int],
         first: tuple[int, int, int],
         count: tuple[int, int, int],
         short: Sequence[amd.Place] = (),
     ) -> None:
-        """Run `count` workgroups from number `first` on. The other arguments are those of `interface.arguments`."""
-        places = self.memory.describe(bindings)
-        values = amd.arguments(self.program.shader, list(places.values()), push_constants, count, short)
+        """Run `count` workgroups from number `first` on.
+
+        `used` are words of the push constants; `short` is that of `interface.arguments`.
+        """
+        places, constants = self.memory.describe(bindings, push_constants)
+        words = np.frombuffer(push_constants, "<u4").tolist()
+        pushed = amd.Pushed({n: words[n] for n in used}, constants)
+        values = amd.arguments(self.program.shader, list(places.values()), pushed, count, short)
         with np.errstate(all="ignore"):
             for number in np.ndindex(*reversed(count)):
                 z, y, x = (int(n) + f for n, f in zip(number, reversed(first), strict=True))
@@ -132,7 +168,7 @@ class Dispatch:
             w.pc += 1
             left -= 1
             if not left & 0xFFF:
-                self._check_limits(left)
+                check_limits(left, self._deadline)
             if w.in_flight:
                 _check_flight(w, step)
             if not step.reads <= w.written:
@@ -141,13 +177,7 @@ class Dispatch:
             w.written |= step.writes
         self._left = left
         if left <= 0:
-            self._check_limits(left)
-
-    def _check_limits(self, left: int) -> None:
-        if left <= 0:
-            raise OutOfSteps("more instructions than max_steps allows")
-        if time.monotonic() > self._deadline:
-            raise OutOfSteps("the dispatch takes longer than its time")
+            check_limits(left, self._deadline)
 
     def _pass_barrier(self, waves: list[Wave]) -> None:
         """Let waves go on that wait, where all that have not ended have signalled."""

@@ -1,80 +1,47 @@
-"""Memory as compiled code sees it: buffers at addresses, descriptors, and the LDS of a workgroup."""
+"""The memory of AMD's code: buffers at addresses, and descriptors of them in the driver's own memory."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from cts.drivers.amd.problems import Unsupported, Wrong
-from cts.drivers.vulkan.worker.protocol import Address, Binding, Memory
+from cts.drivers.machine import memory
+from cts.drivers.machine.memory import Bytes, Lds
+from cts.drivers.machine.problems import Unsupported, Wrong
+from cts.drivers.vulkan.worker.protocol import Binding, Memory
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
-Addresses: TypeAlias = npt.NDArray[np.uint64]
-
-#: The address of the buffers. Of the 48 bits of a descriptor's address RADV takes bit 46 for itself: code clears it
-#: before scalar loads.
-BASE = 0x1000_0000_0000
-
-#: The address of what the driver itself keeps: its upper half is one that compiled code knows.
-DRIVER_BASE = 0xFFFF_8000_0010_0000
-
-#: Bytes between buffers that belong to none, and what they hold.
-GAP = 4096
-FILL = 0xA5
-
-#: Windows of buffers are aligned so.
-ALIGNMENT = 256
+#: The address of the code, behind which its constants lie; its upper half is that of the driver's own memory.
+CODE_BASE = 0xFFFF_8000_4000_0000
 
 #: Bytes of a descriptor of a buffer.
 DESCRIPTOR = 16
 
+__all__ = ["CODE_BASE", "DESCRIPTOR", "AddressSpace", "Lds"]
 
-class AddressSpace:
-    """The buffers of a parameter set one after the other, with gaps between; and descriptors, the driver's own memory.
 
-    `exact`: descriptors have the size of their windows, else the next multiple of four (robustBufferAccess2).
-    """
+class AddressSpace(memory.AddressSpace):
+    """Buffers, and descriptors of them in the driver's own memory, the upper half of whose address code knows."""
 
     def __init__(self, memories: Sequence[Memory], exact: bool = False) -> None:
-        self.memories = tuple(memories)
-        self._exact = exact
-        self.starts: list[int] = []
-        end = GAP
-        for memory in memories:
-            end += max(0, -memory.start)
-            end += -(end + memory.start) % ALIGNMENT
-            self.starts.append(end)
-            end += len(memory.data) + GAP
-        self.data: Bytes = np.full(end, FILL, np.uint8)
-        self.before: list[bytes] = []
-        for start, memory in zip(self.starts, memories, strict=True):
-            contents = self.patched(memory.data, memory.addresses)
-            self.data[start : start + len(contents)] = np.frombuffer(contents, np.uint8)
-            self.before.append(contents)
-        self.own: Bytes = np.zeros(0, np.uint8)
+        super().__init__(memories, exact)
+        self._constants = CODE_BASE, np.zeros(0, np.uint8)
 
-    def window(self, buffer: int) -> int:
-        """The address that a buffer's descriptor or pointer has."""
-        return BASE + self.starts[buffer] + self.memories[buffer].start
+    def put_constants(self, at: int, data: bytes) -> None:
+        """Have the code's constants at an address."""
+        self._constants = at, np.frombuffer(data, np.uint8)
 
-    def patched(self, data: bytes, addresses: tuple[Address, ...]) -> bytes:
-        """Bytes with device addresses filled in."""
-        filled = bytearray(data)
-        for a in addresses:
-            struct.pack_into("<Q", filled, a.at, self.window(a.buffer) + a.offset)
-        return bytes(filled)
+    def describe(self, bindings: Sequence[Binding], push_constants: bytes = b"") -> tuple[dict[int, int], int]:
+        """Write descriptor sets and push constants; the address of each set by its number, and that of the constants.
 
-    def describe(self, bindings: Sequence[Binding]) -> dict[int, int]:
-        """Write descriptor sets; the address of each by its number (RDNA 4 ISA, "Buffer Resource")."""
+        Descriptors are those of RDNA 4 ISA, "Buffer Resource".
+        """
         places: dict[int, int] = {}
         content = bytearray()
         for number in sorted({b.set for b in bindings}):
             content += bytes(-len(content) % 64)
-            places[number] = DRIVER_BASE + len(content)
+            places[number] = self.own_base + len(content)
             at = len(content)
             for binding in sorted({(b.binding, b.count) for b in bindings if b.set == number}):
                 for b in bindings:
@@ -82,8 +49,10 @@ class AddressSpace:
                         self._put_descriptor(content, at + DESCRIPTOR * b.index, b)
                 at += DESCRIPTOR * max(1, binding[1])
             content += bytes(at - len(content))
-        self.own = np.frombuffer(bytes(content), np.uint8)
-        return places
+        content += bytes(-len(content) % 64)
+        constants = self.own_base + len(content)
+        self.own = np.frombuffer(bytes(content) + push_constants, np.uint8)
+        return places, constants
 
     def _put_descriptor(self, content: bytearray, at: int, binding: Binding) -> None:
         if binding.kind.endswith("dynamic"):
@@ -91,83 +60,16 @@ class AddressSpace:
         content += bytes(max(0, at + DESCRIPTOR - len(content)))
         address, size = self.window(binding.buffer), self.memories[binding.buffer].size
         # Stride 0, so that offsets are compared with bytes; the last word has a format, which untyped accesses ignore.
-        struct.pack_into("<QII", content, at, address, size if self._exact else (size + 3) & ~3, 0)
+        struct.pack_into("<QII", content, at, address, size if self.exact else (size + 3) & ~3, 0)
 
-    def read(self, addresses: Addresses, size: int, where: str) -> Bytes:
-        """`size` bytes at each address, uint8 (addresses, size). Raises Wrong outside memory."""
-        data, offsets = self._located(addresses, size, where)
-        bytes_read: Bytes = data[offsets[:, None] + np.arange(size)]
-        return bytes_read
+    def region(self, address: int) -> tuple[int, Bytes]:
+        """The memory that an address is of: where it begins, and its bytes."""
+        return self._constants if address >= CODE_BASE else super().region(address)
 
     def read_one(self, address: int, size: int, where: str) -> bytes:
         """Bytes at one address. Raises Wrong outside memory."""
-        data, offset = (self.own, address - DRIVER_BASE) if address >= DRIVER_BASE else (self.data, address - BASE)
+        base, data = self.region(address)
+        offset = address - base
         if not 0 <= offset <= len(data) - size:
             raise Wrong(f"a load of {size} bytes at address {address:#x}, where no memory is", where)
         return data[offset : offset + size].tobytes()
-
-    def write(self, addresses: Addresses, values: Bytes, where: str) -> None:
-        """Write rows of bytes at addresses, the last lane winning. Raises Wrong outside memory."""
-        data, offsets = self._located(addresses, values.shape[1], where)
-        if data is self.own:
-            raise Wrong("a store to the driver's own memory", where)
-        data[offsets[:, None] + np.arange(values.shape[1])] = values
-
-    def _located(self, addresses: Addresses, size: int, where: str) -> tuple[Bytes, npt.NDArray[np.int64]]:
-        base, data = BASE, self.data
-        if len(addresses) and int(addresses[0]) >= DRIVER_BASE:
-            base, data = DRIVER_BASE, self.own
-        offsets = (addresses - np.uint64(base)).astype(np.int64)
-        if len(offsets):
-            low, high = int(offsets.min()), int(offsets.max())
-            if low < 0 or high + size > len(data):
-                bad = int(addresses[(offsets < 0) | (offsets + size > len(data))][0])
-                raise Wrong(f"an access of {size} bytes at address {bad:#x}, where no memory is", where)
-        return data, offsets
-
-    def after(self) -> tuple[bytes | None, ...]:
-        """What each buffer holds now, None where it is as it was; addresses count as what was filled in for them.
-
-        Raises Wrong where memory between buffers was written.
-        """
-        beyond = np.ones(len(self.data), np.bool_)
-        results: list[bytes | None] = []
-        for start, memory, before in zip(self.starts, self.memories, self.before, strict=True):
-            size = len(memory.data)
-            beyond[start : start + size] = False
-            now = bytearray(self.data[start : start + size].tobytes())
-            if now == before:
-                results.append(None)
-                continue
-            for a in memory.addresses:
-                if now[a.at : a.at + 8] == before[a.at : a.at + 8]:
-                    now[a.at : a.at + 8] = memory.data[a.at : a.at + 8]
-            results.append(bytes(now))
-        stray = np.flatnonzero(beyond & (self.data != FILL))
-        if len(stray):
-            raise Wrong(f"a store outside every buffer, at address {BASE + int(stray[0]):#x}")
-        return tuple(results)
-
-
-class Lds:
-    """The LDS of a workgroup, to which an access beyond it is a finding."""
-
-    def __init__(self, size: int, fill: int = FILL) -> None:
-        self.size = size
-        self.data: Bytes = np.full(size, fill, np.uint8)
-
-    def read(self, offsets: npt.NDArray[Any], size: int, where: str) -> Bytes:
-        """`size` bytes at each offset."""
-        self._check(offsets, size, where)
-        bytes_read: Bytes = self.data[offsets[:, None] + np.arange(size)]
-        return bytes_read
-
-    def write(self, offsets: npt.NDArray[Any], values: Bytes, where: str) -> None:
-        """Write rows of bytes at offsets, the last lane winning."""
-        self._check(offsets, values.shape[1], where)
-        self.data[offsets[:, None] + np.arange(values.shape[1])] = values
-
-    def _check(self, offsets: npt.NDArray[Any], size: int, where: str) -> None:
-        if len(offsets) and int(offsets.max()) + size > self.size:
-            what = f"an access of {size} bytes at byte {int(offsets.max())} of the workgroup's {self.size} bytes of LDS"
-            raise Wrong(what, where)

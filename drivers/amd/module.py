@@ -7,6 +7,7 @@ hold: if the code stays the same, the shader does not use the member.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.amd.interface import Place
-from cts.drivers.amd.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, Run
 
@@ -25,7 +26,16 @@ Compile = Callable[[Run], "Done | Loss"]
 Words = npt.NDArray[np.uint32]
 
 _HEADER = 5
-_TYPE_POINTER, _VARIABLE, _LOAD, _ACCESS_CHAIN, _DECORATE, _MEMBER_DECORATE, _EXTRACT = 32, 59, 61, 65, 71, 72, 81
+_TYPE_STRUCT, _TYPE_POINTER, _VARIABLE, _LOAD, _ACCESS_CHAIN, _DECORATE, _MEMBER_DECORATE, _EXTRACT = (
+    30,
+    32,
+    59,
+    61,
+    65,
+    71,
+    72,
+    81,
+)
 _PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID = 9, 35, 11, 26
 
 #: Bytes that a member is moved by: beyond all that are ever in registers (Mesa's MAX_PUSH_CONSTANTS_SIZE is 256).
@@ -33,7 +43,7 @@ _AWAY = 4096
 
 
 class _Member(NamedTuple):
-    """A member of the block: its offset in bytes, and the place of that number in the module."""
+    """A member of the block or of a structure in it: its offset in bytes, and the place of its number in the module."""
 
     offset: int
     place: int
@@ -62,9 +72,22 @@ def _members(words: Words) -> Iterator[_Member]:
     every = list(_instructions(words))
     variables = {i[1] for _, opcode, i in every if opcode == _VARIABLE and i[3] == _PUSH_CONSTANT}
     blocks = {i[3] for _, opcode, i in every if opcode == _TYPE_POINTER and i[1] in variables}
-    for at, opcode, i in every:
-        if opcode == _MEMBER_DECORATE and i[1] in blocks and i[3] == _OFFSET:
-            yield _Member(i[4], at + 4)
+    structures = {i[1]: i[2:] for _, opcode, i in every if opcode == _TYPE_STRUCT}
+    offsets = {
+        (i[1], i[2]): (i[4], at + 4) for at, opcode, i in every if opcode == _MEMBER_DECORATE and i[3] == _OFFSET
+    }
+    uses = Counter(member for members in structures.values() for member in members)
+
+    def within(block: int, start: int) -> Iterator[_Member]:
+        for number, member in enumerate(structures.get(block, ())):
+            offset, place = offsets.get((block, number), (0, 0))
+            if member in structures and uses[member] == 1:  # whose members move alone
+                yield from within(member, start + offset)
+            elif place:
+                yield _Member(start + offset, place)
+
+    for block in blocks:
+        yield from within(block, 0)
 
 
 def short_numbers(module: bytes) -> tuple[Place, ...]:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from cts.drivers.amd.formats import flushed
 from cts.drivers.amd.listing import EXEC, NULL, Instruction, Operand
 from cts.drivers.amd.modes import Modes
-from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.wave import MASK32, VECTOR, Wave, packed, unpacked
+from cts.drivers.machine.problems import Unsupported
 
 Array: TypeAlias = npt.NDArray[Any]
 ReadScalar: TypeAlias = Callable[[Wave], int]

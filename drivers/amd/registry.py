@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from cts.drivers.amd.dpp import shuffled
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import USUAL, Freedoms, Modes
 from cts.drivers.amd.operands import registers
-from cts.drivers.amd.problems import Unsupported, Wrong
-from cts.drivers.amd.wave import VECTOR, Counter, Wave, register_name
+from cts.drivers.amd.wave import MOVED, VECTOR, Counter, Wave, register_name
+from cts.drivers.machine.problems import Unsupported, Wrong
 
 Run: TypeAlias = Callable[[Wave], None]
 
@@ -79,14 +80,26 @@ def step(i: Instruction, context: Context) -> Step:
     if i.pair:
         first, second = (step(replace(half, line=i.line), context) for half in i.pair)
         return _both(i, first, second, context.generation)
+    if i.unread:
+        raise Unsupported(i.unread, i.where)
     entry = INSTRUCTIONS.get(i.mnemonic)
-    if entry is None or i.encoding.endswith("dpp"):  # which takes operands of other lanes
-        raise Unsupported(f"the instruction {i.text.split()[0] if entry else i.mnemonic}", i.where)
+    if entry is None:
+        raise Unsupported(f"the instruction {i.mnemonic}", i.where)
     with _placed(i):
-        run = entry.build(i, context)
+        run = _of_other_lanes(i, entry, context) if i.encoding.endswith("dpp") else entry.build(i, context)
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
     reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
     return Step(run, reads, _every(outs), entry.counter, i)
+
+
+def _of_other_lanes(i: Instruction, entry: Entry, context: Context) -> Run:
+    """An instruction whose first source comes from other lanes."""
+    source = i.operands[entry.outs]
+    if source.kind != "vgpr":
+        raise Unsupported(f"the operand {source.text} of other lanes")
+    moved = replace(source, number=MOVED)
+    operands = (*i.operands[: entry.outs], moved, *i.operands[entry.outs + 1 :])
+    return shuffled(i, source.number, entry.build(replace(i, operands=operands), context), context.lanes)
 
 
 def _both(i: Instruction, first: Step, second: Step, generation: int) -> Step:

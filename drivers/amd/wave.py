@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: Vector registers have numbers from here on where both files share a set.
 VECTOR = 256
 
+#: The row of vector registers behind the last one: it holds an operand of other lanes.
+MOVED = -1
+
 #: What registers hold that nothing has written, and another such value, to see what depends on it.
 POISON, OTHER_POISON = 0xFFC0DEAD, 0x3C5A2B71
 
@@ -52,7 +55,8 @@ class Workgroup:
 class Wave:
     """A wave of `lanes` invocations, `present` the mask of those that there are.
 
-    `v` are the vector registers, uint32 (registers, lanes), with views of them as other types; `s` the scalar ones.
+    `v` are the vector registers, uint32 (registers + 1, lanes), with views of them as other types; `s` the scalar ones,
+    and `scratch` each lane's own memory, uint8 (lanes, bytes).
     """
 
     lanes: int
@@ -70,12 +74,13 @@ class Wave:
     written: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.v = np.full((self.vectors, self.lanes), self.poison, np.uint32)
+        self.v = np.full((self.vectors + 1, self.lanes), self.poison, np.uint32)
         self.vi = self.v.view(np.int32)
         self.vf = self.v.view(np.float32)
         self.low, self.high = self.v.view(np.uint16)[:, 0::2], self.v.view(np.uint16)[:, 1::2]
         self.halves = self.low, self.high
         self.floats = self.v.view(np.float16)[:, 0::2], self.v.view(np.float16)[:, 1::2]
+        self.scratch = np.zeros((self.lanes, 0), np.uint8)
         self.s = [self.poison] * 128
         self.s[NULL] = 0
         self.all = (1 << self.lanes) - 1

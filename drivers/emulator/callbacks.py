@@ -28,6 +28,10 @@ _BINARY = {
 }  # fmt: skip
 
 
+#: The types in the order of their numbers in `microscaling`.
+_MICROSCALING = tuple(model.Microscaling)
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """What `vm.call` runs: the operations, and the elements of all lookup tables."""
@@ -42,7 +46,9 @@ def program(rows: list[Row], table: list[int] | None = None) -> Program:
 
 
 def number_of_type(t: e.ValueType) -> int:
-    """A type as the machine knows it."""
+    """A type as the machine knows it; patterns of microscaling types are bytes."""
+    if isinstance(t, model.Microscaling):
+        return UINT8
     return TYPE_NUMBERS[t] if isinstance(t, model.ComponentType) else BOOL
 
 
@@ -235,6 +241,15 @@ class _Writer:
                 for part in (condition, a, b):
                     self.write(part)
                 self.rows.append((vm.SELECT, t, 0, 0))
+            case e.Convert(a=a) if isinstance(a.type, model.Microscaling):
+                self.write(a)
+                self.rows.append((vm.UNPACK, FLOAT32, _MICROSCALING.index(a.type), 0))
+                self.rows.append((vm.CONVERT, t, 0, FLOAT32))
+            case e.Extract(type=target, a=a, offset=offset):
+                self.write(a)
+                self.write(offset)
+                source = number_of_type(a.type)
+                self.rows.append((vm.EXTRACT, UINT8, target.width, source))
             case e.Convert(a=a):
                 source = number_of_type(a.type)
                 self.write(a)

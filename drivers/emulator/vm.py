@@ -16,8 +16,10 @@ from cts.drivers.emulator.conversions import Floats, convert
 from cts.drivers.emulator.jit import device, kernel
 from cts.drivers.emulator.matrices.memory import Bytes, Registers, inside, read, write
 from cts.drivers.emulator.matrices.state import Ints
+from cts.drivers.emulator.microscaling import extracted, unpacked
 from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
+from cts.drivers.emulator.mutants import microscaling as mx
 from cts.drivers.emulator.mutants import numbers as s
 from cts.drivers.emulator.number_bugs import absolute, negated, product_of, quotient_of, sum_of
 
@@ -35,6 +37,9 @@ JUMP, UNLESS = 34, 35
 STORE = 36
 # Replaces an index on top by the element of the a-th table there.
 ENTRY = 33
+# Replaces a pattern on top by its number, of the a-th microscaling type; pops an offset, and replaces an integer of
+# type b by a bits of it.
+UNPACK, EXTRACT = 37, 38
 # Replaces the top. For conversions b is the source's type, and a is 1 where they saturate; a lookup takes one of
 # the b elements of the table from a on.
 CONVERT, BITCAST, LOOKUP, NEGATE, INVERT, NOT, ABSOLUTE, EXPONENTIAL = range(6, 14)
@@ -342,6 +347,14 @@ def call(
                 if bug == m.BITCAST_CONVERTS and (b ^ t) == 1 and bits >> (numbers.width_of(b) - 1):
                     bits = 0
                 push(bits & ((1 << numbers.width_of(t)) - 1), t, ints, floats, size - 1, bug)
+            elif operation == UNPACK:
+                floats[size - 1] = unpacked(ints[size - 1], a, settings, bug)
+            elif operation == EXTRACT:
+                size -= 1
+                if n == 0:
+                    first[step] = ints[size]
+                offset = first[step] if bug == mx.EXTRACT_OFFSET_OF_FIRST else ints[size]
+                ints[size - 1] = extracted(ints[size - 1], offset, a, b, bug)
             elif operation == LOOKUP:
                 index = ints[size - 1]
                 push(table[a + index] if 0 <= index < b else 0, t, ints, floats, size - 1, bug)

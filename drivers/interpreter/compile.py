@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from cts.case.stages import Stage
+from cts.drivers.interpreter import microscaling
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.float_modes import controlled
@@ -144,6 +145,8 @@ class Compiler:
             self._obeying = obeying
         self._codes: dict[int, Code | None] = {}
         self.used: set[int] = set()
+        #: What the function being compiled returns.
+        self.returns: ty.Type = ty.Void()
         self._block: ParsedBlock | None = None
         self._indices: dict[int, int] = {}
         self._blocks: dict[int, ParsedBlock] = {}
@@ -159,10 +162,10 @@ class Compiler:
         if function is None or not function.blocks:
             raise Malformed(f"{self.module.label(id_)} is not a function with a body")
         self._codes[id_] = None
-        saved = self._block, self._indices, self._blocks, self._is_traced
+        saved = self.returns, self._block, self._indices, self._blocks, self._is_traced
         self._is_traced = id_ == self._traced_function
         code = self._codes[id_] = self._compile(function)
-        self._block, self._indices, self._blocks, self._is_traced = saved
+        self.returns, self._block, self._indices, self._blocks, self._is_traced = saved
         return code
 
     def edge(self, label: int) -> Edge:
@@ -214,6 +217,10 @@ class Compiler:
         self.variable(id_, self.declared.pointee(id_), initializer)
 
     def _compile(self, function: Function) -> Code:
+        declared = self.declared.type_by_id(function.type)
+        if not isinstance(declared, ty.Function):
+            raise Malformed(f"{self.module.label(function.type)} is not the type of a function")
+        self.returns = declared.result
         blocks = {b.label: b for b in function.blocks}
         successors = {b.label: [id_ for id_ in _terminator(b).ids if id_ in blocks] for b in function.blocks}
         running = order(function.blocks[0].label, successors)
@@ -268,6 +275,7 @@ class Compiler:
 
     def _step(self, i: Instruction) -> Step:
         check_on_vectors(self.declared, i)
+        microscaling.check(self.declared, i)
         if self._is_on_matrices(i) and (make := lookup().on_matrices.get(i.opcode)) is not None:
             return make(self, i)
         handlers = lookup(i.opcode)

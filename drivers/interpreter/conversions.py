@@ -14,6 +14,7 @@ from msgspec import Struct
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.float_modes import flushed, has
+from cts.drivers.interpreter.microscaling import numbers
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Unsupported
 from cts.drivers.interpreter.rounding import from_integers, rounded
@@ -64,7 +65,7 @@ def conversion(d: Declarations, i: Instruction) -> Conversion:
 def _to_float(source: Number, target: ty.Float, is_signed: bool, style: Style) -> Conversion:
     dtype = target.dtype
     if isinstance(source, ty.Float):
-        return lambda a: rounded(a, dtype, style.mode, saturate=style.saturate)
+        return lambda a: rounded(numbers(a), dtype, style.mode, saturate=style.saturate)
     read = np.dtype(f"i{source.size}") if is_signed else source.dtype
     if target.width == 64:
         if source.width == 64 and style.mode != "RTE":

@@ -79,6 +79,8 @@ def _cooperative_vector(d: Declarations, i: Instruction) -> ty.Type:
         raise Unsupported(f"a vector of {count} components (at most {ty.MAX_COMPONENTS})")
     if "CooperativeVectorNV" not in d.module.capabilities:
         return ty.Vector(component, count)
+    if isinstance(component, ty.Float) and component.is_microscaling:
+        raise Malformed(f"{component.encoding} is no component of cooperative vectors (MT-002)")
     if isinstance(component, ty.Bool):
         raise Malformed("the components of a cooperative vector must be numbers (CV-010)")
     if "VulkanMemoryModel" not in d.module.capabilities:
@@ -105,6 +107,8 @@ def _cooperative_matrix(d: Declarations, i: Instruction) -> ty.Type:
     component = d.type_by_id(i.id(0))
     if not isinstance(component, (ty.Int, ty.Float)):
         raise Malformed("the components of a cooperative matrix must be numbers (KM-010)")
+    if isinstance(component, ty.Float) and component.is_microscaling:
+        raise Malformed(f"{component.encoding} is no component of cooperative matrices (MT-002)")
     scope, rows, cols, use = (d.number(operand) for operand in i.ids[1:5])
     if scope not in (2, 3):
         raise Unsupported(f"a cooperative matrix of scope {scope}; only Workgroup (2) and Subgroup (3)")

@@ -9,6 +9,7 @@ from cts.drivers.interpreter.constants import CONSTANTS
 from cts.drivers.interpreter.declare import Declarations
 from cts.drivers.interpreter.declared_types import TYPES, pointer_type
 from cts.drivers.interpreter.footprint import value_bytes
+from cts.drivers.interpreter.microscaling import check_storage
 from cts.drivers.interpreter.parse import Instruction, Module
 from cts.drivers.interpreter.problems import Malformed, OutOfMemory, Problem, Unsupported
 from cts.drivers.interpreter.reasons import reason
@@ -89,6 +90,8 @@ class _Declaring:
             if isinstance(t, ty.Pointer) and t.storage != "Private" and ty.holds_matrix(self._held(t)):
                 what = f"a variable of storage class {t.storage} holds a cooperative matrix"
                 raise Malformed(f"{what}; only Function and Private variables may (KM-011, KM-011b)")
+            if isinstance(t, ty.Pointer):
+                check_storage(t.storage, self._held(t))
             self.declared.variables[i.result] = i
             return
         if i.name == "OpUntypedVariableKHR":

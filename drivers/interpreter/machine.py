@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from cts.drivers.interpreter import layout
-from cts.drivers.interpreter.contract.author import described
+from cts.drivers.interpreter import bounds, layout
 from cts.drivers.interpreter.contract.loops import Rounds
 from cts.drivers.interpreter.contract.undefined import Undefined
 from cts.drivers.interpreter.fences import Fence
@@ -158,7 +157,7 @@ class Machine:
         try:
             self.budget.spend(len(block.instructions))
         except RunAway as problem:
-            problem.where = described(self.module, block.instructions[-1])
+            problem.where = self.module.described(block.instructions[-1])
             raise
 
     def _run(self, block: Block, mask: Array | None) -> Exit:
@@ -183,7 +182,9 @@ class Machine:
             return block.end(self)
         except Problem as problem:
             if not problem.where:
-                problem.where = described(self.module, block.instructions[position])
+                problem.where = self.module.described(block.instructions[position])
+                if isinstance(problem, OutOfBounds) and self.module.words is not None:
+                    problem.what += bounds.broken(self.module, block.instructions[position])
                 if problem.lane is not None and self.run.name is not None:
                     problem.what += f", by {self.run.name(problem.lane)}"
             raise

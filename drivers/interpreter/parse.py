@@ -13,6 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from cts.drivers.interpreter.problems import Malformed, Unsupported
+from cts.spirv.author import Author
 from cts.spirv.decode import Decoded, DecodeError, decode, decode_header, unknown
 from cts.spirv.encode import Id, Value
 
@@ -154,7 +155,7 @@ class Module:
     """A parsed module, before specialization. Decorations map a name to its operands.
 
     `names` is the first OpName of an id and `ids` the first id of a name: an id may have several names.
-    `float_modes` are those of `modes` that are for a width, each with it. `author` is what the author says, once known.
+    `float_modes` are those of `modes` that are for a width, each with it.
     """
 
     version: tuple[int, int]
@@ -172,7 +173,6 @@ class Module:
     functions: dict[int, Function] = field(default_factory=dict)
     member_names: dict[tuple[int, int], str] = field(default_factory=dict)
     words: npt.NDArray[np.uint32] | None = None
-    author: object = None
 
     @cached_property
     def valueless(self) -> frozenset[int]:
@@ -184,6 +184,16 @@ class Module:
         """An id in messages: `%7 "name"`."""
         name = self.names.get(id_)
         return f"%{int(id_)}" if name is None else f'%{int(id_)} "{name}"'
+
+    @cached_property
+    def author(self) -> Author:
+        """What the module's author says."""
+        assert self.words is not None
+        return Author(self.words)
+
+    def described(self, instruction: Instruction) -> str:
+        """An instruction in messages, with the author's words."""
+        return self.describe(instruction) if self.words is None else self.author.described(instruction.at)
 
     def describe(self, instruction: Instruction) -> str:
         """An instruction in messages: opcode, result id and name, or where it is."""

@@ -35,6 +35,11 @@ _FLOATS: dict[tuple[int, str], Any] = {
     (16, "BFloat16KHR"): ml_dtypes.bfloat16,
     (8, "Float8E4M3EXT"): ml_dtypes.float8_e4m3fn,
     (8, "Float8E5M2EXT"): ml_dtypes.float8_e5m2,
+    (4, "Float4E2M1EXT"): ml_dtypes.float4_e2m1fn,
+    (6, "Float6E2M3EXT"): ml_dtypes.float6_e2m3fn,
+    (6, "Float6E3M2EXT"): ml_dtypes.float6_e3m2fn,
+    (8, "Float8UnsignedE8M0EXT"): ml_dtypes.float8_e8m0fnu,
+    (8, "MXInt8EXT"): np.int8,
 }
 
 
@@ -84,9 +89,17 @@ class Float(msgspec.Struct, frozen=True):
         return dtype
 
     @property
-    def size(self) -> int:
-        return self.width // 8
+    def is_microscaling(self) -> bool:
+        """Whether SPV_EXT_ocp_microscaling_types has it (MT-001)."""
+        return self.width < 8 or self.encoding in ("Float8UnsignedE8M0EXT", "MXInt8EXT")
 
+    @property
+    def size(self) -> int:
+        return -(-self.width // 8)
+
+
+#: The bits that values of types of less than a byte have.
+MASKS: dict[DType, int] = {Float(w, e).dtype: (1 << w) - 1 for w, e in _FLOATS if w < 8}
 
 Scalar: TypeAlias = Bool | Int | Float
 

@@ -131,6 +131,9 @@ class Topology(Lanes):
 #: Numbers of the scopes that have instances here.
 WORKGROUP, SUBGROUP = 2, 3
 
+#: RowBlockedInterleavedARM and ColumnBlockedInterleavedARM (AL-001).
+BLOCKED = (4202, 4203)
+
 
 @lru_cache(maxsize=16)
 def topology(workgroups: int, invocations: int, subgroup_size: int, distribution: str = ROWS) -> Topology:

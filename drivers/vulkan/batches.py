@@ -53,6 +53,7 @@ class Item:
     making: Making = PLAIN
     outcome: Outcome | None = None
     lost: LostBatch | None = None
+    patience: float | None = None
 
 
 @dataclass
@@ -91,7 +92,7 @@ def shares(batch: list[Item], item: Item) -> bool:
         return False
     if list(a.buffers) != list(b.buffers) or (a.bindings, a.array_bindings) != (b.bindings, b.array_bindings):
         return False
-    if (first.making, a.submitting) != (item.making, b.submitting):
+    if (first.making, a.submitting, first.patience) != (item.making, b.submitting, item.patience):
         return False
     if (a.opaque, a.conversions, a.timeout, a.staged) != (b.opaque, b.conversions, b.timeout, b.staged):
         return False
@@ -195,7 +196,13 @@ def outcome_of_making(result: Result, limit: int) -> Outcome | None:
     rejected = any(m.startswith("error") for m in result.messages)
     if rejected:
         return None
-    return Outcome(Status.DONE, detail="\n".join(result.messages), only_made=True, statistics=result.statistics)
+    return Outcome(
+        Status.DONE,
+        detail="\n".join(result.messages),
+        only_made=True,
+        statistics=result.statistics,
+        seconds=result.seconds,
+    )
 
 
 def outcome_of(item: Item, index: int, result: Result) -> Outcome:
@@ -206,7 +213,8 @@ def outcome_of(item: Item, index: int, result: Result) -> Outcome:
     if isinstance(result, Loss):
         # Only what a device lists is it bound to take.
         may_refuse = result.refused and item.support is not None and item.support.missing
-        return Outcome(Status.UNSUPPORTED if may_refuse else result.status, detail=result.what)
+        status = Status.UNSUPPORTED if may_refuse else result.status
+        return Outcome(status, detail=result.what, lacking=result.lacking)
     buffers = item.job.buffers
     after = result.sets[index] if index < len(result.sets) else ()
     memory: dict[str, npt.NDArray[np.uint8]] = {}
@@ -220,4 +228,5 @@ def outcome_of(item: Item, index: int, result: Result) -> Outcome:
         if strayed.size:
             what = f"a store out of bounds changed the buffer {name!r} of run-time values, first at byte {strayed[0]}"
             return Outcome(Status.CRASH, detail=what)
-    return Outcome(Status.DONE, memory, "\n".join(result.messages))
+    seconds = {phase: taken / len(result.sets) for phase, taken in result.seconds.items()}
+    return Outcome(Status.DONE, memory, "\n".join(result.messages), seconds=seconds)

@@ -28,6 +28,9 @@ from cts.drivers.vulkan.start import Opening, Trials, ask_device
 from cts.drivers.vulkan.worker import protocol
 from cts.drivers.vulkan.worker.tables import CONVERSIONS
 
+#: Ends of a submission that are those of each of its parameter sets: they have one pipeline.
+_OF_ALL = (Status.UNSUPPORTED, Status.SET_ASIDE)
+
 #: VK_SHADER_STAGE_COMPUTE_BIT.
 _COMPUTE = 0x20
 
@@ -164,6 +167,11 @@ class VulkanDriver:
         """Why the device cannot make and submit pipelines in these ways; "" where it can."""
         return "; ".join(pipelining.missing(self.description, making, submitting))
 
+    def lacks_module(self, job: ModuleJob) -> str:
+        """What the device lacks for a module; "" where it can run it."""
+        refused = self._examine(batches.Item(self.pool.number(), None, job))
+        return refused.detail if refused is not None and refused.status is Status.UNSUPPORTED else ""
+
     def layer(self) -> str:
         """The validation layer, its version and the device, in one line; "" where none is loaded."""
         layer = self.description.layer
@@ -208,7 +216,9 @@ class VulkanDriver:
         for case, job in jobs:
             number = self.pool.number()
             try:
-                yield batches.Item(number, case, job if isinstance(job, ModuleJob) else job.module())
+                made = job if isinstance(job, ModuleJob) else job.module()
+                patience = job.patience if isinstance(job, Job) else None
+                yield batches.Item(number, case, made, patience=patience)
             except HarnessTrouble as e:
                 nothing = ModuleJob(np.zeros(0, np.uint32), (1, 1, 1), {}, {})
                 yield batches.Item(number, case, nothing, outcome=Outcome(Status.ERROR, detail=str(e)))
@@ -256,14 +266,15 @@ class VulkanDriver:
         if examined.stops and self._options.tries:
             return Outcome(Status.UNSUPPORTED, detail="cannot be tried: " + "; ".join(examined.stops))
         if examined.missing and not self._options.tries:
-            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(examined.missing))
+            lacking = tuple(examined.missing)
+            return Outcome(Status.UNSUPPORTED, detail="missing: " + "; ".join(lacking), lacking=lacking)
         if examined.misuse:
             return Outcome(Status.ERROR, detail=examined.misuse, fault=Fault("misuse", examined.misuse))
         if item.job.staged is not None and (item.job.making, item.job.submitting) != (batches.PLAIN, Submitting()):
             return Outcome(Status.UNSUPPORTED, detail="forms of pipelines are those of compute shaders")
         item.making = pipelining.fitted(item.job.making, self.description, facts, examined.subgroup_size)
-        lacking = self.lacks_for(item.making, item.job.submitting)
-        return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacking}") if lacking else None
+        lacks = self.lacks_for(item.making, item.job.submitting)
+        return Outcome(Status.UNSUPPORTED, detail=f"missing: {lacks}") if lacks else None
 
     def _submit(self, batch: list[batches.Item]) -> None:
         for item in batch:
@@ -286,7 +297,7 @@ class VulkanDriver:
         if self._machine is not None:
             run = batches.with_listing(run)
         self._batches[run.id] = run, batch
-        self.pool.submit(run)
+        self.pool.submit(run, first.patience)
 
     def _timeout(self, job: ModuleJob) -> float:
         """Seconds that a dispatch may take: the driver's option overrides the job."""
@@ -299,7 +310,7 @@ class VulkanDriver:
         run, batch = self._batches.pop(number)
         if self._machine is not None and isinstance(result, protocol.Done):
             result = self._machine.execute(run, result, self._made)
-        if isinstance(result, Loss) and result.status is not Status.UNSUPPORTED and len(batch) > 1:
+        if isinstance(result, Loss) and result.status not in _OF_ALL and len(batch) > 1:
             lost = batches.LostBatch(result, len(batch))
             for item in batch:
                 item.lost = lost

@@ -74,8 +74,8 @@ class Pool:
         self._numbers += 1
         return self._numbers
 
-    def submit(self, run: Run) -> None:
-        """Take a run. Runs of one pipeline go to the worker that has it."""
+    def submit(self, run: Run, patience: float | None = None) -> None:
+        """Take a run, which may be set aside. Runs of one pipeline go to the worker that has it."""
         pipeline = (run.module, tuple(sorted(run.specialization.items())))
         session = self._homes.get(pipeline) or self._idlest()
         self._homes[pipeline] = session
@@ -83,7 +83,7 @@ class Pool:
         if len(self._homes) > _REMEMBERED:
             self._homes.popitem(last=False)
         self._order.append(session)
-        session.submit(run)
+        session.submit(run, patience)
 
     def result_of(self, number: int) -> Result:
         """The result of a run, for which those of older ones are waited for. Raises nothing that a worker does."""

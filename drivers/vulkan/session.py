@@ -14,12 +14,20 @@ from typing import TypeAlias
 
 from cts.base.child_process import Ended
 from cts.base.errors import HarnessTrouble
+from cts.base.heartbeat import heartbeat
 from cts.device.driver import Status
 from cts.drivers.vulkan.start import MAX_KILLS, Opening, WorkerProcess, open_device
 from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
 
 #: Seconds before each attempt to start a worker again: a GPU that hung can need some to recover.
 _PAUSES = (0.0, 1.0, 5.0, 15.0)
+
+#: Seconds of patience that a new worker has at least: several processes of a run may create their devices one after the
+#: other, and NVIDIA's takes a second.
+WARM_UP = 30.0
+
+#: A run that has no more than these seconds of patience ends before anybody asks for its phase.
+SHORT = 5.0
 
 _STATUS = {
     "timeout": Status.TIMEOUT,
@@ -36,13 +44,14 @@ _STATUS = {
 class Loss:
     """A run that has no result, and why; `what` names the place and quotes the last that the worker wrote.
 
-    `refused`: Vulkan returned an error, and neither crashed nor hung.
+    `refused`: Vulkan returned an error, and neither crashed nor hung. `lacking` is all that is unsupported, if known.
     """
 
     status: Status
     what: str
     messages: tuple[str, ...] = ()
     refused: bool = False
+    lacking: tuple[str, ...] = ()
 
 
 Result: TypeAlias = Done | Loss
@@ -68,10 +77,12 @@ class _Suspicion:
 class _Ticket:
     """A run in flight. `loss` is its result if that is known before its answer is due.
 
-    `kills` is how often the worker was killed from outside while it ran.
+    `kills` is how often the worker was killed from outside while it ran. After `patience` seconds, None for no limit,
+    it is set aside.
     """
 
     run: Run
+    patience: float | None = None
     phase: Phase | None = None
     loss: Loss | None = None
     suspicion: _Suspicion | None = None
@@ -113,6 +124,8 @@ class Session:
     _since: float = 0.0
     _given_up: str = ""
     _worker: WorkerProcess | None = None
+    #: Whether the worker has answered: before that, it may have to create its device.
+    _warm: bool = False
 
     def __post_init__(self) -> None:
         self._worker, self.description = open_device(self.opening)
@@ -127,9 +140,9 @@ class Session:
         """The process id of the worker's command."""
         return self._worker.pid if self._worker else None
 
-    def submit(self, run: Run) -> None:
-        """Take a run; ids must differ. Returns at once."""
-        self._waiting.append(_Ticket(run))
+    def submit(self, run: Run, patience: float | None = None) -> None:
+        """Take a run; ids must differ. Returns at once. It is set aside if its turn lasts longer than `patience`."""
+        self._waiting.append(_Ticket(run, patience))
         if self._worker is not None:
             self._pump(self._worker)
 
@@ -172,8 +185,14 @@ class Session:
             self._settle(head, head.loss)
             return
         limit = head.run.timeout + self.limits.grace if head.phase == "dispatch" else self.limits.pipeline
+        patience = limit if head.patience is None else max(head.patience, 0.0 if self._warm else WARM_UP)
+        hasty, limit = patience < limit, min(patience, limit)
         reply = worker.receive(self._since + limit - time.monotonic())
-        if reply is None:
+        if reply is None and hasty:
+            what = f"set aside after {limit:g} s {head.phase_text()}"
+            self._settle(head, Loss(Status.SET_ASIDE, what))
+            self._abandon(worker)
+        elif reply is None:
             what = f"no answer for {limit:g} s {head.phase_text()}"
             self._settle(head, Loss(Status.TIMEOUT, self._quote(worker, what)))
             self._abandon(worker)
@@ -186,7 +205,10 @@ class Session:
         if isinstance(reply, Progress) and reply.id in self._sent and self._sent[reply.id].advance(reply.phase):
             if reply.id == head.run.id:
                 self._since = time.monotonic()
+                if head.patience is None or head.patience > SHORT:
+                    heartbeat.entered("compiling" if reply.phase == "pipeline" else "running")
         elif isinstance(reply, Done) and reply.id == head.run.id:
+            self._warm = True
             self._settle(head, reply)
         elif isinstance(reply, Failed) and reply.id == head.run.id:
             what, refused = self._quote(worker, reply.what), reply.status == "rejected"
@@ -246,7 +268,7 @@ class Session:
     def _abandon(self, worker: WorkerProcess) -> None:
         """Kill this worker; the runs that it has not answered will be sent again."""
         worker.kill()
-        self._worker = None
+        self._worker, self._warm = None, False
         for ticket in reversed(self._sent.values()):
             ticket.phase = None
             self._waiting.appendleft(ticket)

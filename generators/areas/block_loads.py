@@ -77,7 +77,7 @@ def _draw_load(
     kind = choices.pick(BlockLoadDraws.DECODED_BY)
     sketch = sketch_for_blocks(choices)
     physical = Feature.BUFFER_DEVICE_ADDRESS in kernel.features
-    formats = formats_for(component, pointees)
+    formats = formats_for(component, pointees, kernel.features)
     decoding = None
     if kind != "nothing" and physical:
         if kind == "format" and formats:

@@ -18,7 +18,9 @@ from cts.generators.build.supports import Supports, draw_dispatch, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED
 from cts.generators.parts.conversion_operands import Step, _copied, emit_step, feasible, interesting, sound
 from cts.generators.parts.dependence import draw_chain
+from cts.generators.parts.edge_cases import draw_conversion_edges
 from cts.generators.policy.cases import CaseDraws
+from cts.generators.policy.edges import EdgeDraws
 from cts.generators.policy.matrices import ConversionDraws
 
 
@@ -33,6 +35,8 @@ def cases(capabilities: Capabilities) -> Source[model.Case]:
         raise NothingToGenerate("the driver has no two matrix types of moderate size to convert between")
 
     def conversions(choices: Choices) -> model.Case:
+        if choices.chance(EdgeDraws.CONVERSIONS):
+            return draw_conversion_edges(choices, supports, rows)
         return _draw_case(choices, supports, rows)
 
     return conversions

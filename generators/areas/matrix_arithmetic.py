@@ -15,6 +15,7 @@ from cts.generators.build.kernels import Kernel, Matrix, draw_float_controls
 from cts.generators.build.specials import draw_ieee, draw_numbers
 from cts.generators.build.supports import Supports, draw_dispatch, draw_row, draw_shape
 from cts.generators.parts import products as product_parts
+from cts.generators.parts.apart_products import apart_products, draw_apart
 from cts.generators.parts.computations import (
     ARITHMETIC,
     draw_arithmetic,
@@ -41,13 +42,15 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     if not products and not rows:
         raise NothingToGenerate("the driver can compute with no matrix type of moderate size")
 
-    webs, edges = square_rows(products), usable(rows)
+    webs, edges, apart = square_rows(products), usable(rows), apart_products(supports)
 
     def matrix_arithmetic(choices: Choices) -> Case:
         if webs and choices.chance(WebDraws.ARITHMETIC_WEB):
             return draw_web_case(choices, supports, webs)
         if edges and choices.chance(EdgeDraws.EDGES):
             return draw_matrix_edges(choices, supports, edges)
+        if apart and choices.chance(ProductDraws.APART):
+            return draw_apart(choices, supports, apart, products)
         if products and (choices.chance(ProductDraws.PRODUCTS) or not rows):
             return _draw_products(choices, supports, products)
         return _draw_elementwise(choices, supports, rows)

@@ -7,13 +7,14 @@ from functools import partial
 
 from cts.base.choices import Choices, Source
 from cts.base.errors import NothingToGenerate
+from cts.case import model
 from cts.case.model import Case, ComponentType, CopyPath, MatrixConstant, MatrixNull
-from cts.device.capabilities import Capabilities, Feature
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.far_buffers import with_far_buffers
 from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
-from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, pointees_of
+from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, fits, pointees_of
 from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
@@ -42,6 +43,7 @@ def cases(capabilities: Capabilities) -> Source[Case]:
 def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[ComponentType]) -> Case:
     support = choices.pick(supports.rows)
     rows, cols = draw_shape(choices, support, supports.capabilities.max_dimension)
+    rows, cols = _draw_blocked_shape(choices, support, supports) or (rows, cols)
     dispatch = draw_dispatch(
         choices, support.scope, support.subgroups, supports.capabilities, rows * cols, CaseDraws.SEVERAL_MOSTLY
     )
@@ -63,6 +65,21 @@ def _draw_case(choices: Choices, supports: Supports, pointees: Sequence[Componen
     return with_far_buffers(
         choices, with_robustness(choices, kernel.case(), supports.capabilities), supports.capabilities
     )
+
+
+def _draw_blocked_shape(choices: Choices, support: MatrixSupport, supports: Supports) -> tuple[int, int] | None:
+    """Sometimes a shape of whole blocks (AL-002), where the device has them."""
+    if Feature.ARM_LAYOUTS not in supports.capabilities.features:
+        return None
+    drawn, high, wide = (
+        choices.chance(MoveDraws.BLOCKED_SHAPE),
+        choices.pick(MoveDraws.BLOCKS_DOWN),
+        choices.pick(MoveDraws.BLOCKS_ALONG),
+    )
+    rows, cols = model.blocked_multiples(model.Order.RowBlockedInterleavedARM, 1, support.component)
+    shape = rows * high, cols * wide
+    admitted = supports.admits(support.component, support.use, support.scope, shape, support.subgroups)
+    return shape if drawn and fits(support, shape) and admitted else None
 
 
 def _draw_origin(choices: Choices, places: RegionAllocator) -> Matrix:

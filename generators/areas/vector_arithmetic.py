@@ -21,7 +21,7 @@ from cts.generators.build.vector_operands import draw_vector_dispatch
 from cts.generators.parts import vector_parts
 from cts.generators.parts.edge_cases import draw_vector_edges
 from cts.generators.parts.vector_dependence import draw_vector_chain
-from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_if, draw_loop, draw_switch
+from cts.generators.parts.vector_flow import MAX_ITERATIONS, draw_alike, draw_if, draw_loop, draw_switch
 from cts.generators.parts.vector_operations import components_of, draw_operation
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.edges import EdgeDraws
@@ -120,11 +120,15 @@ class _Steps:
                 vector.length,
                 draw_contents(choices, vector.component, Wanted(exact=self.exact)),
             )
-        return draw_operation(choices, self.kernel, vector, exact=self.exact, others=pool)
+        return draw_operation(choices, self.kernel, vector, exact=self.exact, others=pool, third=self._third)
+
+    def _third(self, choices: Choices, vector: Vector) -> Vector:
+        return draw_alike(choices, self.kernel, vector, VectorDraws.THIRD)
 
     def _draw_parts(self, choices: Choices, pool: Sequence[Vector], vector: Vector, kind: str) -> Vector | None:
         """What has its own instructions; None where it is not for this vector."""
         kernel = self.kernel
+        vector = draw_alike(choices, kernel, vector, VectorDraws.MADE)
         same = [v for v in pool if v.component is vector.component]
         other = same[-1 - choices.between(0, len(same) - 1)]
         if kind == "construct":

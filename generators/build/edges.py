@@ -1,6 +1,6 @@
-"""Pairs of operands on the edges of operations: ends of types, ties, overflow, denormals, shifts by nothing and by all.
+"""Operands on the edges of operations: ends of types, ties, overflow, denormals, shifts by nothing and by all.
 
-Operations have the names that SPIR-V gives them. Pairs for which an operation is undefined are left out (NU-004).
+Operations have the names that SPIR-V gives them. Operands for which an operation is undefined are left out (NU-004).
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from cts.case.model import ComponentType
 from cts.case.model.component import Number
 from cts.generators.build.value_ranges import limits
 
-#: The pairs of one source: a prime number, so that rows begin with different ones.
+#: The tuples of one source: a prime number, so that rows begin with different ones.
 LENGTH = 31
 
-Pair = tuple[Number, Number]
+Operands = tuple[Number, ...]
 
 
 @lru_cache(maxsize=1024)
-def edge_pairs(operation: str, component: ComponentType, seed: int) -> tuple[Pair, ...]:
-    """LENGTH pairs of operands, in an order by `seed`: each edge of the operation, some of them twice."""
+def edge_operands(operation: str, component: ComponentType, seed: int) -> tuple[Operands, ...]:
+    """LENGTH times two or three operands, in an order by `seed`: the edges of the operation, some of them twice."""
     found = list(_of_floats(operation, component) if component.is_float else _of_integers(operation, component))
     rng = random.Random(seed)
     rng.shuffle(found)
     return tuple(found[n % len(found)] for n in range(LENGTH))
 
 
-def _of_integers(operation: str, component: ComponentType) -> Sequence[Pair]:
+def _of_integers(operation: str, component: ComponentType) -> Sequence[Operands]:
     least, greatest = limits(component)
     width = 8 * component.size
     ends = [least, least + 1, greatest, greatest - 1, 0, 1, 2, greatest // 2, greatest // 2 + 1]
@@ -38,6 +38,10 @@ def _of_integers(operation: str, component: ComponentType) -> Sequence[Pair]:
         ends += [-1, -2, least // 2]
     if operation.startswith("Shift"):
         return [(a, b) for a in ends for b in (0, 1, width // 2, width - 2, width - 1)]
+    if operation.endswith("Clamp"):
+        top, low = (1 << width - 1) - 1, least if operation == "SClamp" else 0
+        bounds = [(0, top), (0, 0), (1, 2), (low, low), (low, 0), (top, top)]
+        return [(a, *bound) for a in ends for bound in bounds]
     if operation in ("SDiv", "UDiv"):
         return [(a, b) for a in ends for b in ends if _divides(operation, component, a, b)]
     return [(a, b) for a in ends for b in ends]
@@ -51,11 +55,20 @@ def _divides(operation: str, component: ComponentType, a: int, b: int) -> bool:
     return b & mask not in (0, mask)
 
 
-def _of_floats(operation: str, component: ComponentType) -> Sequence[Pair]:
+def _of_floats(operation: str, component: ComponentType) -> Sequence[Operands]:
     bits = component.format.precision
     greatest, tiny = float(component.format.greatest), 2.0 ** (1 - _bias(component))
     step, least = 2.0 ** (1 - bits), tiny * 2.0 ** (1 - bits)
     last = greatest - float(np.nextafter(component.dtype.type(greatest), component.dtype.type(0)))
+    if operation.endswith("Clamp"):
+        numbers = [s * x for x in (0.0, least, tiny, tiny - least, 1.0, greatest) for s in (1, -1)]
+        bounds = [(-1.0, 1.0), (0.0, greatest), (-greatest, tiny), (least, 1.0), (-greatest, greatest)]
+        return [tuple(_code(component, x) for x in (a, *bound)) for a in numbers for bound in bounds]
+    if operation == "Fma":
+        products = [[*pair, 0.0] for pair in ((greatest, 1.0), (tiny, 1.0), (least, 1.0), (1.5, 1.0), (0.5, 2.0))]
+        sums = [[1.0, 1.0, x] for x in (greatest, tiny, least, step)] + [[0.0, 1.0, x] for x in (greatest, tiny, least)]
+        chosen = [*products, *([b, a, c] for a, b, c in products), *sums]
+        return [tuple(_code(component, x) for x in (s * a, b, s * c)) for a, b, c in chosen for s in (1, -1)]
     if operation == "FMul":
         pairs = [(1.5, 1 + step), (1.5, 1 + 3 * step), (1.25, 1 + 2 * step), (1 + step, 1 + step), (greatest, 1.0)]
         pairs += [(greatest, 1 + step), (greatest, 0.5), (greatest / 2, 2.0), (tiny, 1.0), (tiny, 1 - step / 2)]
@@ -68,7 +81,8 @@ def _of_floats(operation: str, component: ComponentType) -> Sequence[Pair]:
             pairs = [(a, -b) for a, b in pairs]
     else:
         ends = [0.0, least, tiny, tiny - least, 1.0, 1 + step, greatest, greatest - last, 0.5]
-        pairs = [(a, b) for a in ends for b in (0.0, 1.0, least, greatest)]
+        others = (1.0, 2.0, 0.5, 3.0) if operation == "FDiv" else (0.0, 1.0, least, greatest)
+        pairs = [(a, b) for a in ends for b in others]
     return [(_code(component, a * s), _code(component, b * t)) for a, b in pairs for s, t in _signs(operation)]
 
 

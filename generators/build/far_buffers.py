@@ -61,7 +61,8 @@ def _units(case: model.Case) -> dict[str, int]:
         elif isinstance(i, model.StridedInstruction):
             shape = types[i.stored if isinstance(i, model.Store) else i.id]
             assert isinstance(shape, model.MatrixShape)
-            line = shape.component.size * (shape.cols if i.order is model.Order.RowMajor else shape.rows)
+            columns = i.order is model.Order.ColumnMajor
+            line = 16 if i.order.blocked else shape.component.size * (shape.rows if columns else shape.cols)
             units[roots[i.buffer]] = math.lcm(units[roots[i.buffer]], min(16, line))
     return units
 

@@ -238,7 +238,7 @@ class Kernel:
         `number` are in different places.
         """
         order = (
-            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else model.Order.RowMajor
+            choices.pick(model.PLAIN_ORDERS) if choices.chance(MoveDraws.LOADED_IN_ANY_ORDER) else model.Order.RowMajor
         )
         stride, extent, alignment = self.lines(choices, region, order, rows, cols, MoveDraws.LOAD_PADS)
         lines = memory.Lines.for_matrix(region, order, region.type, rows, cols)
@@ -293,7 +293,7 @@ class Kernel:
         """Store a matrix to a place of its own, mostly in a new buffer."""
         region = self.destination(choices, matrix.component)
         order = (
-            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else model.Order.RowMajor
+            choices.pick(model.PLAIN_ORDERS) if choices.chance(MoveDraws.STORED_IN_ANY_ORDER) else model.Order.RowMajor
         )
         stride, extent, alignment = self.lines(choices, region, order, matrix.rows, matrix.cols, MoveDraws.STORE_PADS)
         offset = memory.draw_write(choices, region, self.grid, alignment, extent)

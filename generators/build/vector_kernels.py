@@ -171,6 +171,12 @@ class VectorKernel:
         """Whose places in a region must differ: in workgroup memory, those of one workgroup."""
         return self.lanes.of_a_workgroup() if isinstance(region, Part) else self.lanes
 
+    def null(self, component: model.ComponentType, length: int) -> Vector:
+        """A vector of zeros (KM-021)."""
+        vector = Vector(self.name("c"), component, length, ZEROS, fresh=True)
+        self.program.emit(model.VectorNull(id=vector.id, type=self.type(component, length)))
+        return vector
+
     def constant(
         self,
         choices: Choices,
@@ -182,11 +188,10 @@ class VectorKernel:
     ) -> Vector:
         """A vector of one of the numbers, of several one after the other, or, if `null`, of zeros (CV-011, KM-021)."""
         kind, which = choices.record(5 if null else 4, len(numbers) - 1)
+        if kind == 5:
+            return self.null(component, length)
         vector = Vector(self.name("c"), component, length, known_of(numbers), fresh=True)
         declared = self.type(component, length)
-        if kind == 5:
-            self.program.emit(model.VectorNull(id=vector.id, type=declared))
-            return replace(vector, known=ZEROS)
         if kind in (3, 4) and length <= 32 and not self.spec_lengths:
             values = tuple(self.constness.component(numbers[i % len(numbers)]) for i in range(which, which + length))
             self.program.emit(model.VectorConstant(id=vector.id, type=declared, values=values))

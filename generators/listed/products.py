@@ -11,18 +11,15 @@ from cts.generators.listed.matrices import Builder, Place, extents, places
 
 
 def left_out(capabilities: Capabilities) -> Iterator[str]:
-    """The rows that no case can say."""
+    """The rows of integers and floats: no sentence says how a product of the one becomes the other."""
     for row in capabilities.mul_adds:
         if not _is_sayable(row):
             types = " ".join(c.value for c in (row.a, row.b, row.c, row.result))
-            yield f"multiplication {types}: a case's result has the type of C"
+            yield f"multiplication {types}: no sentence says how integers become floats"
 
 
 def _is_sayable(row: MulAddSupport) -> bool:
-    """Whether a case can say it: the result of its multiplications has the type of C, whatever the sign of integers."""
-    if row.c.is_float or row.result.is_float:
-        return row.c is row.result
-    return row.c.size == row.result.size
+    return len({c.is_float for c in (row.a, row.b, row.c, row.result)}) == 1
 
 
 def cases(capabilities: Capabilities) -> Iterator[Case]:
@@ -41,10 +38,11 @@ def _product(row: MulAddSupport, sizes: tuple[int, int, int], place: Place) -> C
     builder = Builder(place)
     of_a = MatrixType(row.a, row.scope, m, k, Use.A)
     of_b = MatrixType(row.b, row.scope, k, n, Use.B)
-    of_c = MatrixType(row.result, row.scope, m, n, Use.Accumulator)
+    of_c = MatrixType(row.c, row.scope, m, n, Use.Accumulator)
+    of_result = MatrixType(row.result, row.scope, m, n, Use.Accumulator)
     builder.load("a", "of_a", of_a, factors(row.a, A, nonnegative=nonnegative))
     builder.load("b", "of_b", of_b, factors(row.b, B, nonnegative=nonnegative))
-    builder.load("c", "of_c", of_c, factors(row.result if row.c.is_signed else row.c, C))
+    builder.load("c", "of_c", of_c, factors(row.c, C))
     bits = (
         (row.a, MulAddOperand.MatrixASigned),
         (row.b, MulAddOperand.MatrixBSigned),
@@ -54,8 +52,9 @@ def _product(row: MulAddSupport, sizes: tuple[int, int, int], place: Place) -> C
     operands = tuple(bit for component, bit in bits if component.is_signed and not component.is_float)
     if row.saturating:
         operands += (MulAddOperand.SaturatingAccumulation,)
-    builder.program.append(MatrixMulAdd(id="r", a="a", b="b", c="c", operands=operands))
-    builder.store("r", "dst", of_c)
+    other = None if row.result is row.c else row.result
+    builder.program.append(MatrixMulAdd(id="r", a="a", b="b", c="c", operands=operands, component=other))
+    builder.store("r", "dst", of_result)
     types = "_".join(c.value for c in (row.a, row.b, row.c, row.result))
     saturating = "_saturating" if row.saturating else ""
-    return builder.case(f"mul_add.{types}{saturating}.{m}x{n}x{k}", ("KM-014", "VK-022"))
+    return builder.case(f"mul_add.{types}{saturating}.{m}x{n}x{k}", ("KM-014b" if other else "KM-014", "VK-022"))

@@ -39,6 +39,9 @@ def known_of(component: ComponentType) -> Known:
     return Known(-14, 12) if component.size == 1 else _KNOWN_SCALE
 
 
+#: Patterns of declared fields: scales of few exponents, and of MXINT8 all that mean something (MT-030).
+_DECLARED = {"float8_e8m0": range(124, 131), "mxint8": tuple(n for n in range(256) if n != 128)}
+
 #: Kinds of special numbers in scales: what is multiplied with them stays few values.
 _SPECIAL = ("infinities", "zeros", "nans")
 
@@ -51,7 +54,11 @@ def block_bytes(fields: tuple[BlockField, ...], count: int, seed: int, special: 
     memory = bytearray(rng.randbytes(count * size))
     for n in range(count):
         for field in fields:
-            if field.type.is_float:
+            if field.declared is not None and not (special and field.declared == "float8_e8m0"):
+                start = n * size + offsets[field.name]
+                patterns = rng.choices(_DECLARED[field.declared], k=field.count or 1)
+                memory[start : start + len(patterns)] = bytes(patterns)
+            elif field.type.is_float:
                 options: Sequence[Number] = _SMALL if field.type.size == 1 else SCALES
                 if special and rng.random() < 0.4:
                     options = [n for kind in _SPECIAL for n in specials(field.type, kind)]
@@ -72,7 +79,7 @@ def draw_memory(
     _, size = block_offsets(fields)
     options = [c for c in (_C.uint16, _C.uint8, _C.uint32) if c in pointees]
     pointee = options[which % len(options)]
-    if not any(f.type.is_float for f in fields) and which >= 3:
+    if not any(f.type.is_float or f.declared for f in fields) and which >= 3:
         return pointee, random_words(seed), math.lcm(16, size)
     count = next(n for most, n in _COUNTS if size <= most)
     memory = block_bytes(fields, count * (pointee.size // math.gcd(pointee.size, size)), seed, special)

@@ -205,7 +205,8 @@ def _fitting(read: model.ComponentType, target: model.ComponentType, candidates:
     """Those that a type has, which an operation reads, and whose conversion is defined and clear."""
     numbers = list(dict.fromkeys(candidates))
     held = _represented(read, np.array(numbers, np.float64))
-    return tuple(x for x, holds in zip(numbers, held, strict=True) if holds and _clear(x, target))
+    whole = not (read.is_float or target.is_float)
+    return tuple(x for x, holds in zip(numbers, held, strict=True) if holds and (whole or _clear(x, target)))
 
 
 def _clear(x: float, target: model.ComponentType) -> bool:

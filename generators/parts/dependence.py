@@ -74,7 +74,7 @@ def _draw_place(choices: Choices, kernel: Kernel, tile: Tile | Matrix, only: boo
     packed, storage, orders = (
         choices.chance(DependenceDraws.PACKED),
         choices.pick(DependenceDraws.STORAGES),
-        tuple(model.Order)[: choices.pick(DependenceDraws.ORDERS)],
+        model.PLAIN_ORDERS[: choices.pick(DependenceDraws.ORDERS)],
     )
     base = choices.pick(DependenceDraws.BASES) if choices.chance(DependenceDraws.BASE) else 0
     size, component = tile.component.size, tile.component

@@ -9,14 +9,14 @@ from cts.base.choices import Choices
 from cts.case import model
 from cts.device.capabilities import Capabilities, Feature, MatrixSupport
 from cts.generators.build.contents import Contents, cycle
-from cts.generators.build.edges import edge_pairs
+from cts.generators.build.edges import edge_operands
 from cts.generators.build.kernels import Kernel, Matrix, as_matrix
 from cts.generators.build.memory import own_lines
 from cts.generators.build.supports import Supports, draw_dispatch, draw_length, draw_row, draw_shape
 from cts.generators.build.value_ranges import UNBOUNDED, anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel, VectorSource
 from cts.generators.build.vector_operands import At, draw_vector_dispatch, tiles
-from cts.generators.parts.conversion_operands import interesting
+from cts.generators.parts.conversion_operands import emit_step, feasible, interesting
 from cts.generators.parts.vector_parts import conversions, convert
 from cts.generators.policy.edges import EdgeDraws
 
@@ -27,10 +27,25 @@ _OF_MATRICES = {
     False: ("IAdd", "ISub", "IMul", "SNegate", "SDiv", "UDiv"),
 }
 _OF_VECTORS = {
-    True: ("FAdd", "FSub", "FMul", "FNegate", "FMax", "FMin", "NMax", "NMin", "Step"),
+    True: (
+        "FAdd",
+        "FSub",
+        "FMul",
+        "FNegate",
+        "FMax",
+        "FMin",
+        "NMax",
+        "NMin",
+        "Step",
+        "FClamp",
+        "NClamp",
+        "Fma",
+        "FDiv",
+    ),
     False: (
         *("IAdd", "ISub", "IMul", "SNegate", "SDiv", "UDiv", "ShiftLeftLogical", "ShiftRightLogical"),
         *("ShiftRightArithmetic", "SMax", "SMin", "UMax", "UMin", "Not", "BitwiseAnd", "BitwiseXor"),
+        *("SClamp", "UClamp", "BitwiseOr"),
     ),
 }
 
@@ -57,7 +72,7 @@ def _draw_matrix_edge(choices: Choices, kernel: Kernel, support: MatrixSupport, 
     component = support.component
     name = choices.pick(_operations(_OF_MATRICES[component.is_float], component))
     operation = model.Arithmetic(name)
-    sources = _draw_pairs(choices, name, component)[: operation.form.operands]
+    sources = _draw_operands(choices, name, component, operation.form.operands)
     loaded = [_load(choices, kernel, support, shape, contents) for contents in sources]
     result = kernel.name("m")
     kernel.program.emit(
@@ -68,16 +83,35 @@ def _draw_matrix_edge(choices: Choices, kernel: Kernel, support: MatrixSupport, 
     kernel.store(choices, as_matrix(loaded[0], result, loaded[0].known))
 
 
+def draw_conversion_edges(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> model.Case:
+    """Conversions of matrices, each of numbers of its own."""
+    support = draw_row(choices, rows)
+    shape = draw_shape(choices, support, supports.capabilities.max_dimension)
+    dispatch = draw_dispatch(choices, support.scope, support.subgroups, supports.capabilities, shape[0] * shape[1])
+    controls = _controls(supports.capabilities)
+    kernel = Kernel(choices, supports, support.scope, dispatch, literal_uses=True)
+    steps = feasible(support.component, *shape, support.use, kernel.admits, kernel.features)
+    converting = [step for step in steps if step.operation is not None]
+    judged = support.component
+    for _ in range(choices.pick(EdgeDraws.OPERATIONS)):
+        step = choices.pick(converting) if converting else None
+        numbers = (1, 2) if step is None else interesting(support.component, step, choices.pick(EdgeDraws.SEEDS))
+        matrix = _load(choices, kernel, support, shape, cycle(numbers))
+        kernel.store(choices, matrix if step is None else emit_step(kernel, matrix, step))
+        judged = judged if step is None else step.component
+    return kernel.case(controls, _draw_modes(choices, supports.capabilities, judged, controls))
+
+
 def _operations(names: Sequence[str], component: model.ComponentType) -> list[str]:
     """SPIR-V's own rule: UDiv is of unsigned types."""
     return [n for n in names if n != "UDiv" or not component.is_signed]
 
 
-def _draw_pairs(choices: Choices, operation: str, component: model.ComponentType) -> list[Contents]:
-    """The first operands of pairs, and the second ones, in the same order."""
-    pairs = edge_pairs(operation, component, choices.pick(EdgeDraws.SEEDS))
+def _draw_operands(choices: Choices, operation: str, component: model.ComponentType, count: int) -> list[Contents]:
+    """Each operand's numbers; numbers at one place belong together."""
+    together = edge_operands(operation, component, choices.pick(EdgeDraws.SEEDS))
     known = UNBOUNDED if component.is_float else anything(component)
-    return [Contents(known, model.Data(cycle=tuple(pair[n] for pair in pairs))) for n in (0, 1)]
+    return [Contents(known, model.Data(cycle=tuple(some[n] for some in together))) for n in range(count)]
 
 
 def _load(
@@ -124,14 +158,11 @@ def _draw_vector_edge(
         return step.component
     name = choices.pick(_operations(_OF_VECTORS[component.is_float], component))
     operation = model.VectorOperation(name)
-    pairs = _draw_pairs(choices, name, component)[: operation.form.operands]
-    loaded = [_load_vector(kernel, component, length, contents) for contents in pairs]
+    operands = _draw_operands(choices, name, component, operation.form.operands)
+    loaded = [_load_vector(kernel, component, length, contents) for contents in operands]
     result = kernel.name("v")
-    kernel.program.emit(
-        model.VectorArithmetic(
-            id=result, operation=operation, a=loaded[0].id, b=loaded[1].id if len(loaded) > 1 else None
-        )
-    )
+    names = dict(zip("abc", (vector.id for vector in loaded), strict=False))
+    kernel.program.emit(model.VectorArithmetic(result, operation, names["a"], names.get("b"), names.get("c")))
     kernel.store(choices, Vector(result, component, length, loaded[0].known))
     return component
 
@@ -159,6 +190,8 @@ def _draw_modes(
     """A rounding and a treatment of denormals, by which edges of floats are judged, where the device has them."""
     rounding, denormals = choices.pick(EdgeDraws.ROUNDINGS), choices.pick(EdgeDraws.DENORMALS)
     if not component.is_float or controls is not model.FloatControls.FastMathNone:
+        return {}
+    if component.value not in {width.value for width in model.FloatWidth}:
         return {}
     width = model.FloatWidth(component.value)
     wanted = (rounding, *denormals)

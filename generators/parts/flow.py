@@ -103,7 +103,7 @@ def draw_loop(
             _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
         if kind is not None and not first:
-            # What a Continue hands on is not what the iteration's end does, or nothing would tell them apart.
+            # A Continue carries other values than the end of the iteration, so that a swap of the two shows.
             swapped = results[::-1] if _alike(carried) else carried
             _leave(choices, kernel, kind, results if kind is Break else swapped)
     kernel.program.end_loop(m.id for m in results)

@@ -1,16 +1,17 @@
 """Block formats as data: what a block is made of, and the element that a decode function makes of it.
 
 The layouts are those of llama.cpp's quantised tensors (q4_0 to iq4_nl), whose blocks end at a multiple of
-their alignment; one bit and float8 with a scale for each block are made after them. In a body, {k} is the
-element's place in its block and {F} the float type that the body computes with.
+their alignment; one bit and float8 with a scale for each block are made after them. The concrete formats of the OCP
+Microscaling Formats 1.0 (mxfp4 to mxint8) have a scale of E8M0 for 32 elements, nvfp4 one of E4M3 for 16. In a body,
+{k} is the element's place in its block and {F} the float type that the body computes with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from cts.case.model import BlockField, ComponentType, block_offsets
+from cts.case.model import BlockField, ComponentType, Feature, Microscaling, block_offsets
 from cts.generators.build.value_ranges import Known
 
 _C = ComponentType
@@ -36,6 +37,13 @@ class Format:
     def size(self) -> int:
         """Bytes of a block."""
         return block_offsets(self.fields)[1]
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What a device needs for the types that it names."""
+        text = "".join((*self.lines, self.result))
+        declared = {field.of for field in self.fields}
+        return frozenset(t.feature for t in Microscaling if t in declared or f"as_{t.value}(" in text)
 
     def body(self, returns: ComponentType, place: str) -> str:
         """The text of a body that returns `returns`, for the element at `place` (an expression) of its block."""
@@ -170,12 +178,93 @@ FORMATS = (
 )
 
 
+#: A scale of 32 elements.
+_SCALE = BlockField("e", _C.uint8, declared="float8_e8m0")
+
+#: Four elements of 6 bits in three bytes.
+_SIX = (
+    "g = (k >> 2) * 3",
+    "w = uint32(block.qs[g]) | (uint32(block.qs[g + 1]) << 8) | (uint32(block.qs[g + 2]) << 16)",
+)
+
+#: The formats of scaled elements; `blocks.scales` are their scales.
+MICROSCALED = (
+    Format(
+        "mxfp4",
+        32,
+        (_SCALE, _field("qs", _C.uint8, 16)),
+        (),
+        "{F}(block.e) * {F}(as_float4_e2m1(block.qs[k & 15], (k >> 4) * 4))",
+        Known(-48, 48, -4),
+    ),
+    Format(
+        "mxfp4_pairs",
+        32,
+        (_SCALE, _field("qs", _C.uint8, 16)),
+        ("low = as_float4_e2m1(block.qs[k >> 1], 0)", "high = as_float4_e2m1(block.qs[k >> 1], 4)"),
+        "{F}(block.e) * {F}(low if (k & 1) == 0 else high)",
+        Known(-48, 48, -4),
+    ),
+    Format(
+        "mxfp6_e2m3",
+        32,
+        (_SCALE, _field("qs", _C.uint8, 24)),
+        _SIX,
+        "{F}(block.e) * {F}(as_float6_e2m3(w, (k & 3) * 6))",
+        Known(-60, 60, -6),
+    ),
+    Format(
+        "mxfp6_e3m2",
+        32,
+        (_SCALE, _field("qs", _C.uint8, 24)),
+        _SIX,
+        "{F}(block.e) * {F}(as_float6_e3m2(w, (k & 3) * 6))",
+        Known(-224, 224, -7),
+    ),
+    Format(
+        "mxfp8_e4m3",
+        32,
+        (_SCALE, _field("qs", _C.float8_e4m3fn, 32)),
+        (),
+        "{F}(block.e) * {F}(block.qs[k])",
+        Known(-112, 96, -3),
+    ),
+    Format(
+        "mxfp8_e5m2",
+        32,
+        (_SCALE, _field("qs", _C.float8_e5m2, 32)),
+        (),
+        "{F}(block.e) * {F}(block.qs[k])",
+        Known(-112, 96, -3),
+    ),
+    Format(
+        "mxint8",
+        32,
+        (_SCALE, BlockField("qs", _C.uint8, 32, "mxint8")),
+        (),
+        "{F}(block.e) * {F}(block.qs[k])",
+        Known(-16, 16, -9),
+    ),
+    Format(
+        "nvfp4",
+        16,
+        (_field("d", _C.float8_e4m3fn), _field("qs", _C.uint8, 8)),
+        (),
+        "{F}(block.d) * {F}(as_float4_e2m1(block.qs[k & 7], (k >> 3) * 4))",
+        Known(-84, 84, -1),
+    ),
+)
+
+
 #: What formats decode to.
 FORMATTED = (_C.float16, _C.float32, _C.bfloat16)
 
 
-def formats_for(component: ComponentType, pointees: Sequence[ComponentType]) -> list[Format]:
-    """Formats that decode to a component type, of fields that the driver has."""
+def formats_for(
+    component: ComponentType, pointees: Sequence[ComponentType], features: Set[Feature] = frozenset()
+) -> list[Format]:
+    """Formats that decode to a component type, of fields that the driver has, and of types that `features` allow."""
     if component not in FORMATTED:
         return []
-    return [f for f in FORMATS if all(field.type in pointees for field in f.fields)]
+    known = (f for f in (*FORMATS, *MICROSCALED) if f.features <= features)
+    return [f for f in known if all(field.type in pointees for field in f.fields)]

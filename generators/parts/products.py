@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from msgspec import structs
 
 from cts.base.choices import Choices
 from cts.case.model import ComponentType, MatrixMulAdd, MulAddOperand, Scope, Use
@@ -58,7 +60,7 @@ def _declared(supports: Supports, row: MulAddSupport, use: Use) -> list[Componen
     component, shape = {
         Use.A: (row.a, (row.m, row.k)),
         Use.B: (row.b, (row.k, row.n)),
-        Use.Accumulator: (row.result, (row.m, row.n)),
+        Use.Accumulator: (row.c, (row.m, row.n)),
     }[use]
     return [c for c in alike(component) if supports.admits(c, use, row.scope, shape, row.subgroups)]
 
@@ -211,8 +213,17 @@ def draw_addend(choices: Choices, row: MulAddSupport, size: float) -> Contents:
     return draw_contents(choices, row.c, Wanted(size=size, exact=True, halves=row.c.size > 1))
 
 
-def draw_mul_add(choices: Choices, kernel: Kernel, row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
-    """A * B + C as the row reads its operands."""
+def draw_mul_add(
+    choices: Choices,
+    kernel: Kernel,
+    row: MulAddSupport,
+    a: Matrix,
+    b: Matrix,
+    c: Matrix,
+    component: ComponentType | None = None,
+) -> Matrix:
+    """A * B + C as the row reads its operands; the result has components `component`, None: those of C."""
+    result = component or c.component
     bits = (
         (row.a, MulAddOperand.MatrixASigned),
         (row.b, MulAddOperand.MatrixBSigned),
@@ -223,11 +234,13 @@ def draw_mul_add(choices: Choices, kernel: Kernel, row: MulAddSupport, a: Matrix
     if row.saturating:
         operands += (MulAddOperand.SaturatingAccumulation,)
     name = kernel.name("m")
-    kernel.program.emit(MatrixMulAdd(id=name, a=a.id, b=b.id, c=c.id, operands=operands))
-    return as_matrix(c, name, _result(row, a, b, c))
+    other = None if result is c.component else result
+    kernel.program.emit(MatrixMulAdd(id=name, a=a.id, b=b.id, c=c.id, operands=operands, component=other))
+    of_result = replace(c, type=structs.replace(c.type, component=result), component=result)
+    return as_matrix(of_result, name, _result(row, a, b, c, result))
 
 
-def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
+def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix, declared: ComponentType) -> Known:
     """What is known of a result, as its declared type reads it."""
     x, y, z = (reread(m.component, e, m.known) for m, e in ((a, row.a), (b, row.b), (c, row.c)))
     ends = [a.cols * p * q for p in (x.low, x.high) for q in (y.low, y.high)]
@@ -240,7 +253,7 @@ def _result(row: MulAddSupport, a: Matrix, b: Matrix, c: Matrix) -> Known:
     low, high = min(ends) + z.low, max(ends) + z.high
     least, most = limits(row.result)
     known = Known(max(low, least), min(high, most)) if row.saturating else settled(row.result, low, high, 0)
-    return reread(row.result, c.component, known)
+    return reread(row.result, declared, known)
 
 
 class Factors:

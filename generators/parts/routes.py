@@ -119,7 +119,7 @@ class Staging:
         base = (-(-region.size // (unit * region.element_size)) + apart) * unit
         own = Varying(base, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
-        written_stride, written_own, written_next = kernel.constness.scalars([stride, own, of_another(own, grid)])
+        written_stride, written_own, written_next = places.written(order, stride, own, of_another(own, grid))
         place = _Place(region, (matrix.rows, matrix.cols), order, written_stride, written_own, written_next)
         self.places.append(place)
         return place

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from cts.base.choices import Choices
-from cts.case.model import MatrixLoad, MatrixStore, Operand, Order, Scope
+from cts.case.model import PLAIN_ORDERS, MatrixLoad, MatrixStore, Operand, Order, Scope
 from cts.case.model.operand import Factors
 from cts.generators.build.kernels import Kernel, Matrix
 from cts.generators.build.memory import Part
@@ -132,7 +132,7 @@ def _draw_place(
     """A new region, perhaps in workgroup memory; a workgroup whose matrix is no `whole` has that of subgroup `k`."""
     kernel, size, count = places.kernel, matrix.component.size, places.kernel.dispatch.subgroups
     order, pad, base = (
-        choices.pick(tuple(Order)),
+        choices.pick(PLAIN_ORDERS),
         choices.pick(MoveDraws.REGROUPED_PADS),
         choices.pick(MoveDraws.REGROUPED_BASES),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -96,17 +97,43 @@ class RegionAllocator:
     def lines(
         self, choices: Choices, region: memory.Region, pads: Sequence[int], tile: Tile | Matrix | None = None
     ) -> tuple[model.Order, int, int, int]:
-        """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040)."""
+        """Order, stride in elements, bytes from the first to behind the last component, alignment (VK-040).
+
+        In blocked layouts the stride counts blocks (AL-005), and the alignment is 16 (AM-59).
+        """
         t = tile or self.tile
+        blocks = self._draw_blocks(choices, t)
         order = (
-            choices.pick(tuple(model.Order)) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else model.Order.RowMajor
+            choices.pick(model.PLAIN_ORDERS) if choices.chance(MoveDraws.MEMORY_IN_ANY_ORDER) else model.Order.RowMajor
         )
         lines = memory.Lines.for_matrix(region, order, t.component, t.rows, t.cols)
         pad = choices.pick(pads)
+        if blocks is not None:
+            if isinstance(region, memory.Part):
+                region.unit = math.lcm(region.unit, 16)
+            return *blocks, t.rows * t.cols * t.component.size, 16
         stride = lines.unit * (0 if pad == -99 else max(lines.dense + pad, 1))
         if isinstance(region, memory.Part):
             region.unit = math.lcm(region.unit, lines.alignment)
         return order, stride, lines.extent(stride), lines.alignment
+
+    def _draw_blocks(self, choices: Choices, t: Tile | Matrix) -> tuple[model.Order, int] | None:
+        """Sometimes a blocked layout that the shape allows (AL-003, AL-004), and its stride, the largest first."""
+        if Feature.ARM_LAYOUTS not in self.kernel.features:
+            return None
+        drawn, which = choices.chance(MoveDraws.BLOCKED), choices.pick(MoveDraws.BLOCKS)
+        allowed = [
+            (order, stride)
+            for order in model.BLOCKED_ORDERS
+            for stride in model.BLOCKED_STRIDES[::-1]
+            if not any(map(operator.mod, (t.rows, t.cols), model.blocked_multiples(order, stride, t.component)))
+        ]
+        return allowed[which % len(allowed)] if drawn and allowed else None
+
+    def written(self, order: model.Order, stride: int, *offsets: Varying) -> list[model.Operand]:
+        """A stride and offsets as operands; the stride of a blocked layout is a literal (AL-006)."""
+        first, *others = self.kernel.constness.scalars([stride, *offsets])
+        return [stride if order.blocked else first, *others]
 
     def load(self, choices: Choices) -> Matrix:
         """A matrix from anywhere: stride 0, lines that overlap, adjoin or lie apart (KM-013), perhaps by a pointer."""
@@ -115,7 +142,7 @@ class RegionAllocator:
         order, stride, extent, alignment = self.lines(choices, region, (0, 0, 0, 0, 1, 2, -1, -99))
         lines = memory.Lines.for_matrix(region, order, self.tile.component, self.tile.rows, self.tile.cols)
         drawn = memory.draw_far_stride(choices, lines, MoveDraws.FAR_STRIDE)
-        far_apart = None if isinstance(region, memory.Part) else drawn
+        far_apart = None if isinstance(region, memory.Part) or order.blocked else drawn
         if far_apart is not None:
             stride, extent = far_apart, lines.extent(far_apart)
         unit = memory.aligned_elements(region, alignment)
@@ -138,7 +165,7 @@ class RegionAllocator:
         if by_pointer != "none" and Feature.VARIABLE_POINTERS in self.kernel.features:
             name, far, offset = self._draw_pointer(choices, region, unit, tile, offset, select=by_pointer == "selected")
         region.size = max(region.size, far.range(grid)[1] * region.element_size + extent)
-        written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
+        written_stride, written_offset = self.written(order, stride, offset)
         loaded = self.matrix("m")
         self.kernel.program.emit(
             model.MatrixLoad(
@@ -196,7 +223,7 @@ class RegionAllocator:
             whole = Varying(base, grid.tiles(tile))
             written = self.kernel.constness.scalars([whole])[0]
             self.kernel.program.emit(model.Pointer(id=name, buffer=region.name, offset=written))
-        written_stride, written_offset = self.kernel.constness.scalars([stride, offset])
+        written_stride, written_offset = self.written(order, stride, offset)
         self.kernel.program.emit(
             model.MatrixStore(matrix=matrix.id, buffer=name, stride=written_stride, order=order, offset=written_offset)
         )
@@ -217,7 +244,7 @@ class RegionAllocator:
         own = Varying(choices.pick(MoveDraws.TILE_BASES) * unit, grid.tiles(tile))
         region.size = own.range(grid)[1] * region.element_size + extent
         other = of_another(own, grid)
-        written_stride, store_offset, load_offset = kernel.constness.scalars([stride, own, other])
+        written_stride, store_offset, load_offset = self.written(order, stride, own, other)
         kernel.program.emit(
             model.MatrixStore(
                 matrix=matrix.id, buffer=region.name, stride=written_stride, order=order, offset=store_offset

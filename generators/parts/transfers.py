@@ -7,7 +7,16 @@ from copy import copy
 from dataclasses import replace
 
 from cts.base.choices import Choices
-from cts.case.model import ComponentType, Data, MatrixConstant, MatrixLoad, MatrixStore, Order, StorageClass
+from cts.case.model import (
+    PLAIN_ORDERS,
+    ComponentType,
+    Data,
+    MatrixConstant,
+    MatrixLoad,
+    MatrixStore,
+    Order,
+    StorageClass,
+)
 from cts.device.capabilities import Feature
 from cts.generators.build.kernels import Kernel, Tile
 from cts.generators.build.memory import FILL, OBJECT, Lines, Region, draw_read, draw_write, numbered, pattern
@@ -71,7 +80,7 @@ class Transfers:
 
     def load(self, choices: Choices) -> str:
         """A matrix from the source, of lines that overlap, adjoin or lie apart; its id."""
-        order, region = choices.pick(tuple(Order)), self.source
+        order, region = choices.pick(PLAIN_ORDERS), self.source
         lines = self._lines(region, order)
         stride = lines.unit * (lines.dense + choices.pick(TransferDraws.LOAD_PADS))
         offset = draw_read(choices, region, self.kernel.grid, lines.alignment, lines.extent(stride))
@@ -91,7 +100,7 @@ class Transfers:
 
     def store(self, choices: Choices, region: Region, matrix: str) -> None:
         """A matrix to a place of its own in a destination."""
-        order = choices.pick(tuple(Order)) if choices.chance(TransferDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
+        order = choices.pick(PLAIN_ORDERS) if choices.chance(TransferDraws.STORED_IN_ANY_ORDER) else Order.RowMajor
         lines = self._lines(region, order)
         stride = lines.unit * (lines.dense + choices.pick(TransferDraws.STORE_PADS))
         offset = draw_write(choices, region, self.kernel.grid, lines.alignment, lines.extent(stride))

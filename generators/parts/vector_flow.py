@@ -14,6 +14,7 @@ from cts.generators.build.vector_kernels import Vector, VectorKernel
 from cts.generators.build.vector_operands import At, written
 from cts.generators.parts.flow import EXITS, MOST_TURNS
 from cts.generators.parts.switches import FIRST, draw_literals
+from cts.generators.parts.vector_parts import MAKERS, of_load
 from cts.generators.policy.cases import CallbackDraws, CaseDraws
 from cts.generators.policy.vectors import VectorDraws
 
@@ -52,10 +53,48 @@ def _draw_varying(choices: Choices, kernel: VectorKernel, base: int, periods: Se
     return At(base)
 
 
+def draw_alike(
+    choices: Choices, kernel: VectorKernel, vector: Vector, kinds: Sequence[str] = VectorDraws.ALIKE
+) -> Vector:
+    """Now and then another vector of the type, within the same numbers, by an instruction that is drawn evenly."""
+    return choices.group(lambda c: _draw_alike(c, kernel, vector, kinds))
+
+
+def _draw_alike(choices: Choices, kernel: VectorKernel, vector: Vector, kinds: Sequence[str]) -> Vector:
+    kind = choices.pick(kinds)
+    if kind == "itself" or vector.known is None:
+        return vector
+    made = MAKERS[kind](choices, kernel, vector) if kind in MAKERS else _merged(choices, kernel, vector, kind)
+    return made if made is not None and made.known is not None and vector.range.covers(made.known) else vector
+
+
+def _merged(choices: Choices, kernel: VectorKernel, vector: Vector, kind: str) -> Vector:
+    """The vector, or a loaded one if an invocation takes the loop, the branch or the literal."""
+    program, name = kernel.program, kernel.name("l" if kind == "loop" else "i")
+    if kind == "loop":
+        program.begin_loop(written(kernel.constness, draw_count(choices, kernel)), [(name, vector.id)])
+        other = of_load(choices, kernel, vector)
+        program.end_loop([other.id])
+        return either(vector, other, name)
+    begin = program.begin_if if kind == "condition" else program.begin_switch
+    begin(written(kernel.constness, draw_condition(choices, kernel)))
+    if kind == "switch":
+        program.begin_branch((1,))
+    other = of_load(choices, kernel, vector)
+    if kind == "switch":
+        program.begin_branch()
+        program.end_switch(name, [other.id], vector.id)
+    else:
+        program.begin_else()
+        program.end_if((name, other.id, vector.id))
+    return either(vector, other, name)
+
+
 def draw_loop(
     choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Iteration, *, long: bool = False
 ) -> list[Vector]:
     """A loop that carries vectors: what is known of them holds in every iteration, which `iteration` must see to."""
+    inits = [draw_alike(choices, kernel, v) for v in inits]
     count = draw_count(choices, kernel, long=long)
     carried = [replace(v, id=kernel.name("l")) for v in inits]
     written_count = written(kernel.constness, count)
@@ -66,9 +105,10 @@ def draw_loop(
             _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
         if kind is not None and not first:
-            # What a Continue hands on is not what the iteration's end does, or nothing would tell them apart.
+            # A Continue carries other values than the end of the iteration, so that a swap of the two shows.
             swapped = results[::-1] if _alike(carried) else carried
             _leave(choices, kernel, kind, results if kind is Break else swapped)
+        results = [draw_alike(choices, kernel, v) for v in results]
     kernel.program.end_loop(v.id for v in results)
     return [either(c, r, c.id) for c, r in zip(carried, results, strict=True)]
 
@@ -80,7 +120,8 @@ def _alike(carried: Sequence[Vector]) -> bool:
 
 def _leave(choices: Choices, kernel: VectorKernel, kind: type[Break | Continue], values: Sequence[Vector]) -> None:
     """A Break or Continue, which as a rule only some invocations take."""
-    kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in values))
+    handed = [draw_alike(choices, kernel, v) for v in values]
+    kernel.program.leave(kind, written(kernel.constness, draw_condition(choices, kernel)), (v.id for v in handed))
 
 
 def either(a: Vector, b: Vector, name: str) -> Vector:
@@ -98,6 +139,11 @@ def _iterations(kernel: VectorKernel, most: int) -> Iterator[None]:
     kernel.lanes = outside
 
 
+def _arm(choices: Choices, kernel: VectorKernel, arm: Callable[[Choices], Vector | None]) -> Vector | None:
+    vector = choices.group(arm)
+    return None if vector is None else draw_alike(choices, kernel, vector)
+
+
 def draw_if(
     choices: Choices,
     kernel: VectorKernel,
@@ -107,11 +153,11 @@ def draw_if(
     """A condition around one branch or two; where both give a vector of one type, either's, merged."""
     condition = draw_condition(choices, kernel)
     kernel.program.begin_if(written(kernel.constness, condition))
-    a = choices.group(then)
+    a = _arm(choices, kernel, then)
     b = None
     if otherwise is not None:
         kernel.program.begin_else()
-        b = choices.group(otherwise)
+        b = _arm(choices, kernel, otherwise)
     if a is None or b is None or (a.component, a.length) != (b.component, b.length):
         kernel.program.end_if()
         return None
@@ -137,7 +183,7 @@ def draw_switch(
     results = []
     for own in (*literals, *([()] if has_default else [])):
         kernel.program.begin_branch(own)
-        results.append(choices.group(branch))
+        results.append(_arm(choices, kernel, branch))
     vectors = [v for v in (*results, *([] if has_default else [before])) if v is not None]
     if len(vectors) <= len(literals) or len({(v.component, v.length) for v in vectors}) > 1:
         kernel.program.end_switch()

@@ -26,10 +26,10 @@ _INTEGER = (
     _O.UMax, _O.UMin, _O.ShiftLeftLogical, _O.ShiftRightLogical, _O.ShiftRightArithmetic, _O.SClamp, _O.UClamp,
     _O.SDiv, _O.UDiv,
 )  # fmt: skip
-#: Listed twice: what every implementation computes in its own way.
+#: Listed twice: what every implementation computes in its own way, and the one whose third operand may be any vector.
 _FLOAT = (
     _O.FAdd, _O.FSub, _O.FMul, _O.FNegate, _O.FMax, _O.FMin, _O.NMax, _O.NMin, _O.FClamp, _O.NClamp, _O.Step, _O.Fma,
-    _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
+    _O.Fma, _O.FDiv, *2 * (_O.Tanh, _O.Exp, _O.Log, _O.Atan),
 )  # fmt: skip
 #: In cases with special numbers, of which those four take none: once, and rather sums and signs.
 _IEEE = (*_FLOAT[:-4], _O.FAdd, _O.FSub, _O.FAdd, _O.FNegate)
@@ -40,12 +40,26 @@ EXPONENTS = {_C.float16: 8.0, _C.float32: 60.0}
 _NUMBERS: tuple[Number, ...] = (2, -1, 3, 0.5, -2, 5, 4097, 300, 100, -0.25, 0, 65537, 1)
 
 
+#: Another vector of a vector's type, within its numbers.
+Alike = Callable[[Choices, Vector], Vector]
+
+
 def draw_operation(
-    choices: Choices, kernel: VectorKernel, a: Vector, *, exact: bool, others: Sequence[Vector] = ()
+    choices: Choices,
+    kernel: VectorKernel,
+    a: Vector,
+    *,
+    exact: bool,
+    others: Sequence[Vector] = (),
+    third: Alike | None = None,
 ) -> Vector:
-    """An operation on `a` and perhaps vectors of its type: `others`, loaded ones, constants, or `a` itself."""
+    """An operation on `a` and perhaps vectors of its type: `others`, loaded ones, constants, or `a` itself.
+
+    `third` makes third operands that may be any vector.
+    """
     operation = choices.pick(_operations(a.component, ieee=kernel.ieee))
     operands = VectorOperands(choices, kernel, a, exact=exact, others=others)
+    operands.make_third = third
     for candidate in (operation, _O.FNegate):
         known = _RULES[candidate](operands)
         if known is not None:
@@ -70,6 +84,7 @@ class VectorOperands:
         self.kernel = kernel
         self.exact = exact
         self.operands = [a]
+        self.make_third: Alike | None = None
         self.others = [o for o in others if (o.component, o.length) == (a.component, a.length) and o.known is not None]
 
     @property
@@ -100,6 +115,13 @@ class VectorOperands:
         else:
             wanted = Wanted(exact=self.exact)
             return self.load_operand(draw_numbers(self.choices, a.component, wanted, ieee=self.kernel.ieee))
+        return self.operands[-1].range
+
+    def third(self) -> value_ranges.Known:
+        """One more operand, as what makes third ones gives it."""
+        if self.make_third is None:
+            return self.any()
+        self.operands.append(self.make_third(self.choices, self.operands[0]))
         return self.operands[-1].range
 
     def load_operand(self, contents: Contents) -> value_ranges.Known:
@@ -217,7 +239,7 @@ def _fma(o: VectorOperands) -> value_ranges.Known | None:
     product = value_ranges.multiplied(o.component, o.a, o.any())
     if not holds(o.component, product):
         return None
-    return _checked(o, value_ranges.added(o.component, product, o.any()))
+    return _checked(o, value_ranges.added(o.component, product, o.third()))
 
 
 def _exp(o: VectorOperands) -> value_ranges.Known:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from cts.base.choices import Choices
 from cts.case import model
 from cts.case.model.component import Number
 from cts.case.model.operand import Factors
 from cts.device.capabilities import Capabilities
-from cts.generators.build.contents import consecutive
+from cts.generators.build.contents import Wanted, consecutive, draw_contents
 from cts.generators.build.specials import draw_special_number
 from cts.generators.build.supports import VECTOR_ARITHMETIC
 from cts.generators.build.value_ranges import UNBOUNDED, Known, anything, multiplied, negated, reread, within
@@ -123,9 +125,13 @@ def draw_times_scalar(choices: Choices, kernel: VectorKernel, vector: Vector, so
 
 def conversions(capabilities: Capabilities, source: model.ComponentType) -> Iterator[Step]:
     """The conversions of vectors of a type to other types that a device has."""
-    for target in VECTOR_ARITHMETIC:
-        if target is not source and target in capabilities.vector_components:
-            yield from (Step(target, operation) for operation in _operations(source, target))
+    for target in other_types(capabilities, source):
+        yield from (Step(target, operation) for operation in _operations(source, target))
+
+
+def other_types(capabilities: Capabilities, component: model.ComponentType) -> list[model.ComponentType]:
+    """The other types that a device has."""
+    return [c for c in VECTOR_ARITHMETIC if c is not component and c in capabilities.vector_components]
 
 
 def feasible(kernel: VectorKernel, vector: Vector) -> list[Step]:
@@ -204,11 +210,7 @@ def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
     """The bits as another type's; of floats only where these are as they lay in memory."""
     if vector.component.is_float and not vector.fresh:
         return None
-    targets = [
-        c
-        for c in VECTOR_ARITHMETIC
-        if c.size == vector.component.size and c is not vector.component and c in kernel.capabilities.vector_components
-    ]
+    targets = [c for c in other_types(kernel.capabilities, vector.component) if c.size == vector.component.size]
     which = choices.pick(VectorDraws.BITCASTS)
     if not targets:
         return None
@@ -223,3 +225,82 @@ def draw_bitcast(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vect
     name = kernel.name("v")
     kernel.program.emit(model.VectorBitcast(id=name, vector=vector.id, component=target))
     return replace(vector, id=name, component=target, known=known)
+
+
+def _of_constant(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
+    return kernel.constant(choices, vector.component, vector.length, (1, 0), null=False)
+
+
+def of_load(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector:
+    """A vector of the type, of small numbers in memory."""
+    contents = draw_contents(choices, vector.component, Wanted(size=8, exact=True))
+    return kernel.load(choices, vector.component, vector.length, contents)
+
+
+def _of_other_bits(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """A bitcast of integers, which are those of 1 for a float."""
+    component = vector.component
+    kinds = [c for c in other_types(kernel.capabilities, component) if c.size == component.size and not c.is_float]
+    if not kinds:
+        return None
+    one = int(np.array([1], component.dtype).view(f"u{component.size}")[0])
+    source = kernel.constant(choices, choices.pick(kinds), vector.length, (one,), null=False)
+    name = kernel.name("v")
+    kernel.program.emit(model.VectorBitcast(id=name, vector=source.id, component=component))
+    return replace(vector, id=name, known=Known(1, 1))
+
+
+def _of_conversion(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    kinds = [c for c in other_types(kernel.capabilities, vector.component) if _operations(c, vector.component)]
+    if not kinds:
+        return None
+    source = choices.pick(kinds)
+    contents = draw_contents(choices, source, Wanted(size=8, sign="nonnegative", exact=True))
+    loaded = kernel.load(choices, source, vector.length, contents)
+    step = Step(vector.component, choices.pick(_operations(source, vector.component)))
+    return convert(kernel, loaded, step) if step in feasible(kernel, loaded) else None
+
+
+def _of_construct(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    if kernel.spec_lengths:
+        return None
+    parts: list[Vector | Component] = [draw_extract(choices, kernel, vector)]
+    if vector.length > 1:
+        parts.insert(0, of_load(choices, kernel, replace(vector, length=vector.length - 1)))
+    name = kernel.name("v")
+    declared = kernel.type(vector.component, vector.length)
+    kernel.program.emit(model.VectorConstruct(id=name, type=declared, parts=tuple(p.id for p in parts)))
+    return replace(vector, id=name, fresh=False)
+
+
+def _of_operation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    """The greater of the vector and a loaded one."""
+    known = vector.range if vector.component.is_float else anything(vector.component)
+    if not vector.range.covers(known):
+        return None
+    other, name = of_load(choices, kernel, vector), kernel.name("v")
+    greatest = model.VectorOperation.FMax if vector.component.is_float else model.VectorOperation.SMax
+    kernel.program.emit(model.VectorArithmetic(id=name, operation=greatest, a=vector.id, b=other.id))
+    return replace(vector, id=name, known=known.union(other.range), fresh=False)
+
+
+def _of_multiple(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:
+    if not vector.component.is_float:
+        return None
+    source, name = of_load(choices, kernel, vector), kernel.name("v")
+    kernel.program.emit(model.VectorTimesScalar(id=name, vector=source.id, value=kernel.constness.component(-1)))
+    return replace(source, id=name, known=negated(source.component, source.range), fresh=False)
+
+
+#: What gives a vector of a type, by an instruction of each kind; None where it does not fit.
+MAKERS: Mapping[str, Callable[[Choices, VectorKernel, Vector], Vector | None]] = {
+    "constant": _of_constant,
+    "null": lambda choices, kernel, vector: kernel.null(vector.component, vector.length),
+    "load": of_load,
+    "operation": _of_operation,
+    "multiple": _of_multiple,
+    "bitcast": _of_other_bits,
+    "conversion": _of_conversion,
+    "construct": _of_construct,
+    "insert": lambda choices, kernel, vector: draw_insert(choices, kernel, vector, vector),
+}

@@ -46,7 +46,7 @@ def draw_web(choices: Choices, kernel: Kernel, row: MulAddSupport, side: int) ->
     for matrix in list(web.alive):
         again = choices.chance(WebDraws.STORED_AGAIN)
         if again or matrix.id not in web.used:
-            kernel.store(choices, matrix)
+            web.store(choices, matrix)
     return last
 
 

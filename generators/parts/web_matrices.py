@@ -52,9 +52,10 @@ class Web:
         self.side = side
         self.types = {_A: row.a, _B: row.b, _C: row.result}
         self.alive: list[Matrix] = []
-        self.used: set[str] = set()
+        self.used, self.loaded = set[str](), set[str]()
         self.conversions = Conversions(kernel, side, self.types)
         self.consumers = self._consumers()
+        self._nested = False
 
     def keep(self, matrix: Matrix) -> None:
         """One more matrix that later steps may take."""
@@ -120,6 +121,7 @@ class Web:
         """A matrix from memory, outside of blocks."""
         loaded = self._loaded(choices, use)
         self.keep(loaded)
+        self.loaded.add(loaded.id)
         return loaded
 
     def _loaded(self, choices: Choices, use: model.Use, component: model.ComponentType | None = None) -> Matrix:
@@ -129,11 +131,23 @@ class Web:
         return self.kernel.load(choices, component, self.side, self.side, use, contents)
 
     def some(self, choices: Choices, use: model.Use) -> Matrix:
-        """A matrix that is there, whatever made it, or a new one."""
+        """A matrix that is there, whatever made it, or a new one, of memory or of any producer."""
         alive = choices.chance(WebDraws.ALIVE)
-        fitting = [m for m in self.alive if m.use is use and m.component is self.types[use] and self.fits(m)]
+        fitting = [
+            m
+            for m in self.alive
+            if m.use is use and m.component is self.types[use] and self.fits(m)
+            for _ in range(1 if m.id in self.loaded else WebDraws.COMPUTED)
+        ]
         if not alive or not fitting:
-            return self.load(choices, use)
+            # Producers take operands in turn: one that is made for another one ends there.
+            if self._nested or not choices.chance(WebDraws.NEW_BY_ANY):
+                return self.load(choices, use)
+            self._nested = True
+            made = self.produce(choices, use)
+            self._nested = False
+            self.used.add(made.id)
+            return made
         chosen = choices.pick(fitting[::-1])
         self.used.add(chosen.id)
         return chosen
@@ -324,6 +338,11 @@ class Web:
                 return emit_step(kernel, m, choices.pick(steps))
         return None
 
+    def store(self, choices: Choices, m: Matrix) -> None:
+        """A store by either way to memory."""
+        tensor = Feature.TENSOR_ADDRESSING in self.kernel.features and choices.chance(WebDraws.BY_TENSOR)
+        self.consume(choices, "tensor store" if tensor else "store", m)
+
     def product(self, choices: Choices, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
         """A product, whose sums are exact."""
         bits = self.row.result.format.precision if self.row.result.is_float else 0
@@ -376,6 +395,6 @@ class Web:
         mode = (choices.pick(WebDraws.MODES),)
         found = draw_computed_reduction(choices, self.kernel, m, mode, draw_combining)
         if found is not None and (found.rows, found.cols) != (m.rows, m.cols):
-            self.kernel.store(choices, found)
+            self.store(choices, found)
             return None
         return found

@@ -9,8 +9,11 @@ from cts.case.model import FloatMode
 class EdgeDraws:
     """Chances of pairs of operands on edges."""
 
-    #: A case of matrix_arithmetic, or of vector_arithmetic, is about edges: an eighth, each has dozens of pairs.
-    EDGES = one_in(8, 6, 10)
+    #: A case of matrix_arithmetic, or of vector_arithmetic, is about edges: a sixth, each has dozens of pairs.
+    EDGES = one_in(6, 5, 8)
+
+    #: A case of conversions is about edges: fewer, half of the other conversions' numbers are on edges, too.
+    CONVERSIONS = one_in(8, 6, 10)
 
     #: Such a case of vectors is of floats, or of integers.
     FLOATS = Chance(4, 10)
@@ -19,7 +22,7 @@ class EdgeDraws:
     CONVERSION = Chance(5, 10)
 
     #: Operations of a case, each of its own operands.
-    OPERATIONS = (1, 2, 2, 3)
+    OPERATIONS = (1, 3, 2, 4)
 
     #: Rounding modes, by which ties and overflow are judged.
     ROUNDINGS = (FloatMode.RoundingModeRTE, FloatMode.RoundingModeRTZ)

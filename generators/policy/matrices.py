@@ -64,6 +64,21 @@ class MoveDraws:
     #: An access of matrix_memory has a drawn order: orders are what the area tests.
     MEMORY_IN_ANY_ORDER = tenths(4, 3, 6)
 
+    #: A matrix has a shape that blocked layouts allow, on devices that have these.
+    BLOCKED_SHAPE = tenths(3, 2, 5)
+
+    #: An access whose matrix allows it has a blocked layout: most, since few shapes do.
+    BLOCKED = tenths(6, 4, 8)
+
+    #: Which of the blocked layouts and strides that a shape allows: each as often.
+    BLOCKS = (0, 1, 2, 3, 4, 5)
+
+    #: Blocks from top to bottom: three of them make no group.
+    BLOCKS_DOWN = (1, 2, 4, 3, 8)
+
+    #: Blocks from left to right: two first, since one cannot take turns.
+    BLOCKS_ALONG = (2, 4, 1, 3, 8)
+
     #: Each instance reads its own tile of a buffer, as in other areas.
     SHARED_OWN_TILES = tenths(7, 5, 9)
 
@@ -161,6 +176,9 @@ class ProductDraws:
 
     #: A case has products, or element-wise operations: the area's two halves.
     PRODUCTS = tenths(5, 4, 6)
+
+    #: Products have C and results of different types: few devices list them.
+    APART = one_in(6, 4, 10)
 
     #: A product adds to the first addend again, whose registers an earlier product may have overwritten.
     FIRST_ADDEND_AGAIN = one_in(4, 3, 6)

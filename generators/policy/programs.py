@@ -56,7 +56,7 @@ class ProgramDraws:
     ALIKE = (2, 2, 3, 3, 4, 5)
 
     #: What follows a product computes at the other scope: seldom, few drivers list both with one shape.
-    OTHER_SCOPE = tenths(2, 1, 4)
+    OTHER_SCOPE = tenths(3, 1, 4)
 
     #: Blocks around what follows a product: few, the other half of the area is made of blocks.
     AROUND = weights(nothing=8, condition=1, loop=1)

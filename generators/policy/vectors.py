@@ -83,14 +83,33 @@ class VectorDraws:
         *weights({"loop": 3, "condition": 3, "switch": 2}),
     )
 
-    #: How iterations end early: every second loop's, since what is handed on may come from any step.
-    EXITS = weights({"none": 6, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
+    #: How iterations end early: more than every second loop's, since what is handed on may come from any step.
+    EXITS = weights({"none": 4, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
 
     #: Blocks around an iteration: some, since invocations that sit one out must keep what they carry.
     GUARDS = weights(nothing=7, condition=3, switch=1)
 
     #: Numbers of operations that stay in any range; the first two of four come twice.
     CLOSED = range(6)
+
+    #: Makers of the values of arms and of loops (first, last and carried ones): mostly the steps before; else
+    #: an instruction of each kind, so that every one meets every merge.
+    ALIKE = (
+        *weights({"itself": 10, "constant": 1, "null": 1, "load": 1, "bitcast": 1, "conversion": 1, "construct": 1}),
+        *weights({"insert": 1, "multiple": 2, "condition": 1, "switch": 1}),
+    )
+
+    #: Makers of operands of instructions that are not operations: the latter have most vectors.
+    MADE = (
+        *weights({"itself": 20, "null": 2, "bitcast": 2, "conversion": 1, "construct": 1, "insert": 1}),
+        *weights({"operation": 1, "multiple": 2, "condition": 2, "switch": 2}),
+    )
+
+    #: Makers of the third operands of Fma, the one operation that has any: hardly what was there before.
+    THIRD = (
+        *weights({"itself": 2, "constant": 1, "null": 1, "load": 1, "bitcast": 1, "conversion": 1, "construct": 1}),
+        *weights({"insert": 1, "operation": 1, "multiple": 1, "condition": 1, "switch": 1, "loop": 1}),
+    )
 
     #: Memory of vectors: mostly storage buffers, the simplest; workgroup memory needs a barrier.
     STORAGES = weights(buffer=7, physical=2, workgroup=1)

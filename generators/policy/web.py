@@ -21,11 +21,20 @@ class WebDraws:
     #: An operand that a producer needs is one that is there; a new one otherwise.
     ALIVE = tenths(6, 4, 8)
 
+    #: A new one is of any producer; of memory otherwise.
+    NEW_BY_ANY = tenths(5, 3, 7)
+
+    #: One that is there is this many times as often a computed one as a loaded one: most that are there are loaded.
+    COMPUTED = 4
+
     #: A, B and the result of a web have one type: most, since conversions of uses need that.
     ALIKE = tenths(5, 4, 7)
 
     #: A value that is used is stored again at the end: an implementation may have overwritten it.
     STORED_AGAIN = tenths(3, 2, 5)
+
+    #: A result that nothing takes is stored by a tensor store: so every instruction's result often is.
+    BY_TENSOR = one_in(6, 4, 8)
 
     #: A barrier stands between two steps.
     BARRIER = one_in(6, 4, 9)
@@ -39,9 +48,11 @@ class WebDraws:
     #: Steps of a web: several, so that values live across products.
     STEPS = (5, 6, 7, 8)
 
-    #: Producers and consumers that few types have, and how often they stand among the others.
+    #: Producers and consumers that few types have, or that have operands of many kinds, and how often they stand
+    #: among the others.
     WEIGHTS: Mapping[str, int] = {
-        "bitcast": 6, "transposed": 3, "reduced": 3, "components": 2, "c": 2, "object": 2, "extra": 2,
+        "bitcast": 10, "transposed": 3, "reduced": 3, "components": 2, "c": 4, "object": 2, "extra": 2,
+        "tensor store": 2, "product": 3, "negation": 2, "switch": 2,
     }  # fmt: skip
 
     #: More rows and columns than that, of products without granules.
@@ -57,10 +68,10 @@ class WebDraws:
     MODES = (ReduceMode.Row, ReduceMode.Column)
 
     #: What a turn of a loop does with the two matrices that it carries; `made` is any producer's.
-    TURN = weights(swap=2, function=2, made=9)
+    TURN = weights(swap=1, function=1, made=9)
 
     #: How iterations end early: often, and last, since what is handed on may come from any producer.
-    EXITS = weights({"none": 2, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
+    EXITS = weights({"none": 1, "break": 2, "continue": 2, "break first": 1, "continue first": 1})
 
     #: The side of a web's matrices, in granules of its products.
     SIDES = (1, 2, 3, 1, 2)

@@ -1,4 +1,4 @@
-"""Loads and stores: the byte of each element of each matrix (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037)."""
+"""Loads and stores: bytes of elements (CM-010, CM-011, KM-012, KM-013, TA-036, TA-037, AL-002 to AL-005)."""
 
 from __future__ import annotations
 
@@ -155,10 +155,8 @@ class InstructionOperands:
     stride: U32 | None = None
 
 
-def tensor_access(
-    case: model.Case, instruction: model.TensorInstruction, place: InstructionOperands, *, as_load: bool = False
-) -> Access:
-    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function; of a store perhaps `as_load`."""
+def tensor_access(case: model.Case, instruction: model.TensorInstruction, place: InstructionOperands) -> Access:
+    """CM-010, CM-011; byte address by TA-036, or by TA-037 with a decode function."""
     assert place.layout is not None
     store = isinstance(instruction, model.Store)
     shape = place.shape
@@ -168,7 +166,7 @@ def tensor_access(
         elements, block, inside = tensor_coordinates(place.layout, place.view, shape.rows, shape.cols, store)
         blocks = Blocks(tuple(block), tuple(inside))
     else:
-        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store and not as_load)
+        elements = matrix_elements(place.layout, place.view, shape.rows, shape.cols, store)
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
     byte = elements.index.astype(np.int64)
@@ -192,16 +190,23 @@ def tensor_access(
 
 
 def strided_access(case: model.Case, instruction: model.StridedInstruction, place: InstructionOperands) -> Access:
-    """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components."""
+    """KM-012, KM-013: `offset` and `stride` count pointees, the position along a row counts components.
+
+    In blocked layouts `stride` counts blocks (AL-005).
+    """
     assert place.stride is not None
     shape = place.shape
     stride = place.stride.view(np.int32).astype(np.int64)
     pointer = place.offset * np.int64(case.buffers[place.buffer].element_size)
     origin, extent = part_origin(case, place.buffer, shape.scope)
     row, col = np.arange(shape.rows, dtype=np.int64)[:, None], np.arange(shape.cols, dtype=np.int64)
-    major, minor = (row, col) if instruction.order is model.Order.RowMajor else (col, row)
-    pitch = stride * case.buffers[place.buffer].element_size
-    byte = (pointer + origin)[..., None, None] + major * pitch[..., None, None] + minor * shape.component.size
+    if instruction.order.blocked:
+        byte = blocked_bytes(instruction.order, shape, stride[..., None, None], row, col)
+    else:
+        major, minor = (row, col) if instruction.order is model.Order.RowMajor else (col, row)
+        pitch = stride * case.buffers[place.buffer].element_size
+        byte = major * pitch[..., None, None] + minor * shape.component.size
+    byte = (pointer + origin)[..., None, None] + byte
     store, size = isinstance(instruction, model.Store), shape.component.size
     status = np.broadcast_to(np.uint8(Status.OK), byte.shape)
     if checked(case, place.buffer):
@@ -211,6 +216,24 @@ def strided_access(case: model.Case, instruction: model.StridedInstruction, plac
     return Access(
         place.instruction, store, place.buffer, shape, pointer, byte, status, size, origin, extent, stride=stride
     )
+
+
+def block_number(order: model.Order, shape: Shape, row: I64, col: I64) -> I64:
+    """The number of the block that an element is in: blocks of 4 rows and 16 bytes (AL-002 to AL-004)."""
+    of_row = 16 // shape.component.size
+    if order is model.Order.RowBlockedInterleavedARM:
+        return row // 4 * (shape.cols // of_row) + col // of_row
+    return col // of_row * (shape.rows // 4) + row // 4
+
+
+def blocked_bytes(order: model.Order, shape: Shape, stride: I64, row: I64, col: I64) -> I64:
+    """Bytes from the pointer to elements, in groups of `stride` blocks that take turns every 4 bytes (AL-005)."""
+    size = shape.component.size
+    inside = row % 4 * 16 + col % (16 // size) * size
+    block = block_number(order, shape, row, col)
+    first = block // stride * (64 * stride) + block % stride * 4
+    byte: I64 = first + inside // 4 * (4 * stride) + inside % 4
+    return byte
 
 
 def checked(case: model.Case, buffer: str) -> bool:

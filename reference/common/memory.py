@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cts.base.memory import GUARD_BYTES, guard_pattern
 from cts.case.model import Buffer, ComponentType, initial_bits
 from cts.case.oracle.expectation import Allowed, Freedom, Identical, Intervals
 from cts.reference.numeric.arrays import I64, U8, Bits, Mask
 from cts.reference.numeric.formats import F64, bits_above, bits_below, with_infinities
 from cts.reference.numeric.integers import truncated
-from cts.reference.numeric.value import FREE, Free, Value, numbers, where
+from cts.reference.numeric.value import FREE, Free, Value, numbers
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -28,6 +27,9 @@ class Memory:
     Freedom is kept component by component, as long as memory is read with the type it was written with;
     of anything else made of such bytes nothing is known.
     """
+
+    #: Bytes on each side that a program may read besides.
+    beyond = 0
 
     def __init__(self, buffer: Buffer, contents: U8 | None = None) -> None:
         """`contents`, (sets, size), are what the buffer holds at first; None: its own data, under every set."""
@@ -128,60 +130,6 @@ class Memory:
             flags = np.where(unknown, np.uint8(FREE | Freedom.ANY), free.flags)
             free = Free(flags, free.lo, free.hi, reasons, free.group, free.step)
         return value if free is None or not free.flags.any() else Value(component, bits, free)
-
-
-class GuardedMemory(Memory):
-    """A buffer of which a wrong program reads and writes the guard bytes around it, too.
-
-    Beyond them, of half a component, and of numbers that are not exact there, both raise IndexError.
-    """
-
-    def __init__(self, buffer: Buffer, contents: U8 | None = None) -> None:
-        super().__init__(buffer, contents)
-        self.guards: U8 = np.tile(guard_pattern(), 2)
-
-    def load(self, byte: I64, component: ComponentType) -> Value:
-        outside = self._outside(byte, component.size)
-        if not outside.any():
-            return super().load(byte, component)
-        bytes_ = self.guards[self._places(byte, outside, component.size)]
-        bits = np.ascontiguousarray(bytes_).view(component.bits_dtype)[..., 0]
-        return where(outside, Value(component, bits), super().load(np.where(outside, 0, byte), component))
-
-    def store(self, byte: I64, accessed: Mask | None, value: Value) -> None:
-        component = value.component
-        assert component is not None
-        outside = self._outside(byte, component.size)
-        if accessed is not None:
-            outside = outside & accessed
-        if not outside.any():
-            super().store(byte, accessed, value)
-            return
-        shape = np.broadcast_shapes(outside.shape, value.shape)
-        written, bits, unknown = (np.broadcast_to(a, shape) for a in (outside, value.bits, value.flags != 0))
-        if (written & unknown).any():
-            raise IndexError("a number in a guard that is not exact")
-        places = self._places(np.broadcast_to(byte, shape), written, component.size)[written]
-        self.guards[places] = bits[written][:, None].copy().view(np.uint8)
-        kept = ~outside if accessed is None else ~outside & accessed
-        super().store(np.where(outside, 0, byte), kept, value)
-
-    def allowed(self, sets: int = 1) -> Allowed:
-        return replace(super().allowed(sets), guards=self.guards)
-
-    def _outside(self, byte: I64, size: int) -> Mask:
-        outside = (byte < 0) | (byte > self.size - size)
-        return outside if outside.any() else np.zeros((1, 1, 1, 1), bool)
-
-    def _places(self, byte: I64, outside: Mask, size: int) -> I64:
-        """The guard bytes of components, (..., size)."""
-        behind = byte >= self.size
-        wrong = (byte < -GUARD_BYTES) | (~behind & (byte > -size)) | (byte > self.size + GUARD_BYTES - size)
-        if (outside & wrong).any():
-            raise IndexError("not of a guard")
-        first = np.where(outside, byte + GUARD_BYTES - self.size * behind, 0)
-        places: I64 = first[..., None] + np.arange(size)
-        return places
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ An axis an operand does not vary over has extent 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from cts.case import model
 from cts.case.model.operand import ComponentValue, Factors
-from cts.case.oracle.deviation import Step
+from cts.case.oracle.deviation import OF_CASE, OPERANDS, Step
 from cts.reference.deviation import numbers
 from cts.reference.deviation.elements import constant
 from cts.reference.deviation.parts import NO_PARTS, Parts
@@ -32,6 +33,8 @@ class ParameterSetOperands:
     def __init__(self, case: model.Case, parameter_sets: U32 | None = None, parts: Parts = NO_PARTS) -> None:
         """`parameter_sets` is (sets, run-time operands); None: one set, the case's own. `parts` deviate."""
         self._parts = parts
+        #: How all operands of the program deviate.
+        self._of_all = parts.get(OF_CASE, {}).get(OPERANDS, ())
         self._sets = model.dynamic_words(case)[None] if parameter_sets is None else parameter_sets
         self._column = {(i, path): column for column, (i, path, _) in enumerate(model.case_dynamic_operands(case))}
         self._dispatch = case.dispatch
@@ -47,8 +50,10 @@ class ParameterSetOperands:
         self, instruction: int, field: str, operands: Sequence[model.Operand], iterations: tuple[int, ...] = ()
     ) -> U32:
         """The operands of a tuple field, (sets, instances, len(operands))."""
-        if self._parts and (steps := self._parts.get(instruction, {}).get(field)):
-            return numbers.transformed(self._vector(instruction, field, operands, _first(steps, iterations)), steps)
+        if self._parts and (steps := self._steps(instruction, field) or self._of_all):
+            with self._counting(steps):
+                vector = self._vector(instruction, field, operands, _first(steps, iterations))
+            return numbers.transformed(vector, steps)
         return self._vector(instruction, field, operands, iterations)
 
     def _vector(
@@ -61,9 +66,23 @@ class ParameterSetOperands:
 
     def scalar(self, instruction: int, field: str, operand: model.Operand, iterations: tuple[int, ...] = ()) -> U32:
         """A single operand, (sets, instances)."""
-        if self._parts and (steps := self._steps(instruction, field)):
-            return numbers.transformed(self._value(operand, (instruction, field), _first(steps, iterations)), steps)
+        if self._parts and (steps := self._steps(instruction, field) or self._of_all):
+            with self._counting(steps):
+                value = self._value(operand, (instruction, field), _first(steps, iterations))
+            return numbers.transformed(value, steps)
         return self._value(operand, (instruction, field), iterations)
+
+    @contextmanager
+    def _counting(self, steps: Sequence[Step]) -> Iterator[None]:
+        """Counts workgroups, or what a workgroup consists of, in few bits."""
+        grid = self._grid = instance_grid(self._dispatch) if self._grid is None else self._grid
+        for name, arguments in steps:
+            if name == "counted" and arguments[0] in _COUNTERS:
+                rows = _COUNTERS[str(arguments[0])]
+                self._grid = grid.copy()
+                self._grid[rows] &= np.uint32((1 << int(arguments[1])) - 1)
+        yield
+        self._grid = grid
 
     def word(self, instruction: int, field: str) -> U32:
         """The dynamic operand's own 32-bit words, (sets, 1)."""
@@ -108,9 +127,16 @@ class ParameterSetOperands:
         return gained
 
 
+#: The rows of the grid that a word of `counted` is of.
+_COUNTERS = {"wg_x": [0], "wg_y": [1], "wg_z": [2], "sg": [3]}
+
+
 def _first(steps: Sequence[Step], iterations: tuple[int, ...]) -> tuple[int, ...]:
     """The iterations in which an operand is computed: the first ones, or the inner one twice, if it deviates so."""
     names = {step.name for step in steps}
+    for name, arguments in steps:
+        if name == "counted" and arguments[0] == "loop":
+            iterations = tuple(n & ((1 << int(arguments[1])) - 1) for n in iterations)
     if "inner_iteration" in names and len(iterations) > 1:
         iterations = (*iterations[:-2], iterations[-1], iterations[-1])
     return (0,) * len(iterations) if "first_iteration" in names else iterations

@@ -12,10 +12,10 @@ import numpy as np
 from cts.case.model import ComponentType
 from cts.case.oracle.deviation import Step
 from cts.case.oracle.expectation import Freedom
-from cts.reference.deviation.moves import NotComputable, move_of
+from cts.reference.deviation.moves import NotComputable, held, move_of
 from cts.reference.numeric import integers
 from cts.reference.numeric.arrays import Bits, Mask
-from cts.reference.numeric.conversions import converted
+from cts.reference.numeric.conversions import bitcast, converted
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.formats import nearest, real
 from cts.reference.numeric.modes import Mode
@@ -39,9 +39,49 @@ def transformed(value: Value, steps: Sequence[Step], around: Around) -> Value:
     Raises NotComputable for a transform that does not apply to it.
     """
     value = replace(value, history=None)
-    for step in steps:
+    for n, step in enumerate(steps):
+        if step.name == "dealt":
+            return _dealt(value, str(step.arguments[0]), steps[n + 1 :], around)
         value = _transformed(value, step, around)
     return value
+
+
+def _dealt(value: Value, tiles: str, steps: Sequence[Step], around: Around) -> Value:
+    """Elements with a row for each invocation that holds them; one without an element is 0 before the change."""
+    rows, cols = value.shape[-2:]
+    invocation, slot = (index.reshape(-1) for index in held(tiles, rows, cols))
+
+    def as_held(of: Value) -> Value:
+        of = _alike(of, value)
+
+        def lay(array: Bits) -> Bits:
+            laid = np.zeros((*array.shape[:-2], int(invocation.max()) + 1, int(slot.max()) + 1), array.dtype)
+            laid[..., invocation, slot] = array.reshape(*array.shape[:-2], -1)
+            return laid
+
+        return of.map(lambda a: lay(np.broadcast_to(a, value.shape)))
+
+    held_too = Around(lambda: as_held(around.before()), lambda name: as_held(around.operand(name)))
+    changed = transformed(as_held(value), steps, held_too)
+    return changed.map(lambda a: a[..., invocation, slot].reshape(value.shape))
+
+
+def moved_component(value: Value, tiles: str, component: int, source: int) -> Value:
+    """Elements where each invocation has one of its components in place of another; 0 if that one has no element."""
+    invocation, slot = held(tiles, *value.shape[-2:])
+    if not 0 <= source <= slot.max():
+        return value
+    taken: dict[tuple[int, int], tuple[int, ...]] = {}
+    for place, who in np.ndenumerate(invocation):
+        taken[int(who), int(slot[place])] = place
+    order = np.arange(slot.size).reshape(slot.shape)
+    moved, empty = order.copy(), np.zeros(order.shape, bool)
+    for place in zip(*np.nonzero(slot == component), strict=True):
+        of = taken.get((int(invocation[place]), source))
+        empty[place] = of is None
+        moved[place] = order[of or place]
+    beside = value.map(lambda a: a.reshape(*a.shape[:-2], -1)[..., moved])
+    return where(empty, Value(value.component, np.zeros_like(value.bits)), beside)
 
 
 def constant(value: Value, steps: Sequence[Step]) -> Value:
@@ -51,6 +91,14 @@ def constant(value: Value, steps: Sequence[Step]) -> Value:
         raise NotComputable("a constant has no earlier value")
 
     return transformed(value, steps, Around(nothing, nothing))
+
+
+def with_sign(value: Value, *, signed: bool) -> Value:
+    """Integers read with a sign, or without."""
+    assert value.component is not None
+    if value.component.is_float or value.component.is_signed == signed:
+        return value
+    return bitcast(value, ComponentType(("" if signed else "u") + value.component.value.removeprefix("u")))
 
 
 def _transformed(value: Value, step: Step, around: Around) -> Value:
@@ -66,6 +114,14 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
     component = value.component
     if component is None:
         raise NotComputable("a condition")
+    if name == "beside":
+        field, of, number = map(str, arguments)
+        beside = around.operand(field)
+        assert beside.component is not None
+        mask = _certainly(beside, beside.component, of)
+        if number == "negated":
+            return where(mask, _negated(value, component), value)
+        return where(mask, _instead(_number(value, component, 0.0), component, "zero", number), value)
     if (function := _OF_VALUES.get(name)) is not None:
         return function(value, component, *arguments)
     if (of_bits := _BITS.get(name)) is None:
@@ -108,6 +164,8 @@ def part_of(name: str, arguments: Sequence[Any], rows: int, cols: int) -> Mask:
             mask = row >= rows - rows % max(1, arguments[0])
         case "before_beyond_columns":
             mask = col >= cols - cols % max(1, arguments[0])
+        case "before_in_second_half":
+            mask = col >= (cols + 1) // 2
         case "before_in_last_row":
             mask = row == rows - 1
         case _:
@@ -156,10 +214,8 @@ def _magnitude(value: Value, component: ComponentType) -> Value:
 
 
 def _instead(value: Value, component: ComponentType, of: str, other: str) -> Value:
-    mask = _class_of(component, value.bits, of)
-    if of == "nan":
-        low, high = value.core
-        mask = np.isnan(low) & np.isnan(high)
+    exact = _certainly(value, component, of)
+    mask = exact if of == "nan" else _class_of(component, value.bits, of)
     if other == "negated":
         return where(mask, _negated(value, component), value)
     numbers = {"zero": 0.0, "negative_zero": -0.0, "one": 1.0, "nan": np.nan, "infinity": np.inf}
@@ -172,20 +228,32 @@ def _instead(value: Value, component: ComponentType, of: str, other: str) -> Val
     # A NaN may have any sign.
     if component.is_float and other in ("infinity", "greatest") and of != "nan":
         new = new | sign
-    # What an element that is not exact would be is not asked: it is no infinity or zero for sure.
-    exact = mask & ((value.flags & Freedom.ANY == 0) if of == "nan" else value.flags == 0)
     return where(exact, Value(component, new.astype(component.bits_dtype)), value) if exact.any() else value
+
+
+def _certainly(value: Value, component: ComponentType, of: str) -> Mask:
+    """The elements of a class: what one that is not exact would be is not asked. It is no infinity or zero for sure."""
+    mask: Mask = _class_of(component, value.bits, of) & (value.flags == 0)
+    if of == "nan":
+        low, high = value.core
+        mask = np.isnan(low) & np.isnan(high) & (value.flags & Freedom.ANY == 0)
+    return mask
 
 
 def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
     if not component.is_float:
         top = bits >> component.bits_dtype.type(8 * component.size - 1) != 0
         zero: Mask = bits == 0
-        least: Mask = bits == component.bits_dtype.type(component.is_signed << (8 * component.size - 1))
-        of_integers: dict[str, Mask] = {"zero": zero, "negative": top, "least": least}
+        least: Mask = bits == component.bits_dtype.type(1 << (8 * component.size - 1))
+        greatest = component.bits_dtype.type((1 << (8 * component.size - component.is_signed)) - 1)
+        of_integers: dict[str, Mask] = {"zero": zero, "negative": top, "least": least, "top": bits == greatest}
         return of_integers.get(name, np.zeros(bits.shape, bool))
     numbers = real(component, bits)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        if (far := _FAR.get(name)) is not None:
+            # From there on numbers round to infinity.
+            beyond: Mask = far(numbers) >= component.format.greatest * (1 + component.format.unit / 2)
+            return beyond
         masks: dict[str, Mask] = {
             "nan": np.isnan(numbers),
             "infinity": np.isinf(numbers),
@@ -194,6 +262,8 @@ def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
             "denormal": (numbers != 0) & (np.abs(numbers) < component.format.least),
             "negative": numbers < 0,
             "overflow": np.abs(numbers) > component.format.greatest,
+            "smallest": np.abs(numbers) == component.format.least,
+            "top": np.abs(numbers) == component.format.greatest,
         }
     return masks.get(name, np.zeros(bits.shape, bool))
 
@@ -238,6 +308,57 @@ def _high_bits(bits: Bits, component: ComponentType, n: int) -> Bits:
     kept: Bits = bits & component.bits_dtype.type(((1 << width) - 1) & ~((1 << max(0, width - n)) - 1))
     return kept
 
+
+def saturated(value: Value, operation: str, operands: Sequence[Value], most: int, side: str) -> Value:
+    """The result of an operation on integers: an end of their range, if it is at most so far beyond (0: any)."""
+    component = value.component
+    if component is None or component.is_float or operation not in _EXACT:
+        return value
+    exact = exactly(component, operation, operands)
+    low = -(1 << (8 * component.size - 1)) if component.is_signed else 0
+    ends = np.clip(exact, low, low + (1 << 8 * component.size) - 1)
+    beyond = np.abs(exact - ends)
+    over = (
+        (beyond > 0)
+        & ((exact > ends) != (side == "least") if side != "both" else True)
+        & ((beyond <= most) | (most == 0))
+        & (value.flags == 0)
+    )
+    return where(over, Value(component, integers.truncated(component, ends.astype(np.int64))), value)
+
+
+def exactly(component: ComponentType, operation: str, operands: Sequence[Value]) -> Any:
+    """What an operation of `_EXACT` gives of integers, as float64."""
+    return _EXACT[operation](*(integers.whole(component, one.bits).astype(np.float64) for one in operands))
+
+
+def unwrapped(value: Value, operation: str, operands: Sequence[Value], *, signed: bool) -> Value:
+    """A conversion of what an operation on integers gives without being cut to the width of its operands."""
+    operands = [with_sign(operand, signed=signed) for operand in operands]
+    component, of = value.component, operands[0].component
+    if component is None or of is None or of.is_float or (component.size <= of.size and not component.is_float):
+        return value
+    exact = exactly(of, operation, operands)
+    bits = nearest(component, exact) if component.is_float else integers.truncated(component, exact.astype(np.int64))
+    known = np.logical_and.reduce(np.broadcast_arrays(*(operand.flags == 0 for operand in operands)))
+    return where(known, Value(component, bits), value)
+
+
+#: Operations on integers that `saturated` and `unwrapped` are of. Doubles hold all but large products, which are
+#: beyond all ends.
+_EXACT: dict[str, Callable[..., Any]] = {
+    "IAdd": np.add,
+    "ISub": np.subtract,
+    "IMul": np.multiply,
+    "SNegate": np.negative,
+}
+
+#: What is beyond the type of numbers that are far out.
+_FAR: dict[str, Callable[..., Any]] = {
+    "exp_overflows": np.exp,
+    "exp_of_twice_overflows": lambda x: np.exp(2 * x),
+    "square_overflows": np.square,
+}
 
 _OF_VALUES: dict[str, Callable[..., Value]] = {
     "zero": lambda value, component: _number(value, component, 0.0),

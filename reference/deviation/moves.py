@@ -18,6 +18,25 @@ class NotComputable(Exception):
     """A wrong program whose memory is unknown, such as a program that reads outside of its buffers."""
 
 
+#: The rows and columns of the tiles whose elements are dealt to the invocations of a subgroup; 0: of the matrix.
+_TILES = {"tiles_4x4": (4, 4), "tiles_8x8": (8, 8), "tiles_16x8": (16, 8), "rows": (1, 0), "columns": (0, 1)}
+
+#: The invocations of a subgroup, where nothing says their number.
+_INVOCATIONS = 32
+
+
+def held(tiles: str, rows: int, cols: int) -> tuple[Array, Array]:
+    """The invocation that holds each element (rows, cols), and as which of its components.
+
+    The elements of a tile, row by row, are dealt to the invocations in turn, tile after tile.
+    """
+    high, wide = (n or whole for n, whole in zip(_TILES[tiles], (rows, cols), strict=True))
+    row, col = np.indices((rows, cols))
+    within = row % high * wide + col % wide
+    tile = row // high * -(-cols // wide) + col // wide
+    return within % _INVOCATIONS, tile * -(-high * wide // _INVOCATIONS) + within // _INVOCATIONS
+
+
 def move_of(step: Step) -> Move | None:
     """The function that moves elements; None if the transform changes them otherwise.
 

@@ -69,12 +69,14 @@ _NUMBERS: dict[str, Callable[..., U32]] = {
     "plus": _plus,
     "times": lambda a, n: a * np.uint32(n & _MASK),
     "divided": _divided,
+    "at_most": lambda a, n: np.minimum(a, np.uint32(n & _MASK)),
     "low_bits": lambda a, n: a & np.uint32((1 << n) - 1 & _MASK),
     "swapped": _swapped,
     "reversed": lambda a: a[..., ::-1] if a.ndim > 2 else a,
     "entry": lambda a, n: np.broadcast_to(a[..., [_place(a, n)]], a.shape),
     "with_entry": _with_entry,
-    # What reads the operand has made it that of another iteration.
+    # What reads the operand has made it that of another iteration, or of another workgroup.
+    "counted": lambda a, *_: a,
     "first_iteration": lambda a: a,
     "inner_iteration": lambda a: a,
 }

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import structs
 
 from cts.case import model
-from cts.case.oracle.deviation import OF_CASE, Deviation, Step
+from cts.case.oracle.deviation import KIND, OF_CASE, Deviation, Step
 from cts.reference.deviation.moves import NotComputable
 
 _T = TypeVar("_T")
@@ -45,15 +45,30 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             continue
         if one.place < OF_CASE:
             case = structs.replace(case, conversions=_with(case.conversions, *_converting(case, one)))
+        elif one.part == KIND:
+            case = structs.replace(
+                case, program=_with(case.program, one.place, _of_kind(case.program[one.place], one.word))
+            )
         elif one.place == OF_CASE:
-            case = structs.replace(case, **{one.part: _word(case, one)})
-            if one.part == "float_controls":
-                case = _without_fast_math(case)
+            word = _word(case, one)
+            is_control = one.part == "float_controls"
+            case = _of_controls(case, word) if is_control else structs.replace(case, **{one.part: word})
         else:
             instruction = case.program[one.place]
             changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
             case = structs.replace(case, program=_with(case.program, one.place, changed))
     return case
+
+
+def _of_kind(instruction: model.Instruction, kind: str) -> model.Instruction:
+    """An instruction of another kind with the same fields."""
+    other = getattr(model, kind, None)
+    if other is None or getattr(other, "__struct_fields__", None) != instruction.__struct_fields__:
+        raise NotComputable(f"no {kind}")
+    changed: model.Instruction = other(
+        **{field: getattr(instruction, field) for field in instruction.__struct_fields__}
+    )
+    return changed
 
 
 def _with(items: tuple[_T, ...], place: int, item: _T) -> tuple[_T, ...]:
@@ -66,9 +81,8 @@ def _converting(case: model.Case, one: Deviation) -> tuple[int, model.MatrixConv
     conversion = case.conversions[number]
     side, _, field = one.part.partition("_")
     place = getattr(conversion, side)
-    if getattr(place, field) is None:
-        raise NotComputable("an opaque matrix has its own layout")
-    place = structs.replace(place, **{field: _word(place, replace(one, part=field))})
+    if getattr(place, field) is not None:  # an opaque matrix has its own layout
+        place = structs.replace(place, **{field: _word(place, replace(one, part=field))})
     return number, structs.replace(conversion, **{side: place})
 
 
@@ -83,10 +97,12 @@ def _signed_as(instruction: model.Instruction, part: str, other: str) -> model.I
     return instruction
 
 
-def _without_fast_math(case: model.Case) -> model.Case:
-    """The case without what refines its float controls: the fast math of types and of single instructions."""
+def _of_controls(case: model.Case, controls: model.FloatControls) -> model.Case:
+    """The case with other float controls, without fast math of types and instructions, and modes that they imply."""
     program = tuple(structs.replace(i, fast_math=None) if hasattr(i, "fast_math") else i for i in case.program)
-    return structs.replace(case, program=program, fast_math={})
+    implied = {model.FloatMode.SignedZeroInfNanPreserve} if controls is model.FloatControls.FastMathNone else set()
+    modes = {w: left for w, bound in case.float_modes.items() if (left := tuple(m for m in bound if m not in implied))}
+    return structs.replace(case, program=program, fast_math={}, float_controls=controls, float_modes=modes)
 
 
 def _word(owner: Any, deviation: Deviation) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -14,48 +14,37 @@ from msgspec import structs
 
 from cts.case import model
 from cts.case.model.instruction import Product
-from cts.case.oracle.deviation import MEMORY, RESULT, TERMS
+from cts.case.oracle.deviation import BODY, COORDINATES, MEMORY, RESULT, TERMS
 from cts.case.oracle.deviation import Step as Deed
-from cts.reference.addressing.accesses import Access, Shape, instances_of
+from cts.reference.addressing.accesses import Access, instances_of, part_of
+from cts.reference.common.memory import Memory
 from cts.reference.common.operands import lanes_of
-from cts.reference.deviation import terms
-from cts.reference.deviation.elements import Around, constant, transformed
+from cts.reference.deviation import numbers, terms
+from cts.reference.deviation.bodies import Bodies
+from cts.reference.deviation.elements import constant, with_sign
 from cts.reference.deviation.moves import NotComputable
 from cts.reference.deviation.parts import Steps
+from cts.reference.execution.deviating_results import DeviatingResults, zero_of
 from cts.reference.execution.execution import Execution
-from cts.reference.execution.machine import Machine, Recording
+from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
 from cts.reference.numeric.conversions import bitcast
 from cts.reference.numeric.value import Value, where
 
 
-def _zero(value: Value) -> Value:
-    return Value(value.component, np.zeros_like(value.bits))
-
-
-def _signed(value: Value, *, signed: bool) -> Value:
-    """Integers read with a sign, or without."""
-    assert value.component is not None
-    if value.component.is_float or value.component.is_signed == signed:
-        return value
-    return bitcast(value, model.ComponentType(("" if signed else "u") + value.component.value.removeprefix("u")))
-
-
-def _for(results: Sequence[model.ComponentType], deed: Deed) -> Deed:
-    """A transform with the type of the result in the place of the word for it."""
-    return Deed(deed.name, (results[0].value,)) if deed.arguments == (RESULT,) and results else deed
-
-
 def _cropped(array: npt.NDArray[Any], rows: slice, cols: slice) -> npt.NDArray[Any]:
     return array[..., rows, cols]
 
+
+#: Transforms of operands that say what made them.
+_MADE = ("made_of", "unmade", "first_alike")
 
 #: Transforms of operands that take effect once the instruction has run.
 _AFTERWARDS = ("overwritten", "cleared", "accumulated", "tile_alone")
 
 
-class DeviatingMachine(Machine):
+class DeviatingMachine(DeviatingResults):
     """The machine of a case in which instructions deviate."""
 
     def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
@@ -63,8 +52,10 @@ class DeviatingMachine(Machine):
         self.parts = evaluation.parts
         # Copies take longer than most steps, and few deviations are of the memory that a load sees.
         self.keeps_memory = any(MEMORY in parts for parts in self.parts.values())
-        self.initial = deepcopy(result.memories) if self.keeps_memory else {}
-        self.earlier = dict(self.initial)
+        #: The states of each buffer before its last writes, the latest first, and before the dispatch.
+        self.earlier = {k: [deepcopy(memory)] for k, memory in result.memories.items()} if self.keeps_memory else {}
+        numbers = [step.arguments for parts in self.parts.values() for step in parts.get(MEMORY, ())]
+        self.kept = max((int(n) for n, *_ in filter(None, numbers)), default=1)
         #: Loads that wait, by their results: for the first use, or for so many writes.
         self.waiting: dict[str, tuple[Step, int]] = {}
 
@@ -84,6 +75,30 @@ class DeviatingMachine(Machine):
                 self.waiting[name] = load, left - 1
                 if left <= 1:
                     self._take(self.waiting.pop(name)[0], {})
+
+    def _read_by(self, step: Step, instruction: model.Instruction) -> Set[str]:
+        """The buffers that a step, or the function that it calls, reads."""
+        if step.access is not None:
+            return {step.access.buffer}
+        function = self.case.functions.get(getattr(instruction, "function", ""))
+        return set() if function is None else {table.buffer for table in model.tables_of(function)}
+
+    def _seen(self, deed: Deed, name: str) -> Memory:
+        """A buffer as it was, or with the first workgroup's part of Workgroup memory for all."""
+        if deed.name != "first_instance":
+            past = self.earlier[name]
+            back = {"initial": len(past), "before": 1}.get(deed.name) or int(*deed.arguments)
+            return past[min(back, len(past)) - 1]
+        memory, buffer = self.result.memories[name], self.case.buffers[name]
+        part, size = part_of(buffer, self.case.dispatch), buffer.type.size
+        first = np.arange(0, part, size)[None, None, None]
+        parts = buffer.size // part
+        value = memory.load(first, buffer.type).map(
+            lambda a: np.tile(np.broadcast_to(a, (*a.shape[:-1], first.size)), parts)
+        )
+        memory = deepcopy(memory)
+        memory.store(np.arange(0, buffer.size, size)[None, None, None], None, value)
+        return memory
 
     def _written(self, step: Step, instruction: model.Instruction) -> Set[str]:
         """The buffers that a step writes to."""
@@ -113,20 +128,26 @@ class DeviatingMachine(Machine):
                 whole = self._whole(name)
                 if steps[0].name == "signed_as":
                     continue
-                if steps[0].name in ("made_of", "unmade"):
+                if steps[0].name == "exchanged":
+                    right |= self._exchanged(name, getattr(instruction, str(steps[0].arguments[0]), None))
+                    continue
+                if steps[0].name in _MADE:
                     whole, steps = self._made_of(name, steps[0]), steps[1:]
                 # No operand has an earlier value: what an instruction does not read is 0.
-                self.values[name] = self._transformed(step, whole, steps, partial(_zero, whole))
-            elif isinstance(name, tuple) and steps[0].name in ("made_of", "unmade"):
+                self.values[name] = self._transformed(step, whole, steps, partial(zero_of, whole))
+            elif isinstance(name, tuple) and steps[0].name in _MADE:
                 right |= {item: self.values[item] for item in name}
                 self.values.update({item: self._made_of(item, steps[0]) for item in name})
         memories = self.result.memories
-        if MEMORY in parts and step.access is not None:
-            seen = self.initial if parts[MEMORY][0].name == "initial" else self.earlier
-            self.result.memories = {**memories, step.access.buffer: seen[step.access.buffer]}
-        if self.keeps_memory:
-            self.earlier |= {name: deepcopy(memories[name]) for name in self._written(step, instruction)}
+        if MEMORY in parts:
+            read = self._read_by(step, instruction)
+            self.result.memories = {**memories, **{name: self._seen(parts[MEMORY][0], name) for name in read}}
+        for name in self._written(step, instruction) if self.keeps_memory else ():
+            self.earlier[name].insert(0, deepcopy(memories[name]))
+            del self.earlier[name][self.kept : -1]
+        self.otherwise = Bodies(parts[BODY]) if BODY in parts else None
         super().take(step)
+        self.otherwise = None
         if TERMS in parts and isinstance(instruction, model.MatrixReduce):
             self.values[instruction.id] = self._of_terms(step, instruction, parts[TERMS])
         self.result.memories = memories
@@ -134,22 +155,64 @@ class DeviatingMachine(Machine):
         for name, deed in afterwards:
             self._afterwards(step, instruction, name, deed)
 
+    def _exchanged(self, name: str, other: str | None) -> dict[str, Value]:
+        """Have two operands of one type change places; what both were."""
+        if other is None or self.shapes.get(other) != self.shapes[name]:
+            return {}
+        right = {name: self.values[name], other: self.values[other]}
+        self.values |= {name: right[other], other: right[name]}
+        return right
+
+    def _carry(self, step: Step, loop: model.Instruction, sources: Iterable[str]) -> None:
+        sources = [*sources]
+        for name, arguments in self.parts.get(step.index, {}).get("next", ()):
+            if name != "at_most":
+                raise NotComputable(name)
+            sources[int(arguments[0]) :] = loop.defines[int(arguments[0]) :]
+        super()._carry(step, loop, sources)
+
     def _made_of(self, name: str, deed: Deed) -> Value:
         """The present value of an operand of the instruction that made a result, which it is itself if it has none.
 
-        Of an instruction of a kind it is the first operand of the result's type and shape.
+        Of an instruction of a kind it is the first operand of the result's type and shape. A named operand may have
+        another component type, since a driver may leave a conversion out.
         """
         maker = next(i for i in reversed(self.case.program) if name in i.defines)
-        word, own = str(deed.arguments[0]), self.shapes[name]
+        own = self.shapes[name]
+        if deed.name == "first_alike":
+            like = (type(maker), getattr(maker, "buffer", None))
+            alike = (
+                i.defines[0] for i in self.case.program if i.defines and (type(i), getattr(i, "buffer", None)) == like
+            )
+            return self._whole(next(n for n in alike if self.shapes.get(n) == own and n in self.values))
+        word = str(deed.arguments[0])
         operands = [getattr(maker, word, None)]
         if deed.name == "unmade":
             operands = [*model.references(maker)] if word in (type(maker).__name__, "Instruction") else []
         for operand in operands:
             if isinstance(operand, str) and operand in self.values:
                 of = self.shapes[operand]
-                if (of.component, of.rows, of.cols) == (own.component, own.rows, own.cols):
+                same = deed.name == "made_of" or of.component == own.component
+                if same and (of.rows, of.cols) == (own.rows, own.cols):
                     return self._whole(operand)
         return self._whole(name)
+
+    def _scalars(self, step: Step, instruction: model.Instruction) -> Iterator[tuple[str, Value]]:
+        yield from super()._scalars(step, instruction)
+        steps = self.parts.get(step.index, {}).get(COORDINATES[0], ())
+        if not steps or not isinstance(instruction, model.MatrixPerElement | model.MatrixComponents):
+            return
+        function, shape = self.case.functions[instruction.function], self.shapes[instruction.matrix]
+        if isinstance(function, model.PerElement):
+            count = instances_of(self.case.dispatch, shape.scope)
+            of_one = np.moveaxis(np.indices((shape.rows, shape.cols), np.uint32), 0, -1)
+            places = np.broadcast_to(of_one, (1, count, shape.rows, shape.cols, 2))
+            changed = numbers.transformed(places, steps)
+            yield from zip(
+                ("row", "col"),
+                (Value(model.ComponentType(function.coords), a) for a in np.moveaxis(changed, -1, 0)),
+                strict=True,
+            )
 
     def _of_vector(self, step: Step, instruction: model.VectorInstruction) -> Iterator[tuple[str, Value]]:
         parts = self.parts.get(step.index, {})
@@ -157,7 +220,7 @@ class DeviatingMachine(Machine):
             steps = parts.get(name, ())
             if steps and steps[0].name == "signed_as" and isinstance(instruction, Product):
                 signed = model.MulAddOperand.MatrixBSigned in instruction.operands
-                yield name, _signed(value, signed=signed)
+                yield name, with_sign(value, signed=signed)
             elif name in ("matrix", "bias") and steps:
                 yield name, constant(value, steps)
             else:
@@ -200,14 +263,14 @@ class DeviatingMachine(Machine):
     def _afterwards(self, step: Step, instruction: model.Instruction, name: str, deed: Deed) -> None:
         """What an instruction does to an operand, or in a second pass to its result."""
         if deed.name == "cleared":
-            self.values[name] = _zero(self._whole(name))
+            self.values[name] = zero_of(self._whole(name))
             return
         if deed.name == "overwritten":
             self.values[name] = self._in_place_of(name, instruction)
             return
         n = int(deed.arguments[0])
         match instruction:
-            case model.MatrixMulAdd(a=a, b=b, c=c) if deed.name == "accumulated" and name == c:
+            case model.MatrixMulAdd(a=a, b=b, c=c, component=None) if deed.name == "accumulated" and name == c:
                 depth = self.shapes[a].cols - n
                 if depth > 0:
                     crops = {a: (slice(None), slice(depth)), b: (slice(depth), slice(None))}
@@ -263,59 +326,3 @@ class DeviatingMachine(Machine):
             shape = self._whole_shape(access.shape, stored)
             stored = self._transformed(step, stored.broadcast(shape), steps, lambda: self._read(access))
         super()._store(step, access, stored)
-
-    def _define(self, step: Step, name: str, value: Value) -> None:
-        if (steps := self.parts.get(step.index, {}).get(RESULT)) is not None:
-            shape = self._whole_shape(self.shapes[name], value)
-            zero = Value(value.component, np.zeros((1, 1, 1, 1), value.bits.dtype))
-            before = self.values.get(name, zero)
-            if steps[0].name == "alike":
-                value, steps = self._alike(step) or value, steps[1:]
-            elif steps[0].name == "undivided":
-                value, steps = (
-                    self._undivided(step, name, value.broadcast(shape), int(steps[0].arguments[0])),
-                    steps[1:],
-                )
-            value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
-        super()._define(step, name, value)
-
-    def _undivided(self, step: Step, name: str, value: Value, n: int) -> Value:
-        """A result that is 0 where only some of each N instances take the step."""
-        active = self.evaluation.active_at(step.taken, self.shapes[name].scope)
-        if active is None or self.shapes[name].scope is not model.Scope.Subgroup:
-            return value
-        lanes = lanes_of(self.case.dispatch)
-        workgroup, lane = np.divmod(np.arange(active.shape[1]), lanes)
-        group = workgroup * lanes + lane // max(n, 1)
-        divided = np.stack([np.isin(group, group[~taken]) for taken in active])
-        return where(divided[..., None, None], _zero(value), value)
-
-    def _alike(self, step: Step) -> Value | None:
-        """What the last instruction before gave that differs from this one in the name of its result alone."""
-        program = self.case.program
-        this = program[step.index]
-        name = getattr(this, "id", None)
-        for other in reversed(program[: step.index]) if name is not None else ():
-            if type(other) is type(this) and structs.replace(other, id=name) == this:
-                return self._whole(other.defines[0])
-        return None
-
-    def _transformed(self, step: Step, value: Value, steps: Steps, before: Callable[[], Value]) -> Value:
-        instruction = self.case.program[step.index]
-
-        def operand(field: str) -> Value:
-            name = getattr(instruction, field, None)
-            if not isinstance(name, str) or name not in self.values:
-                raise NotComputable(f"no operand {field}")
-            return self._whole(name)
-
-        results = [self.shapes[name].component for name in instruction.defines if name in self.shapes]
-        return transformed(value, [_for(results, deed) for deed in steps], Around(before, operand))
-
-    def _whole(self, name: str) -> Value:
-        """A result with all its instances, rows and columns."""
-        value = self.values[name]
-        return value.broadcast(self._whole_shape(self.shapes[name], value))
-
-    def _whole_shape(self, shape: Shape, value: Value) -> tuple[int, ...]:
-        return value.shape[0], instances_of(self.case.dispatch, shape.scope), shape.rows, shape.cols

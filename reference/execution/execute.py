@@ -9,7 +9,8 @@ import numpy as np
 from cts.case import model
 from cts.case.oracle.deviation import OF_CASE
 from cts.reference.common.broken import everywhere
-from cts.reference.common.memory import GuardedMemory, Memory
+from cts.reference.common.guarded_memory import GuardedMemory
+from cts.reference.common.memory import Memory
 from cts.reference.execution.deviating_machine import DeviatingMachine
 from cts.reference.execution.execution import Execution
 from cts.reference.execution.machine import Machine, Recording

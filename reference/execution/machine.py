@@ -22,6 +22,7 @@ from cts.reference.matrices.callback_memory import EntryRead
 from cts.reference.matrices.compute import Operation, computed, passed
 from cts.reference.matrices.decoding import Decoding, decoded
 from cts.reference.numeric.arrays import Mask
+from cts.reference.numeric.expression import Otherwise
 from cts.reference.numeric.fast_math import FastMathOf
 from cts.reference.numeric.history import Deferred
 from cts.reference.numeric.rounding import binding
@@ -69,6 +70,8 @@ class Machine:
         self.next_group = 1
         self.number = 0
         self.recording = recording
+        #: What operations in the bodies of functions give in a wrong program.
+        self.otherwise: Otherwise | None = None
 
     def take(self, step: Step) -> None:
         instruction = self.case.program[step.index]
@@ -152,6 +155,7 @@ class Machine:
         operation = Operation(
             self.case, self.values, self.shapes, scalars, floats, self.next_group, self.result.memories, step.pointers
         )
+        operation.otherwise = self.otherwise
         if self.recording is not None:
             self.recording.tables[self.number] = operation.read
             self.recording.stored[self.number] = operation.stored
@@ -262,7 +266,9 @@ class Machine:
         assert isinstance(decode, model.Decode) and (vector is None or isinstance(vector, model.DecodeVector))
         watch = Watch()
         memories = self.result.memories
-        decoding = Decoding(self.case, access, memories[access.buffer], self.floats, watch, memories)
+        decoding = Decoding(
+            self.case, access, memories[access.buffer], self.floats, watch, memories, otherwise=self.otherwise
+        )
         if self.recording is not None:
             self.recording.tables[self.number] = decoding.read
         value = decoded(decode, vector, decoding)

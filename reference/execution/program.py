@@ -7,7 +7,7 @@ depends on the contents of memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -144,9 +144,11 @@ def evaluate(case: model.Case, parameter_sets: U32 | None = None, parts: Parts =
     evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets, parts), parts=parts)
     elements = 0
     for taken in unroll(case, evaluation.operands):
+        if parts:
+            taken = deviating.taken(case.dispatch, parts, taken)
         step = _step(evaluation, taken)
         if parts:
-            step = _deviating(evaluation, step)
+            step = deviating.step(case, parts, step)
         evaluation.steps.append(step)
         for access in step.accesses:
             elements += access.byte.size
@@ -211,16 +213,6 @@ def _step(evaluation: Evaluation, taken: Taken) -> Step:
         case _:
             pass
     return Step(taken)
-
-
-def _deviating(evaluation: Evaluation, step: Step) -> Step:
-    """A step that accesses memory where its deviations, and those of what it depends on, make it."""
-
-    def deviated(access: Access) -> Access:
-        instances = instances_of(evaluation.case.dispatch, access.shape.scope)
-        return deviating.access(evaluation.parts, step.index, access, evaluation.case.buffers[access.buffer], instances)
-
-    return replace(step, access=step.access and deviated(step.access), bias=step.bias and deviated(step.bias))
 
 
 def _calling(
@@ -317,7 +309,7 @@ def _access(evaluation: Evaluation, taken: Taken, instruction: model.MemoryInstr
     else:
         layout, view = _states(evaluation, taken, instruction, scope)
         place = InstructionOperands(i, buffer, shape, offset, layout, view)
-        access = tensor_access(case, instruction, place, as_load=deviating.is_as_load(evaluation.parts, i))
+        access = tensor_access(case, instruction, place)
     return _by_takers(evaluation, taken, access)
 
 

@@ -17,7 +17,7 @@ from cts.reference.matrices.products import multiplied_floats, multiplied_intege
 from cts.reference.matrices.reductions import Reduction, filled, reduced
 from cts.reference.numeric import conversions, integers
 from cts.reference.numeric.arrays import I64
-from cts.reference.numeric.expression import Arguments, call
+from cts.reference.numeric.expression import Arguments, Otherwise, call
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
@@ -48,6 +48,7 @@ class Operation:
     read: list[EntryRead] = field(default_factory=list)
     stored: list[Value] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
+    otherwise: Otherwise | None = None
 
     def full(self, name: str) -> Value:
         """A matrix or vector with all its rows and columns."""
@@ -84,10 +85,10 @@ def _mul_add(i: model.MatrixMulAdd, operation: Operation) -> Value:
     """KM-014, NU-001, NU-002, NU-010."""
     a, b, c = (operation.full(name) for name in (i.a, i.b, i.c))
     if _component(c).is_float:
-        return multiplied_floats(a, b, c, ieee=operation.floats.ieee)
+        return multiplied_floats(a, b, c, i.component, ieee=operation.floats.ieee)
     types = model.mul_add_types(i, *(operation.matrix_shape(name) for name in (i.a, i.b, i.c)))
     saturating = model.MulAddOperand.SaturatingAccumulation in i.operands
-    return multiplied_integers(a, b, c, types, saturating, operation.watch)
+    return multiplied_integers(a, b, c, types, saturating, operation.watch, i.component)
 
 
 @computed.register
@@ -188,7 +189,7 @@ def _components(i: model.MatrixComponents, operation: Operation) -> Value:
     names = {"value": operation.values[i.matrix]}
     if isinstance(function, model.PerElement):
         names |= _coordinates(function, shape)
-    return _called(function, names, operation, shape)
+    return _called(function, {**names, **operation.scalars}, operation, shape)
 
 
 def _coordinates(function: model.PerElement, shape: model.MatrixShape) -> dict[str, Value]:
@@ -233,7 +234,7 @@ def _called(
     ieee = operation.floats.ieee
     entry = tables(known, operation.memories, lambda value: passed(value, ieee), operation.read)
     body = model.body_of(function, operation.case.helpers)
-    arguments = Arguments(names, entry=entry, store=operation.stored.append)
+    arguments = Arguments(names, entry=entry, store=operation.stored.append, otherwise=operation.otherwise)
     result = call(body, arguments, operation.floats, operation.watch)
     shapes = (v.shape for v in (*names.values(), result))
     lead = np.broadcast_shapes(*(shape[:-2] for shape in shapes if len(shape) == 4))

@@ -14,7 +14,7 @@ from cts.reference.addressing.coordinates import Status
 from cts.reference.common.memory import Memory
 from cts.reference.matrices.callback_memory import EntryRead, tables, windows
 from cts.reference.numeric.arrays import I64
-from cts.reference.numeric.expression import Arguments, call, hull
+from cts.reference.numeric.expression import Arguments, Otherwise, call, hull
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.undefined import Undefined, Watch
 from cts.reference.numeric.value import FREE, Value, where, with_freedom
@@ -36,6 +36,7 @@ class Decoding:
     watch: Watch
     memories: Mapping[str, Memory]
     read: list[EntryRead] = field(default_factory=list)
+    otherwise: Otherwise | None = None
 
 
 def decoded(decode: Decode, vector: DecodeVector | None, decoding: Decoding) -> Value:
@@ -114,7 +115,7 @@ def _called(
     fields = {f.name: f for f in function.block}
     # Elements that are not loaded are computed from the buffer's first block.
     start = np.where(access.status == Status.OK, access.byte, 0)
-    fit = start + size <= decoding.memory.size
+    fit = start + size <= decoding.memory.size + decoding.memory.beyond
 
     def read(name: str, index: I64 | None, watch: Watch) -> Value:
         field: BlockField = fields[name]
@@ -138,4 +139,6 @@ def _called(
     read_windows = windows(decoding.case, function, decoding.access.shape)
     entry = tables(read_windows, decoding.memories, lambda value: value, kept)
     body = body_of(function, decoding.case.helpers)
-    return call(body, Arguments(names or {}, coordinates, read, entry), decoding.floats, watch)
+    return call(
+        body, Arguments(names or {}, coordinates, read, entry, otherwise=decoding.otherwise), decoding.floats, watch
+    )

@@ -105,18 +105,31 @@ def _of_one_sign(magnitude: F64, total: F64, gamma: float, count: int, fmt: Floa
 
 
 def multiplied_integers(
-    a: Value, b: Value, c: Value, types: tuple[ComponentType, ...], saturating: bool, watch: Watch
+    a: Value,
+    b: Value,
+    c: Value,
+    types: tuple[ComponentType, ...],
+    saturating: bool,
+    watch: Watch,
+    declared: ComponentType | None = None,
 ) -> Value:
-    """The same of integers, read by `types` (A, B, C, Result: NU-001); bits of the result's width (NU-002)."""
+    """The same of integers, read by `types` (A, B, C, Result: NU-001); bits of the result's width (NU-002).
+
+    The result is `declared` so; None: as C.
+    """
     read = [whole(t, v.bits) for t, v in zip(types, (a, b, c), strict=False)]
     result = types[3]
     terms = exact_products(read[0], read[1], types[:2], saturating)
-    component = c.component
+    component = declared or c.component
     assert component is not None
     if saturating:
         info = np.iinfo(result.dtype)
         outside = (terms < info.min) | (terms > info.max)
         watch.report("NU-002", outside, f"A * B alone overflows {result.value}", "products whose sum the result holds")
+        if types[2].size > result.size:
+            # No sentence says how a C of more bits than the result is narrowed before the addition saturates.
+            beyond = (read[2] < info.min) | (read[2] > info.max)
+            watch.report("NU-002", beyond, f"C is beyond {result.value}", "a C that the result's type holds")
         terms = np.clip(terms, info.min, info.max).astype(np.int64) + read[2]
         terms = np.clip(terms, info.min, info.max)
     else:

@@ -91,14 +91,14 @@ def float_to_float(
         if source.is_float8 and target is ComponentType.float16 and mode.denormals == "flushed":
             # As above: either.
             mode = replace(mode, denormals=None)
-        result = _to_float(target, bounds, unbounded, saturate, value.reasons, zero, keeps, mode)
+        result = to_float(target, bounds, unbounded, saturate, value.reasons, zero, keeps, mode)
         if ieee:
             step = None if value.free is None else np.where(beside_free([value]), step_of(value), 0.0)
             if step is not None:
                 # Numbers beyond the greatest one may become it, which is no multiple of their step.
                 greatest = target.format.greatest
                 step = np.where((bounds[0] < -greatest) | (bounds[1] > greatest), 0.0, step)
-            result = _bound(result, source, step)
+            result = bound(result, source, step)
         elif value.free is not None and value.free.step is not None and _holds(target, source):
             result = stepped(result, step_of(value))
     if keeps and unbounded.any():
@@ -129,8 +129,8 @@ def integer_to_float(
     unbounded = value.flags & Freedom.ANY != 0
     bounds = low, low if value.free is None else high
     mode = modes.get(target, OPEN) if ieee else OPEN
-    result = _to_float(target, bounds, unbounded, saturate, value.reasons, None, ieee, mode)
-    return _bound(result, source, None) if ieee else result
+    result = to_float(target, bounds, unbounded, saturate, value.reasons, None, ieee, mode)
+    return bound(result, source, None) if ieee else result
 
 
 def float_to_integer(value: Value, target: ComponentType, watch: Watch) -> Value:
@@ -190,7 +190,7 @@ def bitcast(value: Value, target: ComponentType) -> Value:
     return where(value.flags != 0, anything(target, value.shape, value.reasons), result)
 
 
-def _bound(result: Value, source: ComponentType, step: F64 | None) -> Value:
+def bound(result: Value, source: ComponentType, step: F64 | None) -> Value:
     """A result that is sure to be rounded, unless the type that it would be rounded to is bfloat16.
 
     Whether intermediate values of bfloat16 are rounded is the implementation's choice (NU-021).
@@ -201,7 +201,7 @@ def _bound(result: Value, source: ComponentType, step: F64 | None) -> Value:
     return binding(result, None if source is bfloat16 else step)
 
 
-def _to_float(
+def to_float(
     target: ComponentType,
     bounds: Interval,
     unbounded: Mask,
@@ -211,6 +211,7 @@ def _to_float(
     ieee: bool,
     mode: Mode = OPEN,
 ) -> Value:
+    """Exact results in a float type: rounded, of a float8 as far as it reaches (NU-033); see `rounded`."""
     fmt = target.format
     why = (*reasons, _NEIGHBOURS)
     if not target.is_float8:

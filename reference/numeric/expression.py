@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import assert_never
 
 import numpy as np
 
-from cts.case.model import ComponentType
+from cts.case.model import ComponentType, Microscaling
 from cts.case.model import expression as ast
 from cts.case.oracle.expectation import Freedom
-from cts.reference.numeric import conversions, integers
+from cts.reference.numeric import conversions, integers, microscaling
 from cts.reference.numeric.arrays import I64, Bits, Mask
 from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.history import Deferred, joined
@@ -28,6 +29,9 @@ ReadEntry = Callable[[str, Value, Watch], Value]
 #: Gets the values that are stored to an output, one store after the other.
 StoreValue = Callable[[Value], None]
 
+#: Gives what a wrong program computes for an operation: what gives the right result, its operands, and the watch.
+Otherwise = Callable[[ast.Expression, Callable[..., Value], Sequence[Value], Watch], Value]
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -41,6 +45,7 @@ class Arguments:
     read: ReadField | None = None
     entry: ReadEntry | None = None
     store: StoreValue | None = None
+    otherwise: Otherwise | None = None
 
 
 @dataclass(frozen=True)
@@ -128,24 +133,46 @@ class _Evaluation:
             case ast.Indexed(table=table, index=index):
                 return self._entry(table, self.evaluated(index))
             case ast.Unary():
-                return self._unary(e.operation, self.evaluated(e.a))
+                return self._computed(e, partial(self._unary, e.operation), e.a)
             case ast.Binary():
-                return self._binary(e.operation, self.evaluated(e.a), self.evaluated(e.b))
+                return self._computed(e, partial(self._binary, e.operation), e.a, e.b)
             case ast.Select():
-                return chosen(self.evaluated(e.condition), self.evaluated(e.a), self.evaluated(e.b), self.floats.ieee)
-            case ast.Convert():
-                return conversions.converted(
-                    self.evaluated(e.a), _component(e), self.watch, ieee=self.floats.ieee, modes=self.floats.modes
+                return self._computed(e, partial(chosen, ieee=self.floats.ieee), e.condition, e.a, e.b)
+            case ast.Convert() if isinstance(e.a.type, Microscaling):
+                source, ieee, modes = e.a.type, self.floats.ieee, self.floats.modes
+                unpack = partial(
+                    microscaling.converted,
+                    source=source,
+                    target=_component(e),
+                    watch=self.watch,
+                    ieee=ieee,
+                    modes=modes,
                 )
+                return self._computed(e, unpack, e.a)
+            case ast.Extract(type=target):
+                extract = partial(microscaling.extracted, target=target, watch=self.watch)
+                return self._computed(e, extract, e.a, e.offset)
+            case ast.Convert():
+                ieee, modes = self.floats.ieee, self.floats.modes
+                convert = partial(conversions.converted, target=_component(e), watch=self.watch, ieee=ieee, modes=modes)
+                return self._computed(e, convert, e.a)
             case ast.Bitcast():
-                return conversions.bitcast(self.evaluated(e.a), _component(e))
+                return self._computed(e, partial(conversions.bitcast, target=_component(e)), e.a)
             case ast.Lookup():
                 return self._lookup(e, self.evaluated(e.index))
             case ast.Call():
-                arguments = [self.evaluated(a) for a in e.arguments]
-                return call(e.body, Arguments(dict(zip(e.parameters, arguments, strict=True))), self.floats, self.watch)
+                return self._computed(e, partial(self._call, e), *e.arguments)
             case _:
                 assert_never(e)
+
+    def _computed(self, e: ast.Expression, function: Callable[..., Value], *operands: ast.Expression) -> Value:
+        given = [self.evaluated(operand) for operand in operands]
+        otherwise = self.arguments.otherwise
+        return function(*given) if otherwise is None else otherwise(e, function, given, self.watch)
+
+    def _call(self, e: ast.Call, *arguments: Value) -> Value:
+        passed = Arguments(dict(zip(e.parameters, arguments, strict=True)), otherwise=self.arguments.otherwise)
+        return call(e.body, passed, self.floats, self.watch)
 
     def _unary(self, operation: str, a: Value) -> Value:
         if a.component is None:
@@ -299,5 +326,8 @@ def _constant(e: ast.Number) -> Value:
 
 
 def _component(e: ast.Expression) -> ComponentType:
+    """The type of a value, or what carries the patterns of one."""
+    if isinstance(e.type, Microscaling):
+        return microscaling.CARRIER
     assert isinstance(e.type, ComponentType)
     return e.type

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
 from cts.case import model
 from cts.case.model.instructions import defined_ids
 from cts.case.oracle.trace import ElementPlace, ElementValue, Number, StepKind, TraceStep
-from cts.reference.addressing.accesses import Access, Grid
+from cts.reference.addressing.accesses import Access, Grid, block_number, blocked_bytes
 from cts.reference.common.operands import lanes_of
 from cts.reference.execution.machine import Recording
 from cts.reference.execution.program import Evaluation
@@ -145,6 +146,8 @@ class History:
         stride = int(_of_instance(access.stride[0], element.instance))
         pointee = self.evaluation.case.buffers[access.buffer].element_size
         row, col, size = element.row, element.col, access.shape.component.size
+        if instruction.order.blocked:
+            return _blocked(instruction.order, access, element, pointer, stride)
         major, minor = (row, col) if instruction.order is model.Order.RowMajor else (col, row)
         return TraceStep(
             StepKind.MATRIX_BYTE,
@@ -205,6 +208,19 @@ def _row_of_instance(member: U32, instance: int) -> U32:
     """A member of a layout or view for one instance, (1, dim)."""
     row: U32 = member[0, min(instance, member.shape[1] - 1)]
     return row[None]
+
+
+def _blocked(order: model.Order, access: Access, element: Element, pointer: int, stride: int) -> TraceStep:
+    """AL-005."""
+    shape, row, col = access.shape, np.array(element.row), np.array(element.col)
+    numbers = {
+        "pointer": pointer,
+        "block": int(block_number(order, shape, row, col)),
+        "stride": stride,
+        "inside": int(blocked_bytes(order, shape, np.array(1), row, col)) % 64,
+        "byte": pointer + int(blocked_bytes(order, shape, np.array(stride), row, col)),
+    }
+    return TraceStep(StepKind.BLOCKED_BYTE, "AL-005", names={"order": order.value}, numbers=numbers)
 
 
 def _of_instance(values: npt.NDArray[Any], instance: int) -> Any:

@@ -291,6 +291,12 @@ def _rules(e: ast.Expression) -> Iterator[TraceStep]:
             if isinstance(component, model.ComponentType):
                 names = {"operation": str(e.operation), "component": component.value}
                 yield TraceStep(StepKind.BODY_OPERATION, rule_of_arithmetic(component), names=names)
+        case ast.Extract():
+            names = {"source": _text(e.a.type), "target": e.type.value}
+            yield TraceStep(StepKind.BODY_EXTRACTION, "MT-010", names=names)
+        case ast.Convert() if isinstance(e.a.type, model.Microscaling):
+            names = {"source": e.a.type.value, "target": _text(e.type)}
+            yield TraceStep(StepKind.BODY_CONVERSION, e.a.type.fact, names=names)
         case ast.Convert():
             if isinstance(e.type, model.ComponentType) and isinstance(e.a.type, model.ComponentType):
                 names = {"source": e.a.type.value, "target": e.type.value}
@@ -306,6 +312,10 @@ def _rules(e: ast.Expression) -> Iterator[TraceStep]:
             yield TraceStep(StepKind.BODY_CALL, "CM-033", names={"function": e.helper})
         case _:
             pass
+
+
+def _text(t: ast.ValueType) -> str:
+    return t if isinstance(t, str) else t.value
 
 
 def _number(value: Value, component: model.ComponentType) -> Any:

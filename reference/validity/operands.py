@@ -1,4 +1,4 @@
-"""Rules on operands of matrix instructions: alignment and strides (KM-013, TA-070 (TA-043), VK-040); VK-025."""
+"""Rules on operands of matrix instructions: alignment and strides (KM-013, TA-070 (TA-043), VK-040, AM-59); VK-025."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from cts.reference.validity import vectors
 #: Alignment of a tensor instruction's Pointer, in bytes (TA-043).
 TENSOR_POINTER_ALIGNMENT = 16
 
+#: The same of a load or store in a blocked layout, whose lines have no bytes of their own (AM-59).
+BLOCKED_POINTER_ALIGNMENT = 16
+
 
 def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
     """Rules on one load or store."""
@@ -22,7 +25,10 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
         yield from vectors.of_access(access, atomic=isinstance(instruction, VectorAtomicAdd))
     elif isinstance(instruction, StridedInstruction):
         yield from _stride(access)
-        yield from _khr_alignment(evaluation, access, instruction.order)
+        if instruction.order.blocked:
+            yield from _blocked_alignment(access)
+        else:
+            yield from _khr_alignment(evaluation, access, instruction.order)
     else:
         yield from _tensor_alignment(access)
 
@@ -56,6 +62,14 @@ def _khr_alignment(evaluation: Evaluation, access: Access, order: Order) -> Iter
     remedy = f"a multiple of {alignment} bytes: the lesser of 16 and a {_line(order)}'s {length} bytes"
     for field, values in (("offset", access.pointer), ("stride", pitch)):
         yield from vectors.misaligned("VK-040", access.instruction, field, values, alignment, remedy)
+
+
+def _blocked_alignment(access: Access) -> Iterator[Broken]:
+    """AM-59: VK-040 speaks of rows and columns."""
+    remedy = f"a multiple of {BLOCKED_POINTER_ALIGNMENT} bytes, which every reading of VK-040 is content with"
+    yield from vectors.misaligned(
+        "AM-59", access.instruction, "offset", access.pointer, BLOCKED_POINTER_ALIGNMENT, remedy
+    )
 
 
 def _line(order: Order) -> str:

@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from cts.case.model import Case, ComponentType, ConversionSide, MatrixConversion, MatrixLayout, OpaqueMatrix
-from cts.case.oracle.deviation import OF_CASE, RESULT, Step
+from cts.case.oracle.deviation import BETWEEN, OF_CASE, RESULT, Step
 from cts.case.oracle.expectation import Freedom, Violation
 from cts.reference.common.memory import Memory
 from cts.reference.deviation.elements import constant
 from cts.reference.deviation.parts import NO_PARTS, Parts
+from cts.reference.numeric import conversions
 from cts.reference.numeric.arrays import I64
 from cts.reference.numeric.rounding import denormal
-from cts.reference.numeric.value import FREE, Value, anything, with_freedom
+from cts.reference.numeric.undefined import Watch
+from cts.reference.numeric.value import FREE, Value, anything, where, with_freedom
 from cts.reference.vectors.products import nearest_of
 from cts.reference.vectors.training import Accumulation
 
@@ -78,7 +80,10 @@ def convert(
                 Step(s.name, (target.value,) if s.arguments == (RESULT,) else s.arguments) for s in wrong["source"]
             ]
             value = constant(value, steps)
+        right = value
         value, problem = converted(value, target)
+        if parts:
+            value = _not_finite(right, value, target)
         if RESULT in wrong:
             value = constant(value, wrong[RESULT])
         if problem is not None:
@@ -89,7 +94,7 @@ def convert(
             byte = place_bytes(destination, target, conversion.rows, conversion.cols)
             memories[destination.of].store(byte, None, value)
             between = gap_bytes(destination, target, conversion.rows, conversion.cols)
-            if between.size:
+            if between.size and BETWEEN not in parts.get(OF_CASE, {}):
                 memories[destination.of].store(between, None, anything(target, between.shape, _BETWEEN_LINES))
 
 
@@ -136,6 +141,14 @@ def converted(value: Value, target: ComponentType) -> tuple[Value, str | None]:
         problem = f"a NaN or a number beyond {target.value}"
     nearest = nearest_of(value, target) if source.is_ieee else _widened(value, target)
     return _loosened(nearest, outside | value.unbounded), problem
+
+
+def _not_finite(right: Value, result: Value, target: ComponentType) -> Value:
+    """A wrong program converts what it reads beyond a matrix, such as NaNs, as it converts between matrices."""
+    unknown = (result.flags & Freedom.ANY != 0) & (right.flags & Freedom.ANY == 0)
+    if not unknown.any():
+        return result
+    return where(unknown, conversions.converted(right, target, Watch(), False, True), result)
 
 
 def _widened(value: Value, target: ComponentType) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cts.drivers.amd import isa
 from cts.drivers.amd.registry import INSTRUCTIONS
 from tests.amd import (
+    test_compute_instructions,
     test_flow,
     test_lds_instructions,
     test_memory_instructions,
@@ -18,6 +19,7 @@ from tests.amd.tables import mnemonics
 
 #: Modules whose `CASES` are all run.
 TABLES = (
+    test_compute_instructions,
     test_flow,
     test_lds_instructions,
     test_memory_instructions,

@@ -9,9 +9,10 @@ import pytest
 
 from cts.device.driver import Status
 from cts.drivers.amd.driver import Executor
-from cts.drivers.amd.interface import Interface, Loaded, arguments, filled, interface
+from cts.drivers.amd.interface import Interface, Loaded, Pushed, arguments, filled, interface
+from cts.drivers.amd.module import used_words
 from cts.drivers.amd.options import Options
-from cts.drivers.amd.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Binding, Done, Memory, ParameterSet, Run, Submitting
 
@@ -208,43 +209,82 @@ def test_a_pipeline_without_a_listing_is_not_run() -> None:
     assert isinstance(result, Loss) and result.status is Status.UNSUPPORTED
 
 
+def pushed(*words: int) -> Pushed:
+    """Words of push constants, as many as are used, and where all of them are."""
+    return Pushed(dict(enumerate(words)), 0xFFFF8000_00100080)
+
+
+def test_words_that_registers_do_not_hold_are_loaded() -> None:
+    loaded = tuple(Loaded(n, "other") for n in range(4))
+    shader = Interface((64, 1, 1), 64, 0, 4, (0, 1), loaded, fetched=frozenset({2, 3}))
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7)) == [0x100040, 0x100080, 11, 12]
+    with pytest.raises(Unsupported, match="2 registers for words of push constants, of 3"):
+        arguments(replace(shader, fetched=frozenset({2})), [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
+
+
+def test_words_that_are_loaded_are_found() -> None:
+    nir = (
+        NIR.format(size=32)
+        + """
+    con 32     %14 = @load_scalar_arg_amd (base=1, arg_upper_bound_u32_amd=0)
+    con 64     %15 = pack_64_2x32_split %14, %6 (0xffff8000)
+    con 32x2   %16 = @load_global_amd (%15, %8 (0x8)) (base=48, access=readonly)
+    con 16     %17 = @load_global_amd (%15, %8 (0x2)) (base=0, access=readonly)
+    div 32     %25 = @load_global_amd (%15, %24) (base=0, access=readonly)
+    con 32     %26 = @load_global_amd (%2, %8 (0x0)) (base=4, access=readonly)
+"""
+    )
+    found = interface(nir, ACO.format(more="s1: %3:s[1],  "))
+    assert found.pointers == (0, 1)
+    assert found.fetched == {0, 14, 15}
+
+
 def test_arguments_are_in_order() -> None:
-    shader = Interface((64, 1, 1), 64, 0, 7, sets=1)
-    assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7]
-    assert arguments(shader, [0xFFFF8000_00100040], [11, 12, 13, 14, 15], (5, 6, 7)) == [0x100040, 11, 12, 13, 14, 15]
+    shader = Interface((64, 1, 1), 64, 0, 7, (0,))
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7]
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14, 15), (5, 6, 7)) == [
+        0x100040,
+        11,
+        12,
+        13,
+        14,
+        15,
+    ]
     with pytest.raises(Unsupported, match="7 registers of arguments"):
-        arguments(shader, [0xFFFF8000_00100040], [11, 12, 13, 14], (5, 6, 7))
+        arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
 
 
 def test_an_unused_set_may_have_a_register() -> None:
-    shader = Interface((64, 1, 1), 64, 0, 3, 0, (Loaded(1, "other"),))
-    assert arguments(shader, [0xFFFF8000_00100040], [11, 12], (1, 1, 1)) == [0x100040, 11, 12]
+    shader = Interface((64, 1, 1), 64, 0, 3, (), (Loaded(1, "other"),))
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (1, 1, 1)) == [0x100040, 11, 12]
 
 
 def test_numbers_of_workgroups_are_arguments_on_rdna_3() -> None:
     loaded = (Loaded(1, "other"), Loaded(2, "short"), Loaded(3, "wave"))
-    shader = Interface((64, 2, 1), 64, 0, 4, 1, (Loaded(0, "other"), *loaded))
-    given = arguments(shader, [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+    shader = Interface((64, 2, 1), 64, 0, 4, (0,), (Loaded(0, "other"), *loaded))
+    given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
     assert given == [0x100040, "x", "z", "wave"]
     assert filled(given, (2, 3, 4), 5) == [0x100040, 2, 4, 5 << 6 | 5 << 20]
     with_three = replace(
         shader, arguments=7, loaded=(Loaded(1, "three"), *(a._replace(number=a.number + 1) for a in loaded))
     )
-    given = arguments(replace(with_three, sets=1), [0xFFFF8000_00100040], [], (5, 6, 7), ("y",))
+    given = arguments(replace(with_three, pointers=(0,)), [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y",))
     assert given == [0x100040, 5, 6, 7, "x", "y", "wave"]
     with pytest.raises(Unsupported, match=r"from 26\.2 on"):
-        arguments(replace(shader, marked=False), [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+        arguments(replace(shader, marked=False), [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
     two = replace(shader, loaded=(*loaded[:2], Loaded(3, "short")))
     with pytest.raises(Unsupported, match="not known which they are"):
-        arguments(two, [0xFFFF8000_00100040], [], (5, 6, 7), ("z",))
+        arguments(two, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
 
 
 def test_the_interface_is_that_of_the_texts() -> None:
     nir, used = NIR.format(size=48), (Loaded(0, "other"),)
-    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface((48, 1, 1), 32, 256, 2, 1, used, marked=False)
+    assert interface(nir, ACO.format(more="s1: %3:s[1],  ")) == Interface(
+        (48, 1, 1), 32, 256, 2, (0,), used, marked=False
+    )
     older = "BB0\n\t s2: (kill)%0:s[0-1],  s1: %1:s[2],  v1: (kill)%2:v[0] = p_startpgm\n"
     assert interface(nir.replace("base=0", "base=1"), older) == Interface(
-        (48, 1, 1), 32, 256, 1, 1, used, 2, marked=False
+        (48, 1, 1), 32, 256, 1, (0,), used, 2, marked=False
     )
     with pytest.raises(Unsupported, match="does not say how it is called"):
         interface("", "")
@@ -267,3 +307,30 @@ def test_texts_of_no_gpu(old: str, new: str) -> None:
     run = Run(7, b"", (1, 1, 1), (ParameterSet((buffer,)),), (Binding(0, 0, 0),))
     lied = Executor(Options()).execute(run, Done(7, (), listing=told), lambda run: Done(7, ()))
     assert isinstance(lied, Loss) and lied.status is Status.ERROR and "no GPU has" in lied.what
+
+
+def test_members_of_a_structure_in_the_block_move_alone() -> None:
+    module = assemble_push_constants()
+    before = np.frombuffer(module, "<u4")
+
+    def make(run: Run) -> Done:
+        words = np.frombuffer(run.module, "<u4")
+        (place,) = np.flatnonzero(words != before)
+        member = words[place - 2]
+        assert words[place] == before[place] + 4096
+        # The code uses the second member of the block, and the second one of the structure in it.
+        return Done(7, (), listing={"Assembly": "changed" if member == 1 else "code"})
+
+    run = Run(7, module, (1, 1, 1), (ParameterSet((), push_constants=bytes(16)),))
+    assert used_words(run, "code", make) == [1, 3]
+
+
+def assemble_push_constants() -> bytes:
+    """A block of two words, and of a structure of two words behind them."""
+    header = [0x07230203, 0x00010500, 0, 9, 0]
+    code = [
+        [72, 3, 0, 35, 0], [72, 3, 1, 35, 4], [72, 3, 2, 35, 8], [72, 2, 0, 35, 0], [72, 2, 1, 35, 4],
+        [30, 2, 1, 1], [30, 3, 1, 1, 2], [32, 4, 9, 3], [59, 4, 5, 9],
+    ]  # fmt: skip
+    words = [*header, *(w for i in code for w in (len(i) << 16 | i[0], *i[1:]))]
+    return np.array(words, "<u4").tobytes()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cts.drivers.amd.problems import OutOfSteps, Unsupported
+from cts.drivers.machine.problems import OutOfSteps, Unsupported
 from tests.amd.tables import Case, check, name
 from tests.amd.waves import run
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from cts.drivers.amd.problems import Wrong
+from cts.drivers.machine.problems import Wrong
 from tests.amd.tables import Case, State, active, check, name
 from tests.amd.waves import run
 
@@ -138,7 +138,7 @@ def _two_addresses() -> Iterator[Case]:
 CASES = [*_loads(), *_stores(), *_two_addresses()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_lds(case: Case) -> None:
     check(case)
 

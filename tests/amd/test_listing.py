@@ -7,8 +7,8 @@ import pytest
 from cts.drivers.amd import isa
 from cts.drivers.amd.listing import Operand, instruction, parse
 from cts.drivers.amd.modes import Modes
-from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import Context, step
+from cts.drivers.machine.problems import Unsupported
 from tests.amd.waves import run
 
 
@@ -177,7 +177,7 @@ def test_repeated_instructions_are_run() -> None:
 @pytest.mark.parametrize("operand", ["v1.x", "s[1:", "#5", "1.5.2", "@x", "v[a:b]"])
 def test_an_unknown_operand_is_named(operand: str) -> None:
     with pytest.raises(Unsupported) as raised:
-        parse(f"s_nop 0\nv_add_f32 v0, {operand}, v2")
+        run(f"s_nop 0\nv_add_f32 v0, {operand}, v2")
     assert operand in str(raised.value)
     assert "v_add_f32 v0" in str(raised.value)
 
@@ -196,8 +196,11 @@ def test_an_unknown_instruction_is_named(name: str) -> None:
 
 
 def test_an_instruction_of_other_lanes_is_named() -> None:
-    for text in ("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2]", "v_add_f32_e64_dpp v0, v1, v2 row_shr:1"):
-        with pytest.raises(Unsupported, match=f"the instruction {text.split()[0]}, at line 1"):
+    for text, what in (
+        ("v_mov_b32_dpp v0, v1 wave_shl:1", "operands of other lanes in this order"),
+        ("v_mov_b32_dpp v0, s1 row_shr:1", "the operand s1 of other lanes"),
+    ):
+        with pytest.raises(Unsupported, match=f"{what}, at line 1"):
             run(text)
 
 
@@ -205,8 +208,8 @@ def test_an_instruction_of_other_lanes_is_named() -> None:
     ("text", "what"),
     [
         ("v_add_nc_u32 v0, -v1, v2", "the sign of -v1 in an operation of integers"),
-        ("v_add_nc_u32 v0, v1, v2 clamp", "clamp of integers"),
-        ("v_pk_add_u16 v0, v1, v2 clamp", "clamp of integers"),
+        ("v_lshl_add_u32 v0, v1, v2, v3 clamp", "clamp of integers"),
+        ("v_pk_mul_lo_u16 v0, v1, v2 clamp", "clamp of integers"),
         ("v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[12:15], v[0:7] clamp", "clamp of a product"),
         ("v_add_nc_u32 s0, v1, v2", "the destination s0 of a vector instruction"),
         ("s_add_co_u32 v0, s1, s2", "the destination v0 of a scalar instruction"),
@@ -224,3 +227,14 @@ def test_what_an_instruction_does_not_have_is_named(text: str, what: str) -> Non
         step(parse(text).instructions[0], Context(32, Modes(), {}))
     assert what in str(raised.value)
     assert str(raised.value).endswith(f"at line 1, {text}")
+
+
+def test_a_branch_may_have_a_distance() -> None:
+    code = """s_mov_b32 s0, 1 ; be800081
+s_branch 2 ; bfa00002
+s_mov_b32 s0, 2 ; be800082
+s_mov_b32 s0, 3 ; be800083
+s_add_co_u32 s0, s0, 4 ; 80008400"""
+    assert run(code).s[0] == 5
+    with pytest.raises(Unsupported, match="a branch to 99, which is no label"):
+        run(code.replace("s_branch 2", "s_branch 99"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cts.drivers.amd.memory import AddressSpace
-from cts.drivers.amd.problems import Unsupported, Wrong
+from cts.drivers.machine.problems import Unsupported, Wrong
 from cts.drivers.vulkan.worker.protocol import Memory
 from tests.amd.tables import Case, State, active, check, name
 from tests.amd.test_lds_instructions import loaded, span, stored
@@ -226,7 +226,7 @@ def _transposed() -> Iterator[Case]:
 CASES = [*_buffer_loads(), *_buffer_stores(), *_global(), *_scalar(), *_transposed()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_memory(case: Case) -> None:
     check(case)
 

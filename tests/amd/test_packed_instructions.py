@@ -207,6 +207,6 @@ def _mixed() -> Iterator[Case]:
 CASES = [*_integers(), *_floats(), *_random(), *_mixed()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_packed(case: Case) -> None:
     check(case)

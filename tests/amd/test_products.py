@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cts.drivers.amd.problems import Unsupported, Wrong
+from cts.drivers.machine.problems import Unsupported, Wrong
 from tests.amd.exact import BF16, E4M3, E5M2, F16, F32, Format, decoded, encoded
 from tests.amd.tables import Case, check, name
 from tests.amd.waves import run
@@ -209,7 +209,7 @@ def _integers() -> Iterator[Case]:
 CASES = [*_floats(), *_rounded(), *_special(), *_constants(), *_integers()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_product(case: Case) -> None:
     check(case)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cts.drivers.amd.problems import Unsupported, Wrong
+from cts.drivers.machine.problems import Unsupported, Wrong
 from tests.amd.exact import BF16, F16, F32, Format, encoded
 from tests.amd.tables import Case, active, check, name, words
 from tests.amd.test_products import Matrix, matrices, product, transposed
@@ -189,7 +189,7 @@ def _products() -> Iterator[Case]:
 CASES = [*_scalar(), *_vector(), *_flow(), *_products()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_rdna3(case: Case) -> None:
     check(case)
 

@@ -420,6 +420,6 @@ def _others() -> Iterable[Case]:
 CASES = [*_two(), *_compared(), *_saved(), *_floats(), *_others()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_scalar(case: Case) -> None:
     check(case)

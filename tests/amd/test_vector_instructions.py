@@ -782,7 +782,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name)
+@pytest.mark.family("case", CASES, ids=name)
 def test_vector(case: Case) -> None:
     check(case)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cts.drivers.amd.memory import AddressSpace
-from cts.drivers.amd.problems import Wrong
 from cts.drivers.amd.wave import Wave
+from cts.drivers.machine.problems import Wrong
 from cts.drivers.vulkan.worker.protocol import Memory
 from tests.amd.tables import words
 from tests.amd.waves import address, run

@@ -48,7 +48,7 @@ def run(
     listing = parse(text + "\ns_wait_idle\ns_endpgm\n")
     context = Context(lanes, modes, listing.labels, generation, freedoms)
     program = Program(
-        Interface((lanes, 1, 1), lanes, 0, 0, 0),
+        Interface((lanes, 1, 1), lanes, 0, 0, ()),
         tuple(step(i, context) for i in listing.instructions),
         vectors,
         listing,

@@ -25,7 +25,7 @@ def _sheets() -> Iterator[object]:
             yield pytest.param(sheet, id=sheet.fact if number == 1 else f"{sheet.fact}-{number}")
 
 
-@pytest.mark.parametrize("sheet", list(_sheets()))
+@pytest.mark.family("sheet", _sheets, parts=8)
 def test_the_oracle_agrees_with_the_sheet(sheet: Sheet) -> None:
     assert disagreements(sheet) == [], f"{sheet.where}: {sheet.why}"
 

@@ -11,7 +11,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 SCRIPTS = sorted(path.stem for path in BENCH.glob("*.py"))
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.family("name", SCRIPTS)
 def test_a_bench_is_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCH))
     importlib.import_module(name)

@@ -86,3 +86,10 @@ def test_a_driver_that_does_not_start(cts: Cts, fakes: ModuleType, spec: str, st
     ran = cts("doctor", "-d", spec)
     assert (ran.status, ran.out) == (status, f"no: {spec} does not start\n")
     assert "error[" in ran.err and "fix:" in ran.err
+
+
+def test_what_a_driver_refuses_beyond_its_capabilities(cts: Cts, fakes: ModuleType) -> None:
+    ran = cts("doctor", "-d", "fake:says-unsupported")
+    assert ran.status == 3
+    assert ran.out.count(": opcode OpFoo\n") == 10
+    assert "\nno: fake:says-unsupported supports none of the 10 known cases\n" in ran.out

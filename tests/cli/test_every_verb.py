@@ -22,6 +22,7 @@ from cts.plugins import registry
 from cts.running import corpus
 from cts.showing.export import FORMATS
 from tests.cli.command_line import Ran, ran_in
+from tests.cli.deqp_runner import parsed
 from tests.cli.every_kind import chosen
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"
@@ -39,6 +40,10 @@ class World:
     def __init__(self, folder: Path, cases: dict[str, Case]) -> None:
         self.folder = folder
         self.cases = cases
+
+    def size(self, name: str) -> int:
+        """The elements of a case's buffers."""
+        return sum(buffer.elements for buffer in self.cases[name].buffers.values())
 
     def cts(self, *arguments: str, status: int = 0) -> Ran:
         """Run, which must end so and without a traceback."""
@@ -99,7 +104,7 @@ def check(world: World) -> None:
 
 @exercise
 def schema(world: World) -> None:
-    for arguments in ((), ("dispatch",), ("config",), ("universe",)):
+    for arguments in ((), ("dispatch",), ("config",), ("universe",), ("drawn",), ("certificate",)):
         assert "$defs" in json.loads(world.cts("schema", *arguments).out)
 
 
@@ -163,6 +168,39 @@ def sweep(world: World) -> None:
 
 
 @exercise
+def deqp(world: World) -> None:
+    (world.folder / "cases.txt").write_text("".join(f"{name}\n" for name in world.cases))
+    ran = world.cts("deqp", "--deqp-caselist-file=cases.txt", "--deqp-log-filename=log.qpa", "-d", WRONG, status=1)
+    log = (world.folder / "log.qpa").read_text()
+    assert dict(parsed(ran.out.splitlines())) == dict.fromkeys(world.cases, "Fail")
+    assert all(f"#beginTestCaseResult {name}\n" in log for name in world.cases)
+    assert world.cts("deqp", "--deqp-caselist-file=cases.txt", "-d", MODULES).out.count("\n  Pass (") == len(
+        world.cases
+    )
+
+
+@exercise
+def certify(world: World) -> None:
+    """Every kind of row."""
+    one = (
+        "multiplication int8 int8 int32 int32 1x1x1 multiples Subgroup",
+        "matrix int8 A",
+        "vector multiplication int8",
+    )
+    for row in (*one, "vector load store int8", "matrix conversion float16", "outer product", "reduce sum"):
+        assert " right, in " in world.cts("certify", "-d", MODULES, "-k", row).out
+
+
+@exercise
+def draw(world: World) -> None:
+    """A program of every area."""
+    areas = registry.names("cts.areas")
+    assert f": {len(areas)} programs;" in world.cts("draw", "-n", str(len(areas))).out
+    drawn = [json.loads(line)["area"] for line in (world.folder / "drawn/index.jsonl").read_text().splitlines()]
+    assert sorted(drawn) == sorted(areas)
+
+
+@exercise
 def campaign(world: World) -> None:
     """Cases of every area, and a campaign that was ended after its first answers."""
     cases = ("--cases", "40", "--chunk", "2", "--seed", "1", "--reduce-time", "0", "--save-dir", "campaigns")
@@ -206,8 +244,11 @@ def minimize(world: World) -> None:
 
 @exercise
 def learn(world: World) -> None:
-    for name in world.cases:
-        ran = ran_in(world.folder, "learn", name, "-d", WRONG, "--max-runs", "12")
+    # Seconds for each case: conditions of the least one of each area, and deviations of the least of all.
+    by_size = sorted(world.cases, key=world.size)
+    of_areas = {name.partition(".")[0]: name for name in reversed(by_size)}.values()
+    for name, *how in [(by_size[0],), *((name, "--by-condition") for name in of_areas)]:
+        ran = ran_in(world.folder, "learn", name, "-d", WRONG, "--max-runs", "12", *how)
         assert "Traceback" not in ran.err
         said = ran.out.startswith(("12 runs", "not learnt: "))
         assert said or "error[nothing-learnt]: of 12 other cases" in ran.err, (name, ran.out, ran.err)

@@ -138,6 +138,26 @@ def test_a_slow_case_is_named_whatever_else_is_printed() -> None:
     assert beat.cases == ()
 
 
+def test_a_slow_case_is_told_apart_while_it_compiles_and_while_it_runs() -> None:
+    now, told = 0.0, list[str]()
+    beat = Heartbeat(lambda: now, lambda pid: pid == 7)
+    beat.on_phase = told.append
+    beat.started("vulkan", ["slow", "next"], "another process", 7)
+    beat.started("vulkan", ["hangs", "quick"])
+    beat.entered("compiling", "another process")
+    beat.entered("running")
+    assert told == ["running"], "the other process has told by itself"
+    now = 31.0
+    beat.heard()
+    assert (
+        beat.word()
+        == "SLOW 31 s slow on vulkan (compiling, 1 queued); SLOW 31 s hangs on vulkan (running, waiting, 1 queued)"
+    )
+    beat.returned()
+    now = 62.0
+    assert "SLOW 31 s quick on vulkan (waiting)" in beat.word()
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux says what processes use")
 def test_processor_time_is_that_of_a_process_and_its_children() -> None:
     before = used(os.getpid())

@@ -34,6 +34,14 @@ CONDITIONS = shipped()
 #: Condition, case, and what to change in its text.
 NEIGHBOURS = [
     (
+        "one-number-converted",
+        "conversions.constants.null_float16",
+        "{op: MatrixNull, id: z, type: {component: float16, scope: Subgroup, rows: 8, cols: 16, use: A}}",
+        "{op: MatrixLoad, id: z, type: {component: float16, scope: Subgroup, rows: 8, cols: 16, use: A}, buffer: dst,"
+        " stride: 16}",
+    ),
+    ("matrix-store-overtaken", "per_element.tables.after_a_matrix_store", "buffer: mem, stride", "buffer: dst, stride"),
+    (
         "clamp-mirrored-dimension-one",
         "tensor_addressing.clamp.mirrored_one_row_in_bounds",
         "dims: [1, 7]",
@@ -210,6 +218,18 @@ NEIGHBOURS = [
     ("matrix-doubled", "matrix_arithmetic.environment.doubled_zero", "scalar: 2", "scalar: 3"),
     ("clip-wraps", "tensor_addressing.clip.wrapping_holds_nothing", "4294967293", "3"),
     (
+        "clip-wraps-undefined",
+        "tensor_addressing.clip.wrapping_holds_nothing",
+        "id: t, dim: 2}",
+        "id: t, dim: 2, clamp: Constant}",
+    ),
+    (
+        "vector-product-behind-continue",
+        "vector_multiply.flow.product_behind_a_continue",
+        "Continue, condition: {literal: 0, inv: 1, mod: 2}",
+        "Break, condition: {literal: 0, inv: 1, mod: 2}",
+    ),
+    (
         "tensor-load-moves",
         "tensor_addressing.dependence.tensor_store_then_tensor_load",
         "op: MatrixStoreTensor, matrix: d, buffer: mem",
@@ -372,7 +392,7 @@ NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "case", "old", "new"), NEIGHBOURS)
+@pytest.mark.family(("name", "case", "old", "new"), NEIGHBOURS)
 def test_a_condition_holds_for_a_case_and_not_for_its_neighbour(name: str, case: str, old: str, new: str) -> None:
     text = corpus.find_one(case).path.read_text(encoding="utf-8")
     assert old in text

@@ -13,7 +13,7 @@ import pytest
 
 from cts.base.errors import BadInput
 from cts.device.driver_options import Option, among, number, options_of, parse, says, seconds
-from cts.drivers import amd, emulator, interpreter, vulkan
+from cts.drivers import amd, emulator, intel, interpreter, vulkan
 from cts.drivers.interpreter.options import Options as InterpreterOptions
 from cts.drivers.vulkan.options import Options as VulkanOptions
 from cts.faces.cli.completion import drivers as completed
@@ -27,6 +27,7 @@ DECLARED: dict[str, type[msgspec.Struct]] = {
     "interpreter": interpreter.create.option_struct,
     "vulkan": vulkan.create.option_struct,
     "amd": amd.create.option_struct,
+    "intel": intel.create.option_struct,
     "spirv-val": tools.Options,
     "process": own_process.Options,
 }

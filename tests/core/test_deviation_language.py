@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.oracle.deviation import OF_CASE, Deviation, Step
+from cts.case.oracle.deviation import OF_CASE, TRANSFORMS, WORDS, Deviation, Step
 from cts.features.deviations import parse_deviation
 from cts.plugins import registry
 from cts.running import corpus
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "deviations.md"
 
 
 def at(name: str, text: str) -> tuple[Deviation, ...]:
@@ -57,7 +62,7 @@ def test_words_of_a_reader() -> None:
         ("wrong(MatrixReduce, result=low_bits)", "low_bits has 0 arguments", "low_bits takes 1"),
         ("wrong(MatrixReduce, result=low_bits(x))", "'x' is not a whole number", "a whole number"),
         ("wrong(MatrixReduce, result=rounded(3))", "'3' is not a word", "a word"),
-        ("wrong(MatrixReduce, result=instead(nan, zerro))", "'zerro' is no class of numbers", "did you mean 'zero'?"),
+        ("wrong(MatrixReduce, result=instead(nan, zerro))", "'zerro' is no word of instead", "did you mean 'zero'?"),
         ("wrong(MatrixReduce, mod == Row, result=zero)", "MatrixReduce has no mod", "did you mean 'mode'?"),
         ("wrong(Case, float_controls=zero)", "a case has no 'float_controls'", "float_controls=Undecorated"),
         (
@@ -75,3 +80,13 @@ def test_what_is_wrong_with_a_text_is_said(text: str, says: str, fix: str) -> No
     assert caught.value.code in ("deviation-invalid", "condition-invalid")
     assert says in caught.value.what and fix in caught.value.remedy
     assert caught.value.where == "file.yaml: entries[0].leaves"
+
+
+def test_the_page_has_each_transform_and_each_of_its_words() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    table = page.partition("| transform |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)(?:\(([^)]*)\))?` \|", table, re.MULTILINE)
+    counts = {name: len(parameters.split(", ")) if parameters else 0 for name, parameters in rows}
+    assert counts == {name: len(one.parameters) for name, one in TRANSFORMS.items()}
+    words = {word for several in WORDS.values() for some in several for word in some}
+    assert words <= set(re.findall(r"`(\w+)`", page))

@@ -57,6 +57,7 @@ OPTIONS: dict[str, set[type]] = {
     "emulator": {VariantFactory, MutantFactory, OptionsFactory},
     "interpreter": {TunableFactory, MutantFactory, StagedFactory, OptionsFactory},
     "amd": {VariantFactory, MutantFactory, OptionsFactory},
+    "intel": {OptionsFactory},
     "vulkan": {ValidatingFactory, WorkerFactory, StagedFactory, OptionsFactory},
     "plain": set(),
 }

@@ -242,3 +242,25 @@ def test_a_few_elements_like_the_old_ones_are_no_guess() -> None:
 def test_nothing_is_guessed_of_noise() -> None:
     noise = np.random.default_rng(1).permutation(np.arange(30000, 30064)).astype(np.uint16).reshape(8, 8)
     assert guessed(noise) == []
+
+
+def test_what_concerns_few_of_the_differing_elements_is_not_said() -> None:
+    def of_source(wrong: int) -> list[str]:
+        memory = initial_memory(CASE)
+        expectation = Expectation(
+            {
+                "src": Allowed(memory["src"][GUARD_BYTES:-GUARD_BYTES].copy()),
+                "dst": Allowed(np.ascontiguousarray(TILE).view(np.uint8).reshape(-1)),
+            },
+            {},
+            {},
+        )
+        memory["dst"][GUARD_BYTES:-GUARD_BYTES] = INVERTED.view(np.uint8).reshape(-1)
+        memory["src"][GUARD_BYTES : GUARD_BYTES + 2 * wrong].view(np.uint16)[:] = 9
+        divergence = compare(CASE, expectation, memory)
+        assert divergence is not None and divergence.count == 64 + wrong
+        return list(map(guess_text, guesses(CASE, expectation, divergence, memory, {})))
+
+    about_one = "every differing element of src holds 0x0009 (9)"
+    assert about_one not in of_source(12)  # of 76
+    assert about_one in of_source(13)

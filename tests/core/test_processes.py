@@ -178,7 +178,8 @@ def test_interrupted_and_resumed(ended: signal.Signals, tmp_path: Path) -> None:
     """By Ctrl-C, which all processes get, or as a job that is cancelled, of which the first one is told alone."""
     words = ["--no-corpus", "--area", "reductions", "--area", "conversions", "--max-examples", "300", "--seed", "1"]
     # A shell that starts these tests in the background has them, and what they start, ignore SIGINT.
-    heeding = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); runpy.run_module('cts')"
+    heeding = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    heeding += "; runpy.run_module('cts', run_name='__main__')"
     command = [sys.executable, "-c", heeding, "run", "--driver", "interpreter", "-j", "2", *words]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -267,9 +267,14 @@ def test_a_shipped_baseline_knows_what_the_quarantine_leaves_out() -> None:
     [
         ("mesa-26.yaml", "llvmpipe (LLVM 19.1.7, 256 bits), llvmpipe Mesa 26.1.6 (LLVM 19.1.7)", True),
         ("radv-26.yaml", "AMD Radeon (RADV GFX1201), radv Mesa 26.2.6-1, its code run by this suite", False),
+        (
+            "anv-26.yaml",
+            "Intel(R) Graphics (LNL), Intel open-source Mesa driver Mesa 26.2.6-1, its code run by this suite",
+            False,
+        ),
         ("nvidia-580.yaml", "NVIDIA H100 80GB HBM3, NVIDIA 580.159.04", False),
     ],
-    ids=["mesa-26.yaml", "radv-26.yaml", "nvidia-580.yaml"],
+    ids=["mesa-26.yaml", "radv-26.yaml", "anv-26.yaml", "nvidia-580.yaml"],
 )
 def test_cases_that_a_shipped_baseline_names_must_fail_as_its_condition_says(
     name: str, driver: str, of_each: bool

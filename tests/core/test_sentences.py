@@ -55,8 +55,10 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "structured-findings.md")
 
 #: Cases whose bytes have steps of every kind, but for those that no case of the corpus has.
 CASES = [
+    "matrix_memory.arm.rows_of_bytes",
     "matrix_memory.large.load_across_2_gib",
     "matrix_memory.robust.load_begins_beyond",
+    "block_loads.microscaling.mxfp4",
     "block_loads.vector.physical_signed",
     "conversions.float8.round_trip",
     "conversions.use.same_width",

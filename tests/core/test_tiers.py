@@ -44,7 +44,7 @@ def test_a_commit_has_its_eighth(tmp_path: Path) -> None:
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     """A suite of nine tests, eight of which rotate."""
     folder = pytester.mkpydir("tests")
-    for name in ("conftest.py", "tiers.py"):
+    for name in ("conftest.py", "families.py", "tiers.py"):
         shutil.copy(TESTS / name, folder)
     (folder / "rotating.txt").write_text("12.5 tests/test_it.py::test_slow  # why\n")
     (folder / "test_it.py").write_text(

@@ -42,7 +42,7 @@ def test_what_a_profile_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "size"), [("emulator:vendor=intel-16", 16), ("interpreter:vendor=radv-gfx11", 64), ("emulator", 32)]
+    ("spec", "size"), [("emulator:vendor=integers", 16), ("interpreter:vendor=radv-gfx11", 64), ("emulator", 32)]
 )
 def test_subgroups_are_the_devices(spec: str, size: int) -> None:
     driver = registry.driver(spec)

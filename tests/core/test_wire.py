@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import io
@@ -50,7 +51,7 @@ def same_memory(ours: dict[str, npt.NDArray[np.uint8]], theirs: dict[str, npt.ND
     return list(ours) == list(theirs) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.family("case", CASES, ids=lambda case: case.name)
 def test_jobs_arrive_as_they_were(case: Case) -> None:
     """As they are, and with a module that is made already; and their memory can be written."""
     sent = job(case, 32, Stage.COMPUTE, maintenance1=True)
@@ -77,6 +78,19 @@ def test_sweeps_arrive_as_they_were() -> None:
     assert arrived.sweep.template == template and arrived.sweep.sets.shape == (3, 0)
     assert same_memory(arrived.memory, memory)
     assert np.array_equal(arrived.module().words, sent.module().words)
+
+
+def test_every_field_of_an_outcome_arrives() -> None:
+    fields = {
+        "detail": "why", "trace": ("line",), "unlisted": ("feature",), "only_made": True, "statistics": {"spills": 2.0},
+        "idle": ("loop",), "lacking": ("v_rcp",), "seconds": {"pipeline": 11.0},
+    }  # fmt: skip
+    sent = Outcome(Status.UNSUPPORTED, **fields)  # type: ignore[arg-type]
+    arrived = wire.outcome_of(sent)
+    assert {f.name: getattr(arrived, f.name) for f in dataclasses.fields(Outcome)} == {
+        f.name: getattr(sent, f.name) for f in dataclasses.fields(Outcome)
+    }
+    assert set(fields) | {"status", "memory", "matrices", "fault"} == {f.name for f in dataclasses.fields(Outcome)}
 
 
 def test_capabilities_arrive_as_they_were() -> None:

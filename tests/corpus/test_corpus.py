@@ -23,25 +23,25 @@ TOPICS = {
         "sizes", "slice", "store", "types", "view", "wrap",
     },
     "matrix_memory": {
-        "constants", "copies", "dependence", "dispatch", "large", "pointers", "robust", "scopes", "sizes", "storage",
-        "strided", "types", "use", "vectors", "workgroup",
+        "arm", "constants", "copies", "dependence", "dispatch", "large", "pointers", "robust", "scopes", "sizes",
+        "storage", "strided", "types", "use", "vectors", "workgroup",
     },
     "matrix_arithmetic": {
-        "components", "coordinates", "edges", "elements", "environment", "fast_math", "modes", "mul_add", "operands",
-        "scalar", "sizes",
+        "apart", "components", "coordinates", "edges", "elements", "environment", "fast_math", "modes", "mul_add",
+        "operands", "scalar", "sizes",
     },
     "conversions": {
-        "back", "bitcast", "chain_through_integers", "dependence", "float", "float8", "integer", "mixed", "modes",
-        "one_source_two_results", "sizes", "source_is_kept", "through_zero", "transpose", "transposed", "use",
+        "back", "bitcast", "chain_through_integers", "constants", "dependence", "float", "float8", "integer", "mixed",
+        "modes", "one_source_two_results", "sizes", "source_is_kept", "through_zero", "transpose", "transposed", "use",
     },
     "reductions": {"add", "functions", "integer", "max", "min", "programs", "scope", "shape"},
     "per_element": {
-        "applied_twice", "body", "coordinates", "dependence", "extras", "flow", "helpers", "outputs",
-        "scalar_per_workgroup", "source_is_kept", "tables",
+        "applied_twice", "body", "coordinates", "dependence", "extras", "flow", "helpers", "microscaling",
+        "outputs", "scalar_per_workgroup", "source_is_kept", "tables",
     },
     "block_loads": {
-        "address", "clamp", "coordinates", "dependence", "fields", "flow", "format", "helpers", "program", "tables",
-        "types", "vector", "view",
+        "address", "clamp", "coordinates", "dependence", "fields", "flow", "format", "helpers", "microscaling",
+        "program", "tables", "types", "vector", "view",
     },
     "matrix_programs": {"condition", "kernel", "liveness", "loop", "return", "scopes", "sizes", "switch", "webs"},
 }  # fmt: skip
@@ -56,18 +56,18 @@ def test_the_corpus_has_every_topic() -> None:
     assert all(sum(name.startswith(f"{area}.") for name in IDS) >= 50 for area in TOPICS)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.family("name", IDS)
 def test_file_is_canonical_and_named_after_its_place(name: str) -> None:
     assert FILES[name].read_text(encoding="utf-8") == dumps_case(CASES[name])
     assert CASES[name].name == name
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.family("name", IDS)
 def test_case_breaks_no_rule(name: str) -> None:
     assert registry.oracle().violations(CASES[name]) == []
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.family("name", IDS)
 def test_description_is_one_sentence_for_a_reader(name: str) -> None:
     description = CASES[name].description
     assert description[:1].isupper() or description[:1].isdigit() or description.startswith("float")
@@ -93,7 +93,7 @@ WRITE_NOTHING = {
 }
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.family("name", IDS)
 def test_case_changes_memory(name: str) -> None:
     """A case that leaves memory as it was cannot tell a driver that works from one that does nothing."""
     case = CASES[name]

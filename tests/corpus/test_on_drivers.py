@@ -62,7 +62,7 @@ def likeliest_first(mutant: Described) -> list[str]:
     return sorted(CASES, key=score.__getitem__, reverse=True)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.family("name", CASES)
 @pytest.mark.parametrize("driver", ["emulator", "interpreter"])
 def test_driver_agrees_with_the_oracle(driver: str, name: str) -> None:
     result = attempt(driver, name)
@@ -74,7 +74,7 @@ def test_variant_agrees_with_the_oracle(variant: str) -> None:
     assert list(findings(variant)) == []
 
 
-@pytest.mark.parametrize("mutant", emulator.create.mutants(), ids=lambda mutant: mutant.name)
+@pytest.mark.family("mutant", emulator.create.mutants(), ids=lambda mutant: mutant.name)
 def test_corpus_finds_the_mutant(mutant: Described) -> None:
     """A bug that somebody could think of deserves a case that stays, not only a lucky draw."""
     assert any(findings(f"emulator:mutant={mutant.name}", likeliest_first(mutant)))

@@ -80,7 +80,7 @@ def wide(intervals: Intervals) -> npt.NDArray[np.bool_]:
     return found & ~((intervals.step > 0) & (width <= intervals.step))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.family("name", CASES)
 def test_a_case_judges_what_it_writes(name: str) -> None:
     found = shares(CASES[name])
     little = found.anything > ANYTHING * found.written or found.vague > VAGUE * found.written

@@ -37,7 +37,7 @@ def test_of_a_device_with_everything_every_statement_holds() -> None:
     assert [j for j in judged if j.state is not State.HOLDS] == []
 
 
-@pytest.mark.parametrize("fact", sorted(LIES))
+@pytest.mark.family("fact", sorted(LIES))
 def test_a_lie_breaks_the_statement(fact: str) -> None:
     plain = devices.everything()
     LIES[fact](plain)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cts.base.errors import BadInput, HarnessTrouble
 from cts.case.model import initial_memory, load_case
 from cts.device.driver import Status
 from cts.device.job import ModuleJob
@@ -30,6 +33,9 @@ STEPS, MEMORY = 20_000, 256 << 20
 
 #: The longest that a module may take, in seconds: far more than the limits above allow on a slow machine.
 PATIENCE = 30.0
+
+#: The longest that a command may take, in seconds of processor.
+SECONDS = 20.0
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +92,59 @@ def fuzz(count: int, seed: int, jobs: tuple[ModuleJob, ...]) -> tuple[Counter[st
         if number % 200 == 0:
             driver.close()
     return ends, wrong
+
+
+def commands(count: int, seed: int, jobs: tuple[ModuleJob, ...], folder: Path) -> tuple[Counter[str], list[str]]:
+    """Give so many damaged modules to `cts dispatch`, by themselves and for a template; as `fuzz`.
+
+    A command that takes more than `SECONDS` of processor is wrong.
+    """
+    from cts.modules.dispatch import run
+    from cts.modules.dispatch.report import lines
+    from cts.modules.dispatch.template import template
+
+    def alone(path: Path) -> str:
+        result = run(path)
+        text = "\n".join(lines(result))
+        fault = result.runs[0].outcome.fault
+        if fault is not None and fault.code == "internal":
+            raise AssertionError(text)
+        return result.runs[0].outcome.status.value if fault is None else fault.code
+
+    def written(path: Path) -> str:
+        return "runs" if "# On the interpreter" not in template(path, None) else "ends early"
+
+    ends: Counter[str] = Counter()
+    wrong: list[str] = []
+    path = folder / "m.spv"
+    for number, job in zip(range(count), hostile(seed, jobs), strict=False):
+        job.words.astype("<u4").tofile(path)
+        for name, command in (("run", alone), ("template", written)):
+            began = _processor()
+            try:
+                end = command(path)
+            except (BadInput, HarnessTrouble) as e:
+                end = e.code
+            except Exception as e:  # noqa: BLE001 - what it may be is the question
+                end = "traceback"
+                wrong.append(f"seed {seed}, module {number}, {name}: {type(e).__name__}: {e}")
+            ends[f"{name}: {end}"] += 1
+            if (seconds := _processor() - began) > SECONDS:
+                wrong.append(f"seed {seed}, module {number}, {name}: took {seconds:.0f} s of processor: {end}")
+    return ends, wrong
+
+
+def shaders() -> tuple[ModuleJob, ...]:
+    """Modules of compilers, in jobs of another module."""
+    first = seeds()[0]
+    files = sorted(Path(__file__).parent.glob("*/*.spv"))
+    return tuple(replace(first, words=np.fromfile(file, "<u4").astype(np.uint32)) for file in files)
+
+
+def _processor() -> float:
+    """Seconds of processor that this process and those that it waited for have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def _run(driver: Interpreter, job: ModuleJob) -> tuple[str, str]:

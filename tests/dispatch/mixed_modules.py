@@ -116,9 +116,9 @@ def _newer(plain: Words) -> Iterator[Mixed]:
     numbers += [draw.randrange(8000, 1 << 31) for _ in range(12)]
     for k, number in enumerate(n for n in numbers if n not in known):
         yield Mixed(f"capability {number} in 1.{k % 7}", declaring(plain, capability(number), of(k % 7)), UNSUPPORTED)
-    both = [*capability(4229), *capability(4232), *extension(b"SPV_EXT_ocp_microscaling_types")]
+    both = [*capability(5120), *capability(5146), *extension(b"SPV_KHR_abort")]
     for minor in range(7):
-        yield Mixed(f"microscaling in 1.{minor}", declaring(plain, both, of(minor)), UNSUPPORTED)
+        yield Mixed(f"abort in 1.{minor}", declaring(plain, both, of(minor)), UNSUPPORTED)
     for name in (b"SPV_KHR_no_such_thing", b"SPV_", b"", b"\xff\xfe\xfd", b"\xe4\xb8\xad" * 60, b"x" * 4000):
         yield Mixed(f"extension {name[:24]!r}", declaring(plain, extension(name)), UNSUPPORTED)
     for name in (b"SPV_KHR_non_semantic_info", b"SPV_KHR_storage_buffer_storage_class", b"SPV_KHR_16bit_storage"):
@@ -149,21 +149,21 @@ def _older(plain: Words) -> Iterator[Mixed]:
 def _truncated(plain: Words) -> Iterator[Mixed]:
     for length in (*range(8), *range(9, len(plain) - 1, 7), len(plain) - 1):
         yield Mixed(f"the first {length} words", plain[:length], DAMAGED)
-    newer = declaring(plain, capability(4229), of(3))
+    newer = declaring(plain, capability(5120), of(3))
     for length in range(30, len(newer), 30):
-        yield Mixed(f"the first {length} words, with capability 4229", newer[:length], DAMAGED)
+        yield Mixed(f"the first {length} words, with capability 5120", newer[:length], DAMAGED)
 
 
 def _tokens(plain: Words) -> Iterator[Mixed]:
     """Opcodes, enumerants and operands that the grammar does not have: damage, unless something newer is declared."""
-    newer = declaring(plain, capability(4232))
+    newer = declaring(plain, capability(5146))
     for words, status in ((plain, DAMAGED), (newer, UNSUPPORTED)):
-        declared = "with capability 4232" if status == UNSUPPORTED else "with nothing new"
-        for opcode in (4195, 9999, 65535):
+        declared = "with capability 5146" if status == UNSUPPORTED else "with nothing new"
+        for opcode in (9998, 9999, 65535):
             at = _first(words, _FUNCTION_END) - 1
             changed = np.concatenate([words[:at], np.array([3 << 16 | opcode, 1, 2], np.uint32), words[at:]])
             yield Mixed(f"opcode {opcode} {declared}", changed, status)
-        for encoding in (4225, 4226, 1 << 31):
+        for encoding in (60001, 60002, 1 << 31):
             yield Mixed(f"encoding {encoding} {declared}", _with_type(words, [4, encoding]), status)
         yield Mixed(f"an operand too many {declared}", _with_type(words, [16, 0, 1]), status)
         yield Mixed(f"an operand too few {declared}", _with_type(words, []), DAMAGED)

@@ -48,7 +48,8 @@ def test_accesses_out_of_bounds_name_instruction_address_and_invocation(
     text = text.replace("OpAccessChain %word_pointer %out %u0 %lane", f"OpAccessChain %word_pointer %out %u0 {index}")
     found = fault(tmp_path, text)
     assert (found.code, found.where[:8]) == ("out-of-bounds", "OpStore ")
-    assert f"offset {offset} of buffer 'b', which has 64, by invocation (0, 0, 0)" in found.what
+    where = f"offset {offset} of buffer 'b', which has 64 (VUID-vkCmdDispatch-storageBuffers-06936; TA-069)"
+    assert f"{where}, by invocation (0, 0, 0)" in found.what
     assert re.search(r"4 bytes at address 0x[0-9a-f]+,", found.what)
 
 
@@ -386,3 +387,14 @@ def test_a_bug_of_the_interpreter_is_told_from_an_invalid_module(
     ).replace("%words =", "%other = OpTypeInt 32 0\n%words =", 1)
     found = fault(tmp_path, invalid)
     assert found.code == "malformed" and "spirv-val says" in found.what and "OpIMul" in found.where
+
+
+@pytest.mark.parametrize(
+    ("end", "what"),
+    [("%uint", "is not a value of a known type"), ("%lane", "a value of type")],
+)
+def test_a_function_returns_a_value_of_its_type(tmp_path: Path, end: str, what: str) -> None:
+    text = ADD.replace("OpReturn\n", f"OpReturnValue {end}\n")
+    assert text != ADD
+    found = fault(tmp_path, text)
+    assert found.code == "malformed" and what in found.what

@@ -76,26 +76,26 @@ def text(result: Result) -> str:
 
 
 def test_what_is_unknown_is_named(tmp_path: Path) -> None:
-    words = of_newer(float4=4229, bitcast=4232, dot=6912, nobodys=60000)
+    words = of_newer(abort=5120, data=5146, dot=6912, nobodys=60000)
     detail = text(run(file(tmp_path, words)))
-    for named in ("Float4EXT (4229)", "BitcastExtractEXT (4232)", "DotProductFloat16AccFloat32VALVE (6912)", " 60000,"):
+    for named in ("AbortKHR (5120)", "ConstantDataKHR (5146)", "DotProductFloat16AccFloat32VALVE (6912)", " 60000,"):
         assert f"capability {named.strip()}" in detail
     assert "capability Kernel (6)" in text(run(file(tmp_path, of_newer(kernel=6))))
 
 
 def test_unknown_says_what_is_newer_than_the_grammar() -> None:
     assert unknown(of_newer()) == ()
-    words = declaring(of_newer(), [*capability(4229), *extension(b"SPV_X")], of(7))
+    words = declaring(of_newer(), [*capability(5120), *extension(b"SPV_X")], of(7))
     version, first, second = unknown(words)
     assert version == "SPIR-V 1.7 (1.0 to 1.6 are known)"
-    assert (first, second) == ("capability Float4EXT (4229), which is unknown", "extension SPV_X, which is unknown")
+    assert (first, second) == ("capability AbortKHR (5120), which is unknown", "extension SPV_X, which is unknown")
 
 
 def test_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     cts = Cts(monkeypatch, capsys, tmp_path)
-    file(tmp_path, of_newer(float4=4229))
+    file(tmp_path, of_newer(abort=5120))
     refused = cts("dispatch", "test.yaml")
-    assert refused.status == 3 and "unsupported: interpreter: capability Float4EXT (4229)" in refused.out
+    assert refused.status == 3 and "unsupported: interpreter: capability AbortKHR (5120)" in refused.out
     file(tmp_path, of_newer()[:-1])
     damaged = cts("dispatch", "test.yaml")
     assert damaged.status == 2 and "error[module-invalid]" in damaged.err and "OpFunctionEnd" in damaged.err

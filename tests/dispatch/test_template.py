@@ -24,7 +24,7 @@ def written(module: Path, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+@pytest.mark.family("module", MODULES, ids=lambda path: path.stem)
 def test_every_module_has_one_that_is_accepted(module: Path, tmp_path: Path) -> None:
     """Modules of glslang and of Slang."""
     dispatch = load(written(module, tmp_path))

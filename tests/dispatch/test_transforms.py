@@ -134,7 +134,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 @pytest.mark.parametrize("form", ["groups", "untyped"])
-@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "agreed").glob("*.spv")), ids=lambda p: p.stem)
+@pytest.mark.family("path", sorted((Path(__file__).parent / "agreed").glob("*.spv")), ids=lambda p: p.stem)
 def test_what_a_module_declares_in_another_form(path: Path, form: str) -> None:
     """Sets, bindings, offsets, strides and SpecIds are the same; so are buffers behind untyped pointers."""
     words = np.fromfile(path, np.uint32)

@@ -39,7 +39,8 @@ def test_a_failure_is_told_in_the_authors_words(tmp_path: Path) -> None:
     assert fault is not None
     assert fault.where.startswith("OpStore at word ")
     assert fault.where.endswith(" to target.sums[i + params.step], at add.comp:2: sums[i + step] = x;")
-    assert "offset 64 of buffer 'b', which has 64, by invocation (15, 0, 0)" in fault.what
+    where = "offset 64 of buffer 'b', which has 64 (VUID-vkCmdDispatch-storageBuffers-06936; TA-069)"
+    assert f"{where}, by invocation (15, 0, 0)" in fault.what
 
 
 def test_lines_of_debug_information() -> None:

@@ -27,12 +27,12 @@ def test_ids_are_unique() -> None:
     assert len(set(IDS)) == len(IDS) > 100
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=IDS)
+@pytest.mark.family("claim", CLAIMS, ids=IDS)
 def test_a_block_has_its_one_form(claim: Claim) -> None:
     assert f"```claim\n{dumps(claim.block)}```\n" in claim.page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=IDS)
+@pytest.mark.family("claim", CLAIMS, ids=IDS)
 def test_what_a_claim_runs_is_there_and_in_its_page(claim: Claim) -> None:
     text = claim.page.read_text(encoding="utf-8")
     for shown in claim.block.shows:

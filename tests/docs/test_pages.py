@@ -177,7 +177,7 @@ def test_quoted_code_is_in_the_tree(name: str) -> None:
             assert block.path is not None or block.language in ("console", "yaml", "glsl", "claim", ""), block.language
 
 
-@pytest.mark.parametrize("name", OF_TARGETS)
+@pytest.mark.family("name", OF_TARGETS)
 def test_links_and_paths_lead_somewhere(name: str) -> None:
     page = TREE / name
     for target in targets(page):

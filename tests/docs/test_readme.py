@@ -34,3 +34,13 @@ def test_every_claim_is_in_a_row() -> None:
     others = {claim.defect for claim in claims()} - counted
     # Only older versions of spirv-val have it.
     assert others == {"spirv-val-2026.4-accepts/23"}
+
+
+def test_the_first_screen_says_what_for_whom_and_how_to_begin() -> None:
+    """At 1400x900 a page of GitHub shows about 30 lines of text: the install line stands above the picture."""
+    before, _, after = TEXT.partition("<img ")
+    assert len(before.splitlines()) <= 20
+    for words in ("Differential conformance tests", "It is for people who", "git clone", "pip install", "cts demo"):
+        assert words in before
+    picture = re.match(r'src="([^"]+)" height="(\d+)" alt="[^"]+">', after)
+    assert picture is not None and int(picture[2]) <= 300 and (ROOT / picture[1]).is_file()

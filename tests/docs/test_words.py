@@ -74,7 +74,7 @@ MARKS = [
 ]
 
 #: How many sentences of docstrings and comments have such a mark, and how many of pages: lower these when one goes.
-MARKED_IN_CODE, MARKED_IN_PAGES = 23, 0
+MARKED_IN_CODE, MARKED_IN_PAGES = 16, 0
 
 #: The most words of a sentence in a page.
 LONGEST = 40

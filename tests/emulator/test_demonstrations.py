@@ -34,7 +34,8 @@ class Demonstration:
     inexact: bool
 
 
-def _read() -> dict[str, Demonstration]:
+@cache
+def demonstrations() -> dict[str, Demonstration]:
     found = {}
     for path in sorted((Path(__file__).parent / "demonstrations").glob("*.yaml")):
         for entry in yaml.safe_load(path.read_text())["demonstrations"]:
@@ -46,8 +47,9 @@ def _read() -> dict[str, Demonstration]:
     return found
 
 
-DEMONSTRATIONS = _read()
-KILLS = [(mutant, name) for name, d in DEMONSTRATIONS.items() for mutant in d.kills]
+def kills() -> list[tuple[str, str]]:
+    """The mutants and the demonstrations that show them."""
+    return [(mutant, name) for name, d in demonstrations().items() for mutant in d.kills]
 
 
 def run(driver: Driver, case: Case) -> Outcome:
@@ -59,7 +61,7 @@ def run(driver: Driver, case: Case) -> Outcome:
 
 @cache
 def expected_memory(name: str) -> dict[str, Any]:
-    demonstration = DEMONSTRATIONS[name]
+    demonstration = demonstrations()[name]
     memory = initial_memory(demonstration.case)
     for buffer, numbers in demonstration.expected.items():
         contents = encode(demonstration.case.buffers[buffer].type, numbers).view(np.uint8)
@@ -72,9 +74,9 @@ def differing(name: str, outcome: Outcome) -> list[str]:
     return [b for b, data in expected_memory(name).items() if not np.array_equal(outcome.memory[b], data)]
 
 
-@pytest.mark.parametrize("name", DEMONSTRATIONS)
+@pytest.mark.family("name", demonstrations, parts=6)
 def test_expected_memory(name: str) -> None:
-    outcome = run(create({}), DEMONSTRATIONS[name].case)
+    outcome = run(create({}), demonstrations()[name].case)
     assert outcome.status is Status.DONE, outcome.detail
     assert differing(name, outcome) == []
 
@@ -82,7 +84,7 @@ def test_expected_memory(name: str) -> None:
 @pytest.mark.parametrize("variant", [v.name for v in create.variants()])
 def test_every_variant_gives_the_expected_memory(variant: str) -> None:
     driver = registry.driver(f"emulator:{variant}")
-    for name, demonstration in DEMONSTRATIONS.items():
+    for name, demonstration in demonstrations().items():
         outcome = run(driver, demonstration.case)
         assert outcome.status is Status.DONE, (name, outcome.detail)
         if demonstration.inexact:
@@ -93,24 +95,24 @@ def test_every_variant_gives_the_expected_memory(variant: str) -> None:
             assert differing(name, outcome) == [], name
 
 
-@pytest.mark.parametrize(("mutant", "name"), KILLS)
+@pytest.mark.family(("mutant", "name"), kills, parts=8)
 def test_mutant_is_seen(mutant: str, name: str) -> None:
-    outcome = run(create({"mutant": mutant}), DEMONSTRATIONS[name].case)
+    outcome = run(create({"mutant": mutant}), demonstrations()[name].case)
     assert outcome.status is Status.CRASH or differing(name, outcome)
 
 
 def test_every_mutant_has_a_demonstration() -> None:
-    assert sorted(m.name for m in create.mutants()) == sorted(mutant for mutant, _ in KILLS)
+    assert sorted(m.name for m in create.mutants()) == sorted(mutant for mutant, _ in kills())
 
 
-@pytest.mark.parametrize("name", DEMONSTRATIONS)
+@pytest.mark.family("name", demonstrations, parts=6)
 def test_demonstrations_are_minimal(name: str) -> None:
-    assert len(DEMONSTRATIONS[name].case.program) <= MAX_INSTRUCTIONS
+    assert len(demonstrations()[name].case.program) <= MAX_INSTRUCTIONS
 
 
-@pytest.mark.parametrize("name", DEMONSTRATIONS)
+@pytest.mark.family("name", demonstrations, parts=6)
 def test_oracle_agrees(name: str) -> None:
-    case, oracle = DEMONSTRATIONS[name].case, registry.oracle()
+    case, oracle = demonstrations()[name].case, registry.oracle()
     assert oracle.violations(case) == []
     expectation = oracle.expect(case)
     assert compare(case, expectation, expected_memory(name)) is None
@@ -120,13 +122,13 @@ def test_oracle_agrees(name: str) -> None:
         np.testing.assert_array_equal(bits[certain], expectation.matrices[matrix][certain], matrix)
 
 
-@pytest.mark.parametrize(("mutant", "name"), KILLS)
+@pytest.mark.family(("mutant", "name"), kills, parts=8)
 def test_oracle_rejects_mutant(mutant: str, name: str) -> None:
-    case = DEMONSTRATIONS[name].case
+    case = demonstrations()[name].case
     outcome = run(create({"mutant": mutant}), case)
     assert outcome.status is Status.CRASH or compare(case, registry.oracle().expect(case), outcome.memory)
 
 
 def test_every_instruction_is_demonstrated() -> None:
-    used = {type(instruction) for d in DEMONSTRATIONS.values() for instruction in d.case.program}
+    used = {type(instruction) for d in demonstrations().values() for instruction in d.case.program}
     assert used == set(get_args(AnyInstruction))

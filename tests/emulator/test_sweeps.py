@@ -15,6 +15,7 @@ from msgspec import structs
 from cts.base.choices import Seeded
 from cts.case import model
 from cts.case.model.buffer import Counter, Data, initial_bits
+from cts.case.model.operand import BLOCKED_ORDERS
 from cts.case.model.sweep import Sweep
 from cts.device.capabilities import everything
 from cts.device.driver import Job, Outcome, Status, SweepDriver, SweepJob
@@ -118,10 +119,15 @@ def swept(case: model.Case) -> model.Case:
             value = getattr(instruction, name)
             if name in instruction.component_values:
                 changed[name] = lifted(value, lambda v: model.SpecNumber(dynamic=v), (int, float, str))
-            elif name in OPERANDS:
+            elif name in OPERANDS and not (name == "stride" and is_blocked(instruction)):
                 changed[name] = lifted(value, lambda v: model.Scalar(dynamic=v), (int,))
         program.append(structs.replace(instruction, **changed))
     return structs.replace(case, program=tuple(program))
+
+
+def is_blocked(instruction: model.Instruction) -> bool:
+    """Whether it accesses a blocked layout, whose stride is a literal (AL-006)."""
+    return getattr(instruction, "order", None) in BLOCKED_ORDERS
 
 
 def lifted(value: Any, lift: Callable[[Any], Any], types: tuple[type, ...]) -> Any:

@@ -6,12 +6,14 @@ import ast
 import hashlib
 import json
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,10 +23,13 @@ from cts.case.model import dumps_case, load_case, loads_case
 from cts.case.stages import Stage
 from cts.faces.cli import main
 from cts.findings.reduction.cost import size
+from cts.judging.events import CauseReduced, Finding, Result
+from cts.judging.reduction_record import Reduction, Stopped
+from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running import corpus
 from cts.running.archive import zipped
-from cts.showing.export import FORMATS, export
+from cts.showing.export import FORMATS, bundles, export
 from cts.showing.export.subject import Subject, run
 from tests.export.repro_programs import SUBGROUP_SIZE, case_of
 from tests.pictures.drawn import panels
@@ -251,3 +256,33 @@ def test_pytest_writes_bundles(pytester: pytest.Pytester, monkeypatch: pytest.Mo
     (bundle,) = (pytester.path / "bundles").iterdir()
     result.stdout.fnmatch_lines([f"bundle: bundles/{bundle.name}"])
     assert (bundle / "repro.c").is_file()
+
+
+def test_a_run_that_goes_on_has_its_bundle_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its case is reduced, from a thread; its result at the end writes no other one."""
+    threads: list[str] = []
+
+    def written(subject: object) -> dict[str, bytes]:
+        threads.append(threading.current_thread().name)
+        return {"case.yaml": b"schema: 1\n"}
+
+    monkeypatch.setattr(bundles, "bundle", written)
+    monkeypatch.setattr(bundles.Bundles, "_subject", lambda self, result: result)
+    consumer = bundles.Bundles(tmp_path)
+    case, _ = case_of(NAME)
+    finding, cut = (
+        Finding(case, reduction=Reduction(stopped, (4, 8, 99), (2, 4, 50), 3))
+        for stopped in (Stopped.COMPLETE, Stopped.TIME_LIMIT)
+    )
+    result = Result(MUTANT, "tensor_addressing", "generated.tensor_addressing.fail_a", True, Verdict.FAIL, 1, 0, 0.1)
+    consumer(CauseReduced(msgspec.structs.replace(result, finding=cut), 1.0))
+    assert not consumer._writing
+    for _ in range(2):
+        consumer(CauseReduced(msgspec.structs.replace(result, finding=finding), 2.0))
+    consumer(msgspec.structs.replace(result, finding=finding))
+    assert len(consumer.written) == len(threads) == 1 and threads[0].startswith("bundles")
+    other = msgspec.structs.replace(finding, case=msgspec.structs.replace(case, name="other"))
+    consumer(msgspec.structs.replace(result, finding=other))
+    assert len(consumer.written) == 2 and threads[1] == threading.main_thread().name
+    assert all((path / "case.yaml").is_file() for path in consumer.written)
+    consumer.close()

@@ -7,16 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cts.case.model import load_case
 from cts.judging.verdict import Verdict
 from cts.modules import dispatch
 from cts.modules.dispatch.loading import load
 from cts.plugins import registry
-from cts.running import corpus
 from cts.showing.export.cannot import CannotExpress
 from cts.showing.export.dispatch import FILE, MODULE
 from cts.showing.export.dispatch import dispatch as exported
-from tests.case_builder import corpus_case
+from tests.case_builder import corpus_case, corpus_cases
 
 SHADERS = Path(__file__).parent / "shaders"
 
@@ -102,7 +100,7 @@ def test_what_may_differ_is_not_compared(tmp_path: Path) -> None:
     assert _run(tmp_path).verdict is Verdict.PASS
 
 
-MATRICES = [e.name for e in corpus.entries() if (c := load_case(e.path)).opaque or c.conversions]
+MATRICES = [name for name, case in corpus_cases().items() if case.opaque or case.conversions]
 
 
 @pytest.mark.parametrize("name", MATRICES)

@@ -66,8 +66,12 @@ def test_corpus(part: int) -> None:
 REASONS = {
     "a choice between pointers",
     "a pointer as an operand of OpCooperativeMatrixPerElementOpNV",
+    "a multiplication whose result and C have different component types",
+    "a saturating multiplication whose C and result have different signs",
     "a specialization constant of type",
     "coordinates of a decode function of type int32",
+    "the order RowBlockedInterleavedARM",
+    "the order ColumnBlockedInterleavedARM",
     "row and column of a per-element function of type int32",
     "float_controls FastMathNone",
     "matrices to multiply whose extents are one by different constants",
@@ -218,3 +222,40 @@ def test_texts_of_the_case_cannot_end_a_comment() -> None:
     lines = glsl(loads_case(text), SUBGROUP_SIZE).splitlines()
     assert "// a #error b" in lines
     assert not [line for line in lines if line.startswith("#error") or line.endswith("\\")]
+
+
+LITERAL_PLACE = """
+schema: 1
+name: literal_place
+functions:
+  f:
+    kind: PerElement
+    type: float32
+    extras: [{name: at, integer: true}]
+    outputs: [{name: o, type: float32, buffer: mem}]
+    body: |-
+      o[at] = value
+      value
+buffers:
+  mem: {type: float32, shape: [1, 3], data: {fill: 0}}
+program:
+  - op: MatrixConstant
+    id: d1
+    type: {component: float32, scope: Subgroup, rows: 1, cols: 1, use: Accumulator}
+    value: 2
+  - {op: MatrixPerElement, id: d2, matrix: d1, function: f, integers: [1]}
+"""
+
+
+def test_a_literal_for_a_parameter_of_uint_is_unsigned() -> None:
+    """coopMatPerElementNV converts no argument."""
+    assert re.search(r"coopMatPerElementNV\(.*, f, 1u\);", glsl(loads_case(LITERAL_PLACE), SUBGROUP_SIZE))
+
+
+@pytest.mark.skipif(GLSLANG is None, reason="no glslang: set CTS_TEST_GLSLANG to a command that runs it")
+def test_glslang_takes_a_literal_for_a_parameter_of_uint() -> None:
+    assert GLSLANG is not None
+    case = loads_case(LITERAL_PLACE)
+    (result,) = compiled(GLSLANG, [glsl(case, SUBGROUP_SIZE)])
+    assert result.words is not None, result.message
+    assert not wrong(case, result.words)

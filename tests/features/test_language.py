@@ -169,6 +169,13 @@ def test_products_and_conversions_of_vectors(text: str, held: bool) -> None:
     assert parse(text)(loads_case(PRODUCT)) is held
 
 
+def test_values_of_an_invalid_case_are_unknown() -> None:
+    # Reducers ask whether a baseline knows a candidate before they know that it is valid.
+    outside = CASE.replace("dst: {type: float32, shape: [512]", "dst: {type: float32, shape: [64]")
+    condition = "some(MatrixStore, matrix.has == fraction) or some(Memory, has == inexact)"
+    assert not parse(condition)(loads_case(outside))
+
+
 def test_signs_of_a_product_make_its_types_those_of_every_device() -> None:
     signed = loads_case(PRODUCT.replace("operands: [", "operands: [MatrixBSigned, "))
     assert parse("some(VectorMatrixMul, input_type == int8, everywhere)")(signed)

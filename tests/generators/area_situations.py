@@ -28,7 +28,7 @@ from cts.case.model.expression import (
 )
 from cts.case.model.operand import base_of, factors_of
 from cts.case.oracle.expectation import Expectation
-from cts.generators.parts.formats import FORMATS
+from cts.generators.parts.formats import FORMATS, MICROSCALED
 from tests.generators.flow_situations import fast_math_situations, flow_situations
 
 Values = npt.NDArray[Any]
@@ -140,6 +140,9 @@ class _Reader:
                 yield f"MulAdd: {name} {sign}, declared " + ("alike" if shape.component is read else "otherwise")
         if types[0].size != types[1].size or types[0] is not types[1]:
             yield "MulAdd: A and B of two types"
+        if types[2] is not types[3]:
+            alike = "signs" if types[2].size == types[3].size and not types[2].is_float else "types"
+            yield f"MulAdd: C and result of two {alike}"
         if isinstance(self.made.get(i.c), m.MatrixMulAdd):
             yield "MulAdd onto another's result"
         if i.id in self.expectation.matrices and types[0].is_float and self.inexact(i.id):
@@ -361,7 +364,9 @@ class _Reader:
             yield f"{op} by pointer"
         lines, line = (shape.rows, shape.cols) if i.order is m.Order.RowMajor else (shape.cols, shape.rows)
         used, there = line * shape.component.size, base_of(i.stride) * buffer.element_size
-        if lines > 1:
+        if i.order.blocked:
+            yield f"{op}: {i.stride} blocks in turns"
+        elif lines > 1:
             relation = "no stride" if not there else "adjoin" if used == there else "padded"
             yield f"{op}: lines {'overlap' if 0 < there < used else relation}"
         if buffer.storage is m.StorageClass.Workgroup and base_of(i.offset):
@@ -500,10 +505,16 @@ class _Reader:
         if kind in ("Decode", "PerElement"):
             yield from (f"{kind}: {type(n).__name__}" for n in nodes)
         if isinstance(function, m.Decode):
-            # Two formats have the same fields: only one looks its elements up.
+            # Two formats have the same fields: only one looks its elements up. So have those of six bits, and of FP4.
             looks_up = any(isinstance(n, Lookup) for n in nodes)
+            types = m.microscaling_of(function)
             names = [
-                f.name for f in FORMATS if f.fields == function.block and ("lookup" in "".join(f.lines)) == looks_up
+                f.name
+                for f in (*FORMATS, *MICROSCALED)
+                if f.fields == function.block
+                and ("lookup" in "".join(f.lines)) == looks_up
+                and f.features == {t.feature for t in types}
+                and all(t.width != 6 or t.value.endswith(f.name[-4:]) for t in types)
             ]
             yield f"format {names[0] if names else 'of its own'}"
             yield from (f"decode uses {n.array}" for n in nodes if isinstance(n, Coordinate))

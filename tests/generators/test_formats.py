@@ -13,7 +13,7 @@ import pytest
 
 from cts.case import model
 from cts.generators.parts.blocks import block_bytes
-from cts.generators.parts.formats import FORMATS, Format
+from cts.generators.parts.formats import FORMATS, MICROSCALED, Format
 from cts.plugins import registry
 
 Bytes = npt.NDArray[np.uint8]
@@ -93,6 +93,34 @@ def q6_k(b: Bytes) -> Floats:
     return d * np.repeat(scales.astype(np.float64), 16) * np.concatenate(found)
 
 
+#: The elements of the OCP Microscaling Formats 1.0, tables 1 to 5, as the document lists them.
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def scale(b: Bytes) -> float:
+    return float(2.0 ** (int(b[0]) - 127))
+
+
+def fp4(nibbles: npt.NDArray[np.int64]) -> Floats:
+    found: Floats = np.where(nibbles & 8, -1.0, 1.0) * FP4[nibbles & 7]
+    return found
+
+
+def fp6(packed: Bytes, exponent_bits: int, bias: int) -> Floats:
+    """32 elements of 6 bits in a row, the lowest bit of each first."""
+    six = np.unpackbits(packed, bitorder="little").reshape(32, 6).astype(np.int64)
+    code, fraction_bits = six @ (1 << np.arange(6)), 5 - exponent_bits
+    exponent, fraction = code >> fraction_bits & ((1 << exponent_bits) - 1), code & ((1 << fraction_bits) - 1)
+    normal = 2.0 ** (exponent - bias) * (1 + fraction / 2**fraction_bits)
+    denormal = 2.0 ** (1 - bias) * fraction / 2**fraction_bits
+    found: Floats = np.where(code & 32, -1.0, 1.0) * np.where(exponent > 0, normal, denormal)
+    return found
+
+
+def alternating(packed: Bytes) -> npt.NDArray[np.int64]:
+    return np.stack([packed & 15, packed >> 4], axis=1).reshape(-1).astype(np.int64)
+
+
 DEQUANTISERS: dict[str, Callable[[Bytes], Floats]] = {
     "q4_0": q4_0,
     "q4_1": q4_1,
@@ -104,6 +132,14 @@ DEQUANTISERS: dict[str, Callable[[Bytes], Floats]] = {
     "q2_K": q2_k,
     "q4_K": q4_k,
     "q6_K": q6_k,
+    "mxfp4": lambda b: scale(b) * fp4(halves(b[1:17])),
+    "mxfp4_pairs": lambda b: scale(b) * fp4(alternating(b[1:17])),
+    "mxfp6_e2m3": lambda b: scale(b) * fp6(b[1:25], 2, 1),
+    "mxfp6_e3m2": lambda b: scale(b) * fp6(b[1:25], 3, 3),
+    "mxfp8_e4m3": lambda b: scale(b) * b[1:33].view(ml_dtypes.float8_e4m3fn).astype(np.float64),
+    "mxfp8_e5m2": lambda b: scale(b) * b[1:33].view(ml_dtypes.float8_e5m2).astype(np.float64),
+    "mxint8": lambda b: scale(b) * b[1:33].view(np.int8).astype(np.float64) / 64,
+    "nvfp4": lambda b: float(b[:1].view(ml_dtypes.float8_e4m3fn)[0]) * fp4(halves(b[1:9])),
 }
 
 #: What llama.cpp asserts of its blocks.
@@ -149,7 +185,7 @@ def decoded(chosen: Format, memory: bytes, lanes: int) -> Floats:
     oracle = registry.oracle()
     assert oracle.violations(case) == []
     expectation = oracle.expect(case)
-    if "m" in expectation.spreads:
+    if "m" in expectation.spreads and chosen not in MICROSCALED:
         # Scales are chosen so that products are exact: nothing is free but the sign of zeros.
         low, high = (model.decode(model.ComponentType.float32, bits) for bits in astuple(expectation.spreads["m"])[:2])
         assert (low == high).all()
@@ -157,7 +193,11 @@ def decoded(chosen: Format, memory: bytes, lanes: int) -> Floats:
 
 
 def test_every_format_has_a_dequantiser() -> None:
-    assert {f.name for f in FORMATS} == set(DEQUANTISERS)
+    assert {f.name for f in (*FORMATS, *MICROSCALED)} == set(DEQUANTISERS)
+
+
+def test_microscaled_blocks_are_as_large_as_the_document_says() -> None:
+    assert [f.size for f in MICROSCALED] == [17, 17, 25, 25, 33, 33, 33, 9]
 
 
 def test_blocks_are_as_large_as_llama_cpp_says() -> None:
@@ -165,7 +205,7 @@ def test_blocks_are_as_large_as_llama_cpp_says() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 8])
-@pytest.mark.parametrize("chosen", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("chosen", [*FORMATS, *MICROSCALED], ids=lambda f: f.name)
 def test_bodies_decode_every_element(chosen: Format, lanes: int) -> None:
     memory = block_bytes(chosen.fields, BLOCKS, seed=lanes)
     wanted = expected(chosen, memory)

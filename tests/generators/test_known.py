@@ -37,7 +37,7 @@ RANGES = [(-128, 127), (-3, 5), (0, 7), (-9, -2), (100, 127)]
 
 
 @pytest.mark.parametrize("known", OPERATIONS)
-@pytest.mark.parametrize(("x", "y"), list(itertools.product(RANGES, RANGES)))
+@pytest.mark.family(("x", "y"), list(itertools.product(RANGES, RANGES)))
 def test_results_of_wrapping_integers_are_within_what_is_known(
     known: Callable[[C, Known, Known], Known], x: tuple[int, int], y: tuple[int, int]
 ) -> None:

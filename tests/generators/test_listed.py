@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from cts.case.model import ComponentType, Scope, Use, dumps_case, loads_case
-from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, everything
+from cts.device.capabilities import Capabilities, Feature, MatrixSupport, MulAddSupport, everything, limited
+from cts.device.rows import mul_adds
+from cts.device.vendors import VENDORS
 from cts.generators.listed import cases
 from cts.plugins.registry import listed, oracle
 from tests.generators import devices
@@ -108,14 +110,26 @@ def test_a_matrix_is_transposed_only_where_the_row_says_so() -> None:
 
 
 def test_what_no_case_can_say_is_left_out_and_told() -> None:
-    wide = MulAddSupport(_C.float16, _C.float16, _C.float16, _C.float32, Scope.Subgroup, m=16, n=16, k=16)
+    mixed = MulAddSupport(_C.int8, _C.int8, _C.int32, _C.float32, Scope.Subgroup, m=16, n=16, k=16)
     large = MatrixSupport(_C.float16, Use.A, Scope.Workgroup, 16, 16, subgroups=16)
-    found = cases(replace(GPU, mul_adds=(wide,), matrices=(large,)))
+    found = cases(replace(GPU, mul_adds=(mixed,), matrices=(large,)))
     assert found.cases == ()
     assert found.left_out == (
         "matrices of workgroups of 16 subgroups: the driver has no such workgroups, or no matrices of Workgroup scope",
-        "multiplication float16 float16 float16 float32: a case's result has the type of C",
+        "multiplication int8 int8 int32 float32: no sentence says how integers become floats",
     )
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_no_row_of_a_profile_is_left_out(vendor: str) -> None:
+    profile = limited(everything(VENDORS[vendor].subgroup_size), VENDORS[vendor])
+    assert cases(replace(profile, matrices=())).left_out == ()
+
+
+def test_a_result_has_the_components_of_its_row() -> None:
+    wide = MulAddSupport(_C.float16, _C.float16, _C.float16, _C.float32, Scope.Subgroup, m=16, n=16, k=16)
+    (product, *_) = cases(replace(GPU, mul_adds=(wide,), matrices=())).cases
+    assert wide.admits(*next(iter(mul_adds(product))), product.dispatch.subgroups)
 
 
 def test_the_registry_has_them() -> None:

@@ -23,7 +23,7 @@ def test_a_long_tensor_beyond_the_limit_gets_two_blocks(monkeypatch: pytest.Monk
     as_drawn = greatest(drawn(strategy, profile))
     monkeypatch.setattr(tensor_loads, "LARGE_BYTES", 1 << 16)
     limited = greatest(drawn(strategy, profile))
-    assert as_drawn > 1 << 20 > limited
+    assert as_drawn > 1 << 22 > limited
 
 
 @pytest.mark.parametrize("number", [277, 2966])

@@ -240,6 +240,53 @@ _MATRICES = [
         ("buffer 'in', which has 256; operand %", " is 4"),
     ),
     Pair(
+        "aligned matrix store",
+        _kernel(
+            "",
+            f"{_FROM}{_LOAD}%to = OpAccessChain %word_pointer %out %u0 %u4\n"
+            "OpCooperativeMatrixStoreKHR %to %a %u0 %u8 Aligned PART",
+        ),
+        "32",
+        "16",
+        ("OpCooperativeMatrixStoreKHR", "byte 16 of buffer 'out'", "multiple of 32", "06315"),
+    ),
+    Pair(
+        "uniform store stride",
+        _kernel(
+            "",
+            f"{_FROM}{_OUT}{_LOAD}%n = OpBitwiseAnd %uint %lane PART\n%s = OpIAdd %uint %n %u8\n"
+            "OpCooperativeMatrixStoreKHR %y_at %a %u0 %s",
+        ),
+        "%u4",
+        "%u8",
+        ("OpCooperativeMatrixStoreKHR", "Stride %", "is 12, and 8 in invocation (0, 0, 0)", "CM-010"),
+    ),
+    Pair(
+        "active in a construction",
+        _kernel("", f"{_LESS}{_OUT}{_BRANCH}%b = OpCompositeConstruct %m %u2\n{_AFTER}OpStore %slot %x"),
+        "%first",
+        "%every",
+        ("OpCompositeConstruct", "is not active", "KM-010"),
+    ),
+    Pair(
+        "active in a load",
+        _kernel("", f"{_LESS}{_FROM}{_BRANCH}{_LOAD}{_AFTER}OpStore %slot %x"),
+        "%first",
+        "%every",
+        ("OpCooperativeMatrixLoadKHR", "is not active", "KM-010"),
+    ),
+    Pair(
+        "bounds of a matrix store",
+        _kernel(
+            "",
+            f"{_FROM}{_LOAD}%i = OpIMul %uint %u32 PART\n%to = OpAccessChain %word_pointer %out %u0 %i\n"
+            "OpCooperativeMatrixStoreKHR %to %a %u0 %u8",
+        ),
+        "%u16",
+        "%u8",
+        ("buffer 'out', which has 2048",),
+    ),
+    Pair(
         "division of a matrix",
         _kernel(
             "",
@@ -300,6 +347,20 @@ _NUMBERS = [
         "%x",
         "%u2",
         ("divisor %", "is 0", "NU-004", "by invocation (0, 0, 0)"),
+    ),
+    Pair(
+        "remainder",
+        _kernel("", _uses("%y = OpUMod %uint %u8 PART")),
+        "%x",
+        "%u2",
+        ("OpUMod", "divisor %", "is 0", "NU-004"),
+    ),
+    Pair(
+        "arithmetic shift to the right",
+        _kernel("", _uses("%y = OpShiftRightArithmetic %uint %x PART")),
+        "%u32",
+        "%u3",
+        ("OpShiftRightArithmetic by 32 bits or more (NU-004)",),
     ),
     Pair(
         "least by minus one",

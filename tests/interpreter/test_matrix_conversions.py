@@ -126,7 +126,7 @@ def is_conversion(source: str, target: str) -> bool:
     return source != target and not (a.kind == "u" and b.kind == "i" and a.itemsize != b.itemsize)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.family(
     ("source", "target"), [pair for pair in product(FLOATS + INTEGERS, repeat=2) if is_conversion(*pair)]
 )
 def test_conversions_of_matrices(source: str, target: str) -> None:
@@ -145,7 +145,7 @@ def test_conversions_of_matrices(source: str, target: str) -> None:
         assert found.tobytes() == reference(exact, target).tobytes()
 
 
-@pytest.mark.parametrize(("source", "target"), [(s, t) for s, t in product(FLOATS, FLOATS + INTEGERS) if s != t])
+@pytest.mark.family(("source", "target"), [(s, t) for s, t in product(FLOATS, FLOATS + INTEGERS) if s != t])
 def test_conversions_of_scalars(source: str, target: str) -> None:
     """What callbacks use: the component extracted, converted, and splatted."""
     values, op = scalars(source, target)

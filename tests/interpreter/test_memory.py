@@ -216,7 +216,8 @@ OpStore %wrong %x
 """
     outcome = run_with({}, assemble(kernel(body)))
     assert outcome.status is Status.CRASH
-    assert "offset 32 of buffer 'out', which has 32, by invocation (0, 0, 0)" in outcome.detail
+    where = "offset 32 of buffer 'out', which has 32 (VUID-vkCmdDispatch-storageBuffers-06936; TA-069)"
+    assert f"{where}, by invocation (0, 0, 0)" in outcome.detail
 
 
 @pytest.mark.parametrize(

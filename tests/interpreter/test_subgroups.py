@@ -275,7 +275,7 @@ PARTS: dict[str, Callable[[Row, int], Row]] = {
 
 @pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("op", REDUCTIONS)
+@pytest.mark.family("op", REDUCTIONS)
 def test_reductions(op: str, part: str, some: bool) -> None:
     combine, identity = REDUCTIONS[op]
     extra = "%u4" if part == "ClusteredReduce" else "%part" if part.startswith("Partitioned") else ""

@@ -161,7 +161,7 @@ def expected(vectors: Any, signed: bool, reading: str, matrix: Any, bias: Any, r
     return exact.astype(np.float64).astype(dtype)
 
 
-@pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
+@pytest.mark.family("combination", COMBINATIONS, ids="-".join)
 @pytest.mark.parametrize(("m", "k"), [(1, 1), (5, 3), (16, 32), (33, 17)])
 def test_every_combination(combination: tuple[str, ...], m: int, k: int) -> None:
     given, reading, kind, bias_kind, result = combination

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import Case
+from cts.base.memory import GUARD_BYTES
+from cts.case.model import Case, loads_case
+from cts.case.oracle.deviation import Step
 from cts.features.deviations import parse_deviation
-from cts.findings.learning.deeds import deeds
-from cts.findings.learning.deviating import DeviationLearner, LearntDeviation, Ran
-from cts.findings.learning.models import models
+from cts.findings.learning.deeds import Deed, deeds
+from cts.findings.learning.deviating import DeviationLearner, Evidence, LearntDeviation, Ran, rivals
+from cts.findings.learning.models import Model, models, places_of
+from cts.judging.deviations import leaves
 from cts.judging.judge import judge
 from cts.judging.known import baseline, entries
 from cts.judging.verdict import Verdict
@@ -59,6 +63,18 @@ def test_a_deviation_is_learnt_with_its_condition() -> None:
     assert found.runs <= len(CASES)
 
 
+def test_a_model_that_others_have_refuted_is_no_rival() -> None:
+    def evidence(name: str, explained: int, right: int, unexplained: int = 0) -> Evidence:
+        model = Model("MatrixLoad", Deed("result", (Step(name),)), (0,))
+        return Evidence(model, right={(case, 0) for case in range(right)}, explained=explained, unexplained=unexplained)
+
+    best, refuted, doubtful = evidence("zero", 3, 0), evidence("first", 3, 6), evidence("negated", 3, 5)
+    worse = evidence("before", 3, 0, unexplained=9)
+    assert rivals([refuted, worse, doubtful, best]) == [best, doubtful]
+    assert rivals([refuted, doubtful, evidence("magnitude", 3, 1)])[1:] == [doubtful, refuted]
+    assert rivals([evidence("magnitude", 3, 9), evidence("before", 3, 1)])[1:] == []
+
+
 def test_nothing_is_learnt_of_what_the_vocabulary_cannot_say() -> None:
     assert learnt("output-gets-element", "per_element.outputs.places_of_elements") is None
 
@@ -88,6 +104,125 @@ def test_conversions_by_command_have_models(mutant: str, name: str, text: str) -
     attempt = judge(driver, case, oracle.expect(case))
     assert attempt.verdict is Verdict.FAIL and attempt.outcome is not None
     assert text in {f"{one.kind} {one.deed.text}" for one in models(case, attempt.outcome.memory)}
+
+
+@pytest.mark.parametrize(
+    ("mutant", "name", "text"),
+    [
+        ("repeat-one-period", "clamp.repeat_has_period_of_the_dimension", "MatrixLoadTensor, address=clamped(once)"),
+        ("mirror-one-bounce", "clamp.mirrored_2d_deep", "MatrixLoadTensor, address=clamped(once)"),
+        ("mirror-edge-twice", "block.mirrored", "MatrixLoadTensor, address=clamped(edge_twice)"),
+        ("mirror-period-odd", "block.mirrored", "MatrixLoadTensor, address=clamped(odd_period)"),
+        ("repeat-span", "clamp.repeat_1d_deep", "MatrixLoadTensor, address=clamped(by_span)"),
+        ("edge-low-unclamped", "constness.dimensions_spec", "MatrixLoadTensor, address=clamped(high_alone)"),
+        ("view-index-64-bit", "wrap.view_index", "MatrixLoadTensor, address=wide_index"),
+        ("store-low-written", "store.corner_of_five_dimensions", "MatrixStoreTensor, address=clamped(high_alone)"),
+        ("store-high-written", "clamp.constant_high_store", "MatrixStoreTensor, address=clamped(low_alone)"),
+        ("store-edge-clamps", "clamp.edge_high_store", "MatrixStoreTensor, address=clamped(as_load)"),
+        ("decode-pointer-pointee-scaled", "address.blocks_of_columns", "MatrixLoadTensor, address=advancing(0)"),
+        ("decode-coordinates-before-clamp", "clamp.edge_q4_0", "MatrixLoadTensor, coordinates=before"),
+        ("decode-coordinates-reversed", "address.blocks_of_columns", "MatrixLoadTensor, coordinates=reversed"),
+        ("output-only-first", "outputs.several_in_a_loop", "MatrixPerElement, outputs=once"),
+        ("output-index-swapped", "outputs.in_the_next_dispatch", "MatrixPerElement, outputs=transposed"),
+        ("table-of-first-workgroup", "tables.in_workgroup_memory", "MatrixPerElement, memory=first_instance"),
+        ("loop-outer-is-inner", "return.in_a_nested_loop", "Case, operands=inner_iteration"),
+        ("break-continues", "loop.break_by_turn", "Break, op=Continue"),
+        ("continue-breaks", "loop.continue_first", "Continue, op=Break"),
+        ("per-element-swapped", "applied_twice", "MatrixPerElement, coordinates=swapped(0, 1)"),
+        ("coordinate-use-b-swapped", "coordinates.b_int8", "MatrixComponents, coordinates=swapped(0, 1)"),
+        ("vector-loop-carries-two", "divergence.carried_on_with_continue", "EndLoop, next=at_most(2)"),
+        ("outer-product-swapped", "outer.beyond_half", "VectorOuterProductAccumulate, a=exchanged(b)"),
+        (
+            "vector-negation-unwrapped",
+            "integers.negated_and_widened",
+            "VectorConvert, result=beside(vector, least, negated)",
+        ),
+        ("vector-negation-unwrapped", "integers.negated_and_widened", "VectorConvert, result=unwrapped(SNegate)"),
+        (
+            "copy-memory-first-words",
+            "copies.copymemory_float16",
+            "MatrixCopy, result=[dealt(tiles_8x8), before_in_second_half]",
+        ),
+        (
+            "component-literal-before",
+            "copies.last_sure_component",
+            "MatrixCopy, component=[dealt(tiles_8x8), plus(-1)]",
+        ),
+        ("helper-first-arguments", "helpers.called_twice", "MatrixPerElement, body=[inside(call), first_alike]"),
+        (
+            "callback-abs-keeps-zero",
+            "body.magnitude_of_zeros",
+            "MatrixPerElement, body=[inside(abs), beside(a, negative_zero, negated)]",
+        ),
+        ("vector-tanh-overflows", "floats.tanh", "VectorArithmetic, result=beside(a, exp_of_twice_overflows, nan)"),
+        ("vector-rows-whole-pieces", "memory.infinity_between_rows", "VectorMatrixMul, terms=whole_pieces(16)"),
+        ("subgroup-in-3-bits", "sizes.nine_subgroups", "Case, operands=counted(sg, 3)"),
+        ("loop-in-3-bits", "sizes.nine_turns", "Case, operands=counted(loop, 3)"),
+        ("least-normal-flushed", "edges.floats_at_the_ends", "MatrixArithmetic, result=instead(smallest, zero)"),
+        ("loop-index-frozen", "condition.in_a_loop", "Case, operands=first_iteration"),
+    ],
+)
+def test_a_deviation_leaves_the_memory_of_a_planted_bug(mutant: str, name: str, text: str) -> None:
+    """Each is tried for the case, and leaves other memory than the right one."""
+    areas = {"tensor_addressing", "block_loads", "per_element", "matrix_programs", "matrix_arithmetic"}
+    areas |= {"vector_arithmetic", "vector_training", "vector_multiply", "matrix_memory"}
+    (entry,) = [one for one in corpus.entries() if one.name.partition(".")[::2] in {(area, name) for area in areas}]
+    case, driver, oracle = (
+        corpus.read(entry, registry.oracle()),
+        open_driver(f"emulator:mutant={mutant}"),
+        registry.oracle(),
+    )
+    attempt = judge(driver, case, oracle.expect(case))
+    assert attempt.verdict is Verdict.FAIL and attempt.outcome is not None
+    deviation = parse_deviation(f"wrong({text})")
+    assert leaves(case, deviation.at(case), attempt.outcome.memory)
+    deed = text.partition(", ")[2]
+    assert deed in {one.text for place in places_of(case, deviation.kind) for one in deeds(case, place)}
+
+
+def test_what_overflows_by_a_deviation_is_known_whatever_modes_a_module_has() -> None:
+    # FastMathNone, by which such elements are judged, implies this mode, and excludes it.
+    convert = """
+schema: 1
+name: overflow
+float_modes: {float32: [SignedZeroInfNanPreserve]}
+buffers:
+  src: {type: uint32, shape: [8], data: {fill: 4294904064}}
+  dst: {type: float16, shape: [64], data: {fill: 0}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: uint32, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}, buffer: src, stride: 0}
+  - {op: MatrixConvert, id: n, matrix: m, operation: ConvertSToF, component: float16}
+  - {op: MatrixStore, matrix: n, buffer: dst, stride: 8}
+"""  # noqa: E501
+    case, wrong = loads_case(convert), loads_case(convert.replace("ConvertSToF", "ConvertUToF"))
+    outcome = judge(open_driver("emulator"), wrong, registry.oracle().expect(wrong)).outcome
+    assert outcome is not None
+    assert leaves(case, parse_deviation("wrong(MatrixConvert, operation=ConvertUToF)").at(case), outcome.memory)
+    assert not leaves(case, parse_deviation("wrong(MatrixConvert, result=zero)").at(case), outcome.memory)
+
+
+@pytest.mark.parametrize(("left", "known"), [(0xFFC00000, True), (0x7F800000, True), (0x3F800000, False)])
+def test_overflow_in_another_order_is_known_where_float_controls_deviate(left: int, known: bool) -> None:
+    case = loads_case("""
+schema: 1
+name: order
+float_controls: FastMathNone
+buffers:
+  src: {type: float32, shape: [8], data: {fill: '0x7f7fffff'}}
+  dst: {type: float32, shape: [64], data: {fill: 1}}
+program:
+  - {op: MatrixLoad, id: m, type: {component: float32, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}, buffer: src, stride: 0}
+  - {op: MatrixNull, id: z, type: {component: float32, scope: Subgroup, rows: 8, cols: 8, use: Accumulator}}
+  - {op: MatrixArithmetic, id: p, operation: FMul, a: m, b: z}
+  - {op: MatrixTimesScalar, id: s, matrix: p, scalar: 2}
+  - {op: MatrixStore, matrix: s, buffer: dst, stride: 8}
+""")  # noqa: E501
+    outcome = judge(open_driver("emulator"), case, registry.oracle().expect(case)).outcome
+    assert outcome is not None
+    memory = {name: bytes_.copy() for name, bytes_ in outcome.memory.items()}
+    memory["dst"][GUARD_BYTES : GUARD_BYTES + 4].view(np.uint32)[0] = left
+    deviation = parse_deviation("wrong(Case, float_controls=Undecorated)")
+    assert leaves(case, deviation.at(case), memory) is known
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from cts.case.model import Case, MatrixMulAdd, TensorLayoutSetStride, VectorMatr
 from cts.device.capabilities import Capabilities, everything
 from cts.device.driver import Fault, Job, Outcome, Status
 from cts.findings.reduction.cost import size
-from cts.findings.reduction.minimize import Budget, Minimized, minimize, renamed, report
+from cts.findings.reduction.minimize import Minimized, minimize, renamed, report
+from cts.findings.reduction.progress import Budget
 from cts.judging.events import Event, Reduced
 from cts.judging.judge import OpenDriver
 from cts.judging.known.baseline import Baseline

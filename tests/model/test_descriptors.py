@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,7 +31,7 @@ DECLARED = sorted(name for name in model.Instruction.__annotations__ if not name
 DERIVED = ("spirv", "features", "exercised", "explained_by", "capabilities", "rounds")
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.family("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_an_instruction_is_described_completely(kind: type[model.Instruction]) -> None:
     assert kind.opcode.startswith("Op") or "spirv" in vars(kind)
     assert kind.__doc__
@@ -46,7 +47,7 @@ def test_an_instruction_is_described_completely(kind: type[model.Instruction]) -
     assert all(isinstance(feature, model.Feature) for feature in kind.needs)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.family("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_forms_are_of_fields_that_hold_operands(kind: type[model.Instruction]) -> None:
     own = set(kind.__struct_fields__)
     words = re.findall(r"\w+", kind.form or "")
@@ -62,7 +63,7 @@ def test_forms_are_of_fields_that_hold_operands(kind: type[model.Instruction]) -
         assert set(kind.resets) <= fields_of_setters - {"id", "of"}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.family("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_an_instruction_is_of_the_kind_that_its_fields_say(kind: type[model.Instruction]) -> None:
     own = set(kind.__struct_fields__)
     memory = "buffer" in own and not issubclass(kind, get_args(model.PointerInstruction))
@@ -76,7 +77,7 @@ def test_an_instruction_is_of_the_kind_that_its_fields_say(kind: type[model.Inst
     assert issubclass(kind, get_args(model.VectorInstruction)) == (model.Feature.COOPERATIVE_VECTOR in kind.needs)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.family("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_an_instruction_has_a_typing_rule(kind: type[model.Instruction]) -> None:
     """One that derives the type of its result, or one that does everything."""
     shared = {model.Instruction.check, VectorInstructionBase.check}
@@ -104,8 +105,13 @@ def test_a_store_knows_what_it_stores() -> None:
             assert kind(**names).stored in kind.refers
 
 
-def _reads() -> Iterator[tuple[str, str, str]]:
+@cache
+def _reads() -> list[tuple[str, str, str]]:
     """Attributes that the product reads: where, which, and the text of what they are read of."""
+    return [*_found()]
+
+
+def _found() -> Iterator[tuple[str, str, str]]:
     for room in ("cts", "generators", "reference", "drivers"):
         for path in sorted((ROOT / room).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -116,7 +122,6 @@ def _reads() -> Iterator[tuple[str, str, str]]:
 COMPONENT_FIELDS = [f.name for f in fields(ComponentDescriptor)]
 FORMAT_FIELDS = [n for n in dir(FloatFormat) if not n.startswith("_")] + ["exponent_bits", "fraction_bits"]
 NAMES = {*DECLARED, *DERIVED, *COMPONENT_FIELDS, *FORMAT_FIELDS}
-READS = list(_reads())
 
 
 @pytest.mark.parametrize("name", [*DECLARED, *DERIVED])
@@ -126,7 +131,7 @@ def test_what_an_instruction_declares_is_read(name: str) -> None:
     base = "cts/case/model/instruction.py"
     readers = [
         path
-        for path, read, of in READS
+        for path, read, of in _reads()
         if read == name and (instruction.fullmatch(of) or (of == "self" and path == base))
     ]
     assert readers
@@ -134,13 +139,13 @@ def test_what_an_instruction_declares_is_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPONENT_FIELDS)
 def test_what_a_component_type_declares_is_read(name: str) -> None:
-    assert [path for path, read, of in READS if read == name and of.endswith("descriptor")]
+    assert [path for path, read, of in _reads() if read == name and of.endswith("descriptor")]
 
 
 @pytest.mark.parametrize("name", FORMAT_FIELDS)
 def test_what_a_float_format_says_is_read(name: str) -> None:
     pattern = r"fmt|self|.*\.format"
-    assert [path for path, read, of in READS if read == name and re.fullmatch(pattern, of)]
+    assert [path for path, read, of in _reads() if read == name and re.fullmatch(pattern, of)]
 
 
 @pytest.mark.parametrize("component", [t for t in model.ComponentType if t.is_float], ids=lambda t: t.value)

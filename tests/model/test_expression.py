@@ -150,7 +150,7 @@ def test_a_loop_carries_what_it_assigns_from_outside_also_in_loops_and_branches_
     assert parse(text, ENVIRONMENT, F32).statements[2] == loop
 
 
-@pytest.mark.parametrize(
+@pytest.mark.family(
     ("text", "what", "remedy"),
     [
         ("x +", "not an expression", "statements, one a line"),

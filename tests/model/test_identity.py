@@ -164,7 +164,7 @@ def bits(component: ComponentType, number: Any) -> str:
     return hex(int(encode(component, [number])[0]))
 
 
-@pytest.mark.parametrize("path", [e.path for e in entries()[::9]], ids=lambda p: p.stem)
+@pytest.mark.family("path", [e.path for e in entries()[::9]], ids=lambda p: p.stem)
 def test_cases_written_otherwise(path: Path) -> None:
     case = load_case(path)
     again = loads_case(rewritten(case))

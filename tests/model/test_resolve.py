@@ -119,6 +119,10 @@ BAD = {
     "UConvert of one width": (replaced("operation: UConvert, component: uint32", "operation: UConvert, component: uint8"), r"program\[29\]\.component", "", "MatrixBitcast"),
     "conversion to itself": (replaced("operation: FConvert, component: float16, use: A", "operation: FConvert, component: float32, use: A"), r"program\[22\]\.component", "", "MatrixConvertUse"),
     "saturation to float16": (replaced("component: float16, use: A}", "component: float16, use: A, saturate: true}", EVERYTHING), r"program\[22\]\.saturate", "NU-033", "float8"),
+    "a stride of three blocks": (replaced("matrix: back, buffer: d, stride: 16,", "matrix: back, buffer: d, stride: 3, order: RowBlockedInterleavedARM,"), r"program\[33\]\.stride", "AL-006", "1, 2 or 4"),
+    "a number of blocks that varies": (replaced("matrix: back, buffer: d, stride: 16,", "matrix: back, buffer: d, stride: {dynamic: 2}, order: ColumnBlockedInterleavedARM,"), r"program\[33\]\.stride", "AL-006", "literal"),
+    "half a group of blocks": (replaced("use: A}, buffer: i, stride: 16}", "use: A}, buffer: i, stride: 2, order: RowBlockedInterleavedARM}"), r"program\[26\]\.order", "AL-003", "columns of 32"),
+    "half a group of blocks in columns": (replaced("component: int8, scope: Subgroup, rows: 16, cols: 16, use: A}, buffer: i, stride: 16}", "component: int8, scope: Subgroup, rows: 24, cols: 16, use: A}, buffer: i, stride: 4, order: ColumnBlockedInterleavedARM}"), r"program\[26\]\.order", "AL-004", "a multiple of 16"),
     "A to B": (EVERYTHING + "  - {op: MatrixConvert, id: q, matrix: n, operation: FConvert, component: float32, use: B}\n", r"program\[34\]\.use", "CM-050", "Accumulator to A or B"),
     "bitcast to another width": (replaced("matrix: neg, component: uint8", "matrix: neg, component: uint16"), r"program\[28\]\.component", "KM-018", "the same width"),
     "bitcast to float": (replaced("matrix: neg, component: uint8", "matrix: neg, component: float8_e5m2"), r"program\[28\]\.component", "KM-018", "integer type"),
@@ -170,7 +174,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.family("name", BAD)
 def test_ill_typed_programs_are_refused_with_place_fact_and_remedy(name: str) -> None:
     text, where, fact, remedy = BAD[name]
     with pytest.raises(BadInput) as caught:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cts.case.model import ComponentType as T
+from cts.case.model import Microscaling
 from cts.case.model import expression as ast
-from tests.reference.scalar_numbers import Choices, Number, Undefined, integer
+from tests.reference.scalar_microscaling import float32_bits
+from tests.reference.scalar_numbers import Choices, Number, Undefined, integer, width
 
 
 @dataclass
@@ -72,6 +74,16 @@ class Call:
             case ast.Select(condition=condition, a=a, b=b):
                 first, second = self.of(a), self.of(b)
                 return first if self.of(condition) else second
+            case ast.Extract(type=type_, a=a, offset=offset):
+                at = integer(type_of(offset), self.of(offset))
+                if not 0 <= at <= width(type_of(a)) - type_.width:
+                    raise Undefined("MT-013")
+                return self.of(a) >> at & ((1 << type_.width) - 1)
+            case ast.Bitcast(type=Microscaling(), a=a):
+                return self.of(a)
+            case ast.Convert(type=target, a=a) if isinstance(a.type, Microscaling):
+                bits = float32_bits(a.type, self.of(a))
+                return bits if target is T.float32 else choices.convert(T.float32, T(target), bits)
             case ast.Convert(type=target, a=a):
                 assert isinstance(target, T)
                 return choices.convert(type_of(a), target, self.of(a))

@@ -58,6 +58,25 @@ def execute_scalar(case: Case, seed: int = 0) -> Run:
     return result
 
 
+def in_blocks(order: Order, stride: int, shape: MatrixShape, row: int, col: int) -> int:
+    """The byte of an element: memory is counted through, block after block of a group, word after word."""
+    size, wide = shape.component.size, 16 // shape.component.size
+    down, along = range(0, shape.rows, 4), range(0, shape.cols, wide)
+    if order is Order.RowBlockedInterleavedARM:
+        blocks = [(top, left) for top in down for left in along]
+    else:
+        blocks = [(top, left) for left in along for top in down]
+    byte = 0
+    for first in range(0, len(blocks), stride):
+        for word in range(16):
+            for top, left in blocks[first : first + stride]:
+                beginning = left + word % 4 * (4 // size)
+                if row == top + word // 4 and beginning <= col < beginning + 4 // size:
+                    return byte + (col - beginning) * size
+                byte += 4
+    raise AssertionError("every element is in a block")
+
+
 class _Ended(Exception):
     """A Return."""
 
@@ -407,11 +426,12 @@ class Subgroup:
         a, b = self.matrices[i.a][r], [row[c] for row in self.matrices[i.b]]
         start = self.matrices[i.c][r][c]
         shapes = [self.shape(n) for n in (i.a, i.b, i.c)]
-        t = shapes[2].component
+        of_c = shapes[2].component
+        t = i.component or of_c
         if t in FORMATS:
             left = [self.choices.operand(shapes[0].component, x) for x in a]
             right = [self.choices.operand(shapes[1].component, x) for x in b]
-            first = self.choices.operand(t, start)
+            first = self.choices.operand(of_c, start)
             if first is None or None in left or None in right:
                 return self.special_sum(t, shapes, list(zip(a, b, strict=True)), start)
             terms = [first, *(x * y for x, y in zip(left, right, strict=True) if x is not None and y is not None)]
@@ -437,7 +457,7 @@ class Subgroup:
         if not choices.ieee(t):
             return choices.anything(t)
         pairs = ((choices.special(shapes[0].component, x), choices.special(shapes[1].component, y)) for x, y in factors)
-        terms = [choices.special(t, start), *(scalar_ieee.mul(x, y) for x, y in pairs)]
+        terms = [choices.special(shapes[2].component, start), *(scalar_ieee.mul(x, y) for x, y in pairs)]
         finite = sum(term.size for term in terms if term.finite and term.size is not None)
         return choices.held(t, scalar_ieee.summed(terms, finite > FORMATS[t].greatest))
 
@@ -502,6 +522,8 @@ class Subgroup:
         pointer -= self.case.buffers[name].begins_at
         size = shape.component.size
         if isinstance(i, (m.MatrixLoad, m.MatrixStore)):
+            if i.order.blocked:
+                return name, pointer + in_blocks(i.order, self.value(i.stride), shape, row, col), None, None
             r, c = (row, col) if i.order is Order.RowMajor else (col, row)
             pitch = s32(self.value(i.stride)) * self.case.buffers[name].element_size
             return name, pointer + r * pitch + c * size, None, None

@@ -34,6 +34,8 @@ def _dynamic(instruction: Any) -> Any:
     changed: dict[str, Any] = {}
     for name in _OPERANDS:
         value = getattr(instruction, name, None)
+        if name == "stride" and getattr(getattr(instruction, "order", None), "blocked", False):
+            continue  # a literal (AL-006)
         if type(value) is int:
             changed[name] = model.Scalar(dynamic=value)
         elif isinstance(value, tuple):

@@ -96,7 +96,7 @@ def test_sentences_are_kept_quotations() -> None:
     assert len(quoted) > 70
 
 
-@pytest.mark.parametrize("basis", bases().values(), ids=bases())
+@pytest.mark.family("basis", bases().values(), ids=bases())
 def test_an_entry_has_what_its_kind_needs(basis: Basis) -> None:
     assert basis.what.endswith(".") and ID.fullmatch(basis.rule)
     assert bool(basis.text) or basis.kind is not ViolationKind.UNDEFINED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from cts.base.memory import GUARD_BYTES, guard_pattern, guarded
-from cts.case.model import Case, loads_case
+from cts.case.model import Case, initial_bits, loads_case
 from cts.case.oracle.deviation import (
     ADDRESS,
     LAYOUT_MEMBERS,
@@ -27,6 +27,7 @@ from cts.case.oracle.deviation import (
     Step,
 )
 from cts.judging.compare import compare
+from cts.judging.deviations import leaves
 from cts.plugins import registry
 from cts.reference.addressing.layout import TensorLayoutState
 from cts.reference.addressing.view import TensorViewState
@@ -191,6 +192,24 @@ def test_memory_as_it_was() -> None:
         assert memory is not None and memory["d"].tolist() == B.tolist()
 
 
+def test_a_load_sees_memory_as_it_was_before_several_stores() -> None:
+    """Of the contents, x, y, and x + y, which are in `d` one after the other, it sees each."""
+    stored = [f"  - {{op: MatrixStore, matrix: {name}, buffer: d, stride: 4}}" for name in ("x", "y")]
+    text = SUM.splitlines()
+    place = next(n for n, line in enumerate(text) if "MatrixStore" in line)
+    load = next(line for line in text if "id: y," in line).replace("id: y,", "id: z,").replace("buffer: b", "buffer: d")
+    again = "  - {op: MatrixStore, matrix: z, buffer: a, stride: 4}"
+    case = loads_case("\n".join([*text[:place], *stored, *text[place:], load, again]))
+    found = {}
+    for name, arguments in (("before", ()), ("earlier", (2,)), ("earlier", (3,)), ("earlier", (9,)), ("initial", ())):
+        memory = left(case, wrong(len(case.program) - 2, MEMORY, name, *arguments))
+        assert memory is not None
+        found[name, *arguments] = memory["a"].tolist()
+    right, initial = left(case), initial_bits(case.buffers["d"]).view(np.int32).reshape(4, 4).tolist()
+    assert right is not None and right["a"].tolist() == (A + B).tolist()
+    assert list(found.values()) == [B.tolist(), A.tolist(), initial, initial, initial]
+
+
 def test_numbers_of_an_operand(case: Case) -> None:
     for name, arguments in (("divided", (2,)), ("number", (2.0,)), ("plus", (-2,)), ("low_bits", (2,)), ("zero", ())):
         memory = left(case, wrong(LOAD, "stride", name, *arguments))
@@ -280,6 +299,31 @@ def test_an_operand_is_what_it_was_made_of(case: Case) -> None:
     assert memory is not None and memory["d"].tolist() == B.tolist()
     memory = left(case, wrong(STORE, "matrix", "unmade", "MatrixReduce"))
     assert memory is not None and memory["d"].tolist() == (A + B).tolist()
+
+
+def test_a_conversion_of_a_conversion_converts_what_that_one_converted() -> None:
+    case = loads_case("""
+schema: 1
+name: deviations.conversions
+description: A conversion and its inverse.
+float_controls: FastMathNone
+buffers:
+  s: {type: float32, shape: [256], data: {fill: 1.000244140625}}
+  d: {type: float32, shape: [256], data: {fill: 9}}
+program:
+  - op: MatrixLoad
+    id: m
+    type: {component: float32, scope: Subgroup, rows: 16, cols: 16, use: Accumulator}
+    buffer: s
+    stride: 16
+  - {op: MatrixConvert, id: n, matrix: m, operation: FConvert, component: float16}
+  - {op: MatrixConvert, id: o, matrix: n, operation: FConvert, component: float32}
+  - {op: MatrixStore, matrix: o, buffer: d, stride: 16}
+""")  # fmt: skip
+    for deviations, value in (((), 1.0), ((wrong(2, "matrix", "made_of", "matrix"),), 1 + 2.0**-12)):
+        expectation = registry.oracle().leaves(case, deviations)
+        assert expectation is not None
+        assert np.unique(expectation.buffers["d"].exact.view(np.float32)).tolist() == [value]
 
 
 def test_a_load_gives_what_the_one_before_gave(case: Case) -> None:
@@ -406,13 +450,74 @@ def test_the_outermost_digit_of_a_view_is_not_reduced(name: str, outermost: int)
     assert memory("to_the_end") is None
 
 
-@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(
+    ("part", "how", "row"),
+    [
+        ("workgroups", ("at_most", 2), [0, 1, 2, 3, -1, -1]),
+        ("operands", ("counted", "wg_x", 1), [0, 1, 2, 3, -1, -1]),
+        ("operands", ("counted", "sg", 0), [0, -1, 2, -1, 4, -1]),
+    ],
+)
+def test_workgroups_are_lost_or_counted_in_few_bits(part: str, how: tuple[Any, ...], row: list[int]) -> None:
+    text = """
+schema: 1
+name: deviations.workgroups
+description: Each invocation copies a row.
+dispatch: {invocations: 2, workgroups: [3, 1, 1]}
+buffers:
+  a: {type: int32, shape: [6, 4], data: {iota: {start: 0}}}
+  d: {type: int32, shape: [6, 4], data: {fill: -4}}
+program:
+  - {op: VectorLoad, id: x, type: {component: int32, length: 4}, buffer: a, offset: {literal: 0, inv: 16, wg.x: 32}}
+  - {op: VectorStore, vector: x, buffer: d, offset: {literal: 0, inv: 16, wg.x: 32}}
+"""
+    memory = registry.oracle().leaves(loads_case(text), [wrong(OF_CASE, part, *how)])
+    assert memory is not None
+    assert (memory.buffers["d"].exact.view(np.int32).reshape(6, 4)[:, 0] // 4).tolist() == row
+
+
+def test_an_element_that_a_wrong_store_races_for_has_any_of_its_values(case: Case) -> None:
+    first = [wrong(STORE, ADDRESS, "first")]
+    expectation = registry.oracle().leaves(case, first)
+    assert expectation is not None
+    sums = (A + B).reshape(-1).astype(np.int32)
+    between = sums[0] + 1
+    for value, is_left in ((sums[0], True), (sums[9], True), (between, False), (np.int32(7), False)):
+        memory = {name: allowed.memory.copy() for name, allowed in expectation.buffers.items()}
+        memory["d"][GUARD_BYTES:][:4] = np.array([value]).view(np.uint8)
+        assert leaves(case, first, memory) is is_left, value
+
+
+@pytest.mark.parametrize(
+    ("most", "end", "at_the_end"),
+    [(1, "greatest", [1]), (1, "least", []), (0, "both", range(1, 16)), (3, "both", [1, 2, 3])],
+)
+def test_sums_of_integers_saturate(most: int, end: str, at_the_end: Sequence[int]) -> None:
+    text = SUM.replace("{iota: {start: -5, step: 3}}", "{fill: 2147483647}").replace("{start: 100}", "{start: 0}")
+    memory = left(loads_case(text), wrong(ADD, RESULT, "saturated", most, end))
+    greatest = (1 << 31) - 1
+    sums = [greatest if n in (0, *at_the_end) else greatest + n - (1 << 32) for n in range(16)]
+    assert memory is not None and memory["d"].reshape(-1).tolist() == sums
+
+
+@pytest.mark.family("name", TRANSFORMS)
 def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
     """Each is computed of what its domain has, or is refused, and never raises."""
     of_kinds: dict[type, int | float | str] = {int: 1, float: 2.0, str: "a"}
     arguments = tuple(of_kinds[kind] for kind in TRANSFORMS[name].parameters)
     words = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}
-    if name in ("unmade", "made_of", "signed_as", "last_of_each", "alike", "undivided"):
+    words |= {"beside": ("a", "zero", "one"), "dealt": ("tiles_8x8",)}
+    if name in (
+        "unmade",
+        "made_of",
+        "signed_as",
+        "last_of_each",
+        "alike",
+        "undivided",
+        "saturated",
+        "first_alike",
+        "exchanged",
+    ):
         return  # of operands as they were made, of products, and of additions: each has a test of its own
     arguments = words.get(name, arguments)
     parts = {Domain.ELEMENTS: (ADD, "a"), Domain.PLACES: (LOAD, ADDRESS), Domain.NUMBERS: (LOAD, "stride")}

@@ -29,7 +29,7 @@ def value(*numbers: Operand, component: T = T.float16) -> Value:
     return Value(component, encode(component, list(numbers)))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.family(
     ("operation", "operands", "expected"),
     [
         ("add", (INF, 1), ["inf"]),

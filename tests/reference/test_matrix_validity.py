@@ -169,6 +169,16 @@ BREAKING: dict[str, tuple[Case, str, str]] = {
         "NU-004",
         "program[1].function",
     ),
+    "callback extracts bits beyond the integer's": (
+        per_element("int32(float32(as_float4_e2m1(value, 20 + row * 9)))"),
+        "MT-013",
+        "program[1].function",
+    ),
+    "callback converts an MXInt8 of 0x80": (
+        per_element("int32(float32(as_mxint8(uint8(value))))", value=128),
+        "MT-030",
+        "program[1].function",
+    ),
     "callback converts out of range": (per_element("int32(float32(value) * 1e9)"), "NU-016", "program[1].function"),
     "difference": (combined("x - y"), "CM-023", "program[1].combine"),
     "first of two": (combined("x"), "CM-023", "program[1].combine"),

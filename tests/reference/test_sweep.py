@@ -107,7 +107,7 @@ def test_generated_programs_of_every_area(area: str) -> None:
         assert_as_by_case(Sweep(case, perturbed(case, 3, number)))
 
 
-@pytest.mark.parametrize("name", BREAKING)
+@pytest.mark.family("name", BREAKING)
 def test_every_rule(name: str) -> None:
     case, rule, path = BREAKING[name]
     template = delivered_at_run_time(case)

@@ -107,6 +107,25 @@ op: MatrixStore, matrix: m, buffer: dst, stride: 16, order: ColumnMajor
     assert [step_parts(step)[1] for step in trace.steps[-3:]] == ["clampValue", "0x5678", "0x56"]
 
 
+def test_an_element_of_a_block() -> None:
+    """Row 5, column 9 of halves: row 1 of block 3, of two in a row, whose words follow those of block 2."""
+    case = case_of(
+        """
+op: MatrixLoad, id: m, type: MATRIX, buffer: src, stride: 2, order: RowBlockedInterleavedARM
+op: MatrixStore, matrix: m, buffer: dst, stride: 16
+"""
+    )
+    byte = 128 + 4 * (2 * 4 + 1) + 2
+    trace = ORACLE.trace(case, "dst", 2 * (5 * 16 + 9) + 1)
+    assert (trace.row, trace.col) == (5, 9)
+    of_block = next(step for step in trace.steps if step.fact == "AL-005")
+    assert step_parts(of_block) == (
+        "byte address, RowBlockedInterleavedARM: pointer 0, block 3 in groups of 2, byte 18 of its 64",
+        str(byte),
+    )
+    assert any(f"byte {byte} of 'src'" in step_parts(step)[0] for step in trace.steps)
+
+
 def test_constant_of_another_instance() -> None:
     case = case_of(
         """

@@ -164,6 +164,11 @@ BREAKING = {
     ),
     "tensor pointer unaligned": (load(sliced("[0, 0]"), offset="4"), "TA-070", "program[4].offset"),
     "KHR pointer unaligned": (khr("stride: 32, offset: 4"), "VK-040", "program[0].offset"),
+    "pointer to blocks unaligned": (
+        khr("stride: 2, order: RowBlockedInterleavedARM, offset: 4"),
+        "AM-59",
+        "program[0].offset",
+    ),
     "KHR stride unaligned": (khr("stride: 20"), "VK-040", "program[0].stride"),
     "KHR column-major stride unaligned": (
         khr("stride: 4, order: ColumnMajor", matrix="{component: float16, scope: Subgroup, rows: 8, cols: 2, use: A}"),

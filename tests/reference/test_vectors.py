@@ -69,7 +69,7 @@ OPERATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "component"), OPERATIONS)
+@pytest.mark.family(("operation", "component"), OPERATIONS)
 def test_integer_operations(operation: str, component: str) -> None:
     rng = np.random.default_rng(len(operation))
     info, bits = np.iinfo(component), width(component)

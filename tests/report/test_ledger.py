@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from rich.console import Console
 
-from cts.judging.events import Result, RunFinished, decode
+from cts.judging.events import Emit, Result, RunFinished, decode
 from cts.judging.verdict import Verdict
-from cts.running.store import load
+from cts.running.store import Manifest, create, load
 from cts.running.store.comparison import Status, columns_of
 from cts.running.tally import tally_of
+from cts.showing.report.github import GitHub
 from cts.showing.report.html import page
+from cts.showing.report.jsonl import JsonLines
 from cts.showing.report.junit import junit
+from cts.showing.report.terminal import Terminal
 from tests.cli.command_line import Cts
+from tests.report.drawn_runs import events, plan_of
 
 CASES = ("matrix_memory.constants.null", "tensor_addressing.clamp.edge_low_load")
 AREA = ("--area", "fake_area", "--reruns", "0", "--reduce-time", "0", "--seed", "1")
@@ -107,21 +113,29 @@ def check(
     counts, judged = counts_in(done.out)
     assert sum(n for verdict, n in counts.items() if verdict not in LEFT_OUT) == judged, done.out
 
-    footer = decode((tmp_path / "events.jsonl").read_bytes().splitlines()[-1])
+    agree(tmp_path, done.out, counts, judged)
+    assert cts("compare", "cts-run", "--json", "columns.json").status in (0, 1)
+    published = json.loads((tmp_path / "columns.json").read_text())["columns"]
+    assert sum(sum(cases.values()) for c in published for cases in c["cases"].values()) == sum(
+        sum(r.cases.values()) for r in load(tmp_path / "cts-run").results if r.generated
+    )
+
+
+def agree(folder: Path, out: str, counts: Counter[str], judged: int) -> None:
+    """Whatever tells of the run in a folder counts the same cases as the line at its end."""
+    footer = decode((folder / "events.jsonl").read_bytes().splitlines()[-1])
     assert isinstance(footer, RunFinished)
     assert (Counter(footer.verdicts), footer.examples) == (counts, judged)
-    run = load(tmp_path / "cts-run")
+    run = load(folder / "cts-run")
     assert tally_of(run.results).verdicts == Counter({Verdict(verdict): n for verdict, n in counts.items()})
 
     reasons = {
-        kind: sum(
-            int(n.replace(",", "")) for n in re.findall(rf"^{words} .*: ([\d,]+) cases?\b", done.out, re.MULTILINE)
-        )
+        kind: sum(int(n.replace(",", "")) for n in re.findall(rf"^{words} .*: ([\d,]+) cases?\b", out, re.MULTILINE))
         for kind, words in (("unsupported", "unsupported on"), ("not-run", "not run on"))
     }
-    assert reasons == {kind: counts[kind] for kind in reasons}, done.out
+    assert reasons == {kind: counts[kind] for kind in reasons}, out
 
-    assert counts_in((tmp_path / "summary.md").read_text())[0] == counts
+    assert counts_in((folder / "summary.md").read_text())[0] == counts
     properties = Xml.fromstring(junit(run)).iter("property")
     in_junit: Counter[str] = Counter()
     for found in properties:
@@ -135,11 +149,35 @@ def check(
     columns = columns_of(run)
     statuses = sum((column.counts for column in columns), Counter[Status]())
     assert sum(statuses.values()) == sum(counts.values())
-    assert cts("compare", "cts-run", "--json", "columns.json").status in (0, 1)
-    published = json.loads((tmp_path / "columns.json").read_text())["columns"]
-    assert sum(sum(cases.values()) for c in published for cases in c["cases"].values()) == sum(
-        sum(r.cases.values()) for r in run.results if r.generated
-    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_surface_counts_the_same_of_drawn_runs(tmp_path: Path, seed: int) -> None:
+    """Fifty runs of any mixture of results, told as `cts run` tells them; most of them rotate."""
+    check_drawn(tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", range(4, 50))
+def test_every_surface_counts_the_same_of_more_drawn_runs(tmp_path: Path, seed: int) -> None:
+    check_drawn(tmp_path, seed)
+
+
+def check_drawn(tmp_path: Path, seed: int) -> None:
+    folder = create(tmp_path / "cts-run", Manifest.from_plan(plan_of(seed), "cts run", ("cts", "run")))
+    out, errors = (Console(file=StringIO(), width=160) for _ in range(2))
+    summary = tmp_path / "summary.md"
+    github = GitHub(folder.path, lambda line: None, summary, tmp_path)
+    with Terminal(out, errors, folder.path) as terminal, (tmp_path / "events.jsonl").open("wb") as lines:
+        consumers: list[Emit] = [folder, terminal, github, JsonLines(lines)]
+        for event in events(seed):
+            for consumer in consumers:
+                consumer(event)
+    folder.close()
+    assert isinstance(out.file, StringIO)
+    told = out.file.getvalue()
+    counts, judged = counts_in(told)
+    assert sum(n for verdict, n in counts.items() if verdict not in LEFT_OUT) == judged, told
+    agree(tmp_path, told, counts, judged)
 
 
 def test_merged_runs_count_the_cases_of_their_parts(

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 import pytest
 
+from cts.base.revision import commit
 from cts.device.capabilities import everything
 from cts.findings.explain import explain
 from cts.judging.events import Result
@@ -166,6 +167,16 @@ def test_the_page_tells_what_was_found(text: str) -> None:
     assert "No such fact" not in text and ">TA-032<" in text
     card = next(c for c in text.split("data-group ") if "60 of 256 elements of m are wrong" in c)
     assert card.index("MatrixLoadTensor: ") < card.index("As if ") < card.index('data-panel="source"')
+    compared = card[card.index('data-panel="expected"') : card.index('data-panel="actual"')]
+    assert 'class="beside"' in card and 'class="beside"' not in compared, "they are beside each other"
+
+
+def test_the_title_names_devices_and_commit(runs: tuple[Run, Run], text: str) -> None:
+    (title,) = re.findall("<title>(.*?)</title>", text.partition("<body")[0])
+    manifest = runs[0].manifest
+    assert title.startswith(f"{MUTANT}, ") and "Fake GPU, fake 3.1" in title
+    assert title.endswith(f": cts {' '.join(filter(None, (manifest.suite, commit())))}")
+    assert manifest.commit == commit()
 
 
 def test_one_card_for_each_cause(runs: tuple[Run, Run], text: str) -> None:

@@ -147,3 +147,27 @@ def test_texts_that_differ_in_two_numbers_have_a_line_each() -> None:
         (1, "float16"),
         (1, "float32"),
     ]
+
+
+def test_a_slow_run_says_so_once_and_shows_the_areas_that_are_done() -> None:
+    header = replace(STARTED, areas=("area", "later"), cases=2)
+    done = replace(result("generated.area", generated=True, examples=100), verdicts={"pass": 97, "fail": 3})
+    later = replace(result("generated.later", generated=True, examples=100), area="later", verdicts={"pass": 100})
+    events: list[tuple[float, Event]] = [
+        (0.0, header),
+        (50.0, result("c1")),
+        (61.0, result("c2")),
+        (70.0, ExamplesJudged("gpu", "area", 1, 4)),
+        (900.0, done),
+        (1800.0, later),
+    ]
+    text = shown(events)
+    (slow,) = [line for line in text.splitlines() if line.startswith("slow: ")]
+    assert slow.startswith("slow: 2 of 202 cases in 61 s, so about 102 minutes are left. --max-time S ends earlier")
+    told = text[text.index(slow) :]
+    assert [line for line in told.splitlines() if line.startswith("  ")][:3] == [
+        "  area: 2 pass",
+        "  area: 97 pass, 3 fail",
+        "  later: 100 pass",
+    ]
+    assert "slow: " not in shown([(0.0, header), (50.0, result("c1")), (61.0, ExamplesJudged("gpu", "area", 1, 60))])

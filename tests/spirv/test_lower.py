@@ -58,7 +58,7 @@ def test_every_instruction_validates(component: model.ComponentType, storage: mo
         )
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+@pytest.mark.family("path", CASES, ids=lambda p: p.stem)
 def test_the_corpus_validates(path: Path) -> None:
     assert len(lower(model.load_case(path), 32).words) > 5
 

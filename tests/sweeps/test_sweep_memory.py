@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
 
 from cts.base.errors import BadInput
-from cts.case.model import case_dynamic_operands, dynamic_words, guard_pattern, load_case, written
+from cts.case.model import case_dynamic_operands, dynamic_words, guard_pattern, written
 from cts.case.model.sweep import GAP, MAX_WORKGROUPS, Sweep, Windows, sets_at_a_time, window_stride
 from cts.judging.judge import job
 from cts.plugins import registry
-from cts.running import corpus
 from cts.spirv.lower import sweep_job
-from tests.case_builder import corpus_case
+from tests.case_builder import corpus_case, corpus_cases
 
 INTERPRETER = registry.driver("interpreter")
 SIZE = INTERPRETER.capabilities().subgroup_size
 
 CASES = [
     case
-    for entry in corpus.entries()
-    if any(case_dynamic_operands(case := load_case(entry.path)))
+    for case in corpus_cases().values()
+    if any(case_dynamic_operands(case))
     and not case.opaque
     and not case.conversions
     # Templates with these are refused.
@@ -54,7 +52,7 @@ def test_a_sweep_asks_for_as_many_words_as_the_template_reads() -> None:
         Sweep(CASES[0], np.zeros((2, 999), np.uint32))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.family("case", CASES, ids=lambda case: case.name)
 def test_each_set_has_the_template_s_words_back(case) -> None:  # type: ignore[no-untyped-def]
     sweep = Sweep(case, dynamic_words(case)[None])
     assert sweep.case(0).content_hash == case.content_hash
@@ -63,7 +61,7 @@ def test_each_set_has_the_template_s_words_back(case) -> None:  # type: ignore[n
         assert not any(case_dynamic_operands(sweep.case(0, kind)))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.family("case", CASES, ids=lambda case: case.name)
 def test_every_set_of_a_dispatch_leaves_what_it_leaves_alone(case) -> None:  # type: ignore[no-untyped-def]
     """The same words three times: every window is like the memory of the case."""
     sweep = Sweep(case, np.repeat(dynamic_words(case)[None], 3, axis=0))
@@ -91,4 +89,4 @@ def test_a_template_that_is_too_large_is_refused() -> None:
 
 
 def test_the_corpus_has_cases_to_sweep() -> None:
-    assert len(CASES) > 50 and all(Path(e.path).exists() for e in corpus.entries())
+    assert len(CASES) > 50

@@ -213,7 +213,7 @@ def test_the_engine_says_why_a_conversion_failed(
     engine._instance = SimpleNamespace(take_remarks=tuple, take_messages=tuple, messages=())
     future: Future[None] = Future()
     future.set_result(None)
-    *_, reply = engine._run(run(), future, False, 0.0)
+    *_, reply = engine._run(run(), future, False)
     assert reply == Failed(status, "the reason", 1)  # type: ignore[arg-type]
 
 

@@ -7,15 +7,18 @@ import json
 import shlex
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cts.base.errors import HarnessTrouble
-from cts.device.driver import TRIED, Outcome, Status
+from cts.base.heartbeat import heartbeat
+from cts.device.driver import TRIED, Job, Outcome, Status
 from cts.device.job import ModuleJob
 from cts.drivers.vulkan.driver import VulkanDriver
+from cts.drivers.vulkan.session import WARM_UP
 from cts.drivers.vulkan.worker.protocol import VERSION
 from cts.spirv.tools import assemble, disassemble
 from tests.vulkan_driver.faulty_worker import FAULTS
@@ -111,6 +114,40 @@ def test_fault_costs_one_verdict(fault: str, tmp_path: Path) -> None:
     assert words in outcomes[3].detail
     for seed, outcome in enumerate(outcomes[:3] + outcomes[4:]):
         assert_right(outcome, seed)
+
+
+@pytest.mark.parametrize("fault", ["hang in pipeline creation", "hang in dispatch"])
+def test_a_run_that_outlasts_its_patience_is_set_aside(fault: str, tmp_path: Path) -> None:
+    """With all parameter sets that share its pipeline. A worker that has answered nothing has more patience."""
+    vulkan = faulty(tmp_path, timeout="60", pipeline_timeout="60")
+    modules = [job(seed=1), job(fault, factor=9), job(seed=2, factor=9), job(seed=3, factor=5)]
+    try:
+        assert_right(vulkan.run_module(job(seed=0)), 0)
+        jobs = [Job(None, {}, partial(lambda made: made, one), patience=0.2) for one in modules]  # type: ignore[arg-type]
+        outcomes = list(vulkan.run_many(jobs))
+        assert vulkan.restarts == 1
+    finally:
+        vulkan.close()
+    assert [o.status for o in outcomes] == [Status.DONE, Status.SET_ASIDE, Status.SET_ASIDE, Status.DONE]
+    assert "set aside after 0.2 s" in outcomes[1].detail
+    assert_right(outcomes[0], 1)
+    assert_right(outcomes[3], 3)
+    assert not (tmp_path / "journal/culprits").exists()
+    assert WARM_UP > 10
+
+
+def test_what_a_run_does_is_told_unless_it_ends_soon_anyway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(heartbeat, "on_phase", told.append)
+    vulkan = faulty(tmp_path)
+    try:
+        vulkan.run_module(job(seed=0))
+        assert told == ["compiling", "running"]
+        hasty = Job(None, {}, partial(lambda made: made, job(seed=1)), patience=5.0)  # type: ignore[arg-type]
+        assert [o.status for o in vulkan.run_many([hasty])] == [Status.DONE]
+    finally:
+        vulkan.close()
+    assert told == ["compiling", "running"]
 
 
 def test_last_words_of_the_worker_are_quoted(tmp_path: Path) -> None:
@@ -314,9 +351,9 @@ def test_journal_is_written_before_the_job_is_sent(tmp_path: Path, monkeypatch: 
     vulkan = faulty(tmp_path)
     journal, submit, seen = tmp_path / "journal", vulkan.pool.submit, []
 
-    def look(run: object) -> None:
+    def look(run: object, patience: float | None) -> None:
         seen.append(next(journal.glob("journal-*.jsonl")).read_text())
-        submit(run)  # type: ignore[arg-type]
+        submit(run, patience)  # type: ignore[arg-type]
 
     monkeypatch.setattr(vulkan.pool, "submit", look)
     try:

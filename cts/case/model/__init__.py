@@ -33,6 +33,7 @@ from cts.case.model.matrices import *
 from cts.case.model.matrix_callbacks import *
 from cts.case.model.matrix_conversions import *
 from cts.case.model.matrix_memory import *
+from cts.case.model.microscaling import Microscaling
 from cts.case.model.opaque import ConversionSide, MatrixConversion, OpaqueMatrix, beside, memory_of
 from cts.case.model.operand import *
 from cts.case.model.resolve import resolve, types_of, written
@@ -45,9 +46,9 @@ from cts.case.model.yaml import dumps_case, load_case, loads_case
 __all__ = [
     "DENORMS", "GUARD_BYTES", "MAINTENANCE_1", "ROUNDINGS", "Buffer", "ComponentType", "ConversionSide", "Counter",
     "Data", "FastMath", "FastMathBits", "Feature", "FloatMode", "FloatModes", "FloatWidth", "Iota", "MatrixConversion",
-    "OpaqueMatrix", "Random", "RandomBits", "beside", "case_dynamic_operands", "component_of", "decode", "dumps_case",
-    "dynamic_words", "encode", "guard_pattern", "initial_bits", "load_case", "loads_case", "memory_of", "resolve",
-    "types_of", "written",
+    "Microscaling", "OpaqueMatrix", "Random", "RandomBits", "beside", "case_dynamic_operands", "component_of", "decode",
+    "dumps_case", "dynamic_words", "encode", "guard_pattern", "initial_bits", "load_case", "loads_case", "memory_of",
+    "resolve", "types_of", "written",
 ]  # fmt: skip
 __all__ += atomics.__all__
 __all__ += case.__all__

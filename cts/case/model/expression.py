@@ -13,8 +13,9 @@ Statements assign to fresh names; in a branch or a loop they also assign to name
             total += bias[row - i - 1]
     total
 
-Every value has a component type or is a condition (`bool`). Nothing converts silently: `float32(x)`
-converts, `as_uint16(x)` keeps the bits, and a number takes the type of the other operand. See docs/expressions.md.
+Every value has a component type, has a microscaling type, which is only converted, or is a condition (`bool`). Nothing
+converts silently: `float32(x)` converts, `as_uint16(x)` keeps the bits, and a number takes the type of the other
+operand. See docs/expressions.md.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from cts.case.model.component import ComponentType
+from cts.case.model.microscaling import Microscaling
 
-ValueType: TypeAlias = ComponentType | OneOf["bool"]
+ValueType: TypeAlias = ComponentType | Microscaling | OneOf["bool"]
 
 UNARY = ("neg", "invert", "not", "abs", "exp")
 BINARY = (
@@ -140,6 +142,15 @@ class Bitcast:
 
 
 @dataclass(frozen=True)
+class Extract:
+    """Bits of an integer from bit `offset` on, as a type of fewer bits. Beyond its bits it is undefined (MT-013)."""
+
+    type: Microscaling
+    a: Expression
+    offset: Expression
+
+
+@dataclass(frozen=True)
 class Lookup:
     """`lookup(index, v0, v1, ...)`: an element of a constant array; `bits` are its patterns in `type`."""
 
@@ -160,7 +171,19 @@ class Call:
 
 
 Expression: TypeAlias = (
-    Number | Name | Coordinate | Member | Indexed | Unary | Binary | Select | Convert | Bitcast | Lookup | Call
+    Number
+    | Name
+    | Coordinate
+    | Member
+    | Indexed
+    | Unary
+    | Binary
+    | Select
+    | Convert
+    | Bitcast
+    | Extract
+    | Lookup
+    | Call
 )
 
 
@@ -238,7 +261,7 @@ class Environment:
     """
 
     parameters: Mapping[str, ComponentType]
-    members: Mapping[str, tuple[ComponentType, int | None]] | None = None
+    members: Mapping[str, tuple[ComponentType | Microscaling, int | None]] | None = None
     dim: int = 0
     coordinates: ComponentType = ComponentType.uint32
     tables: Mapping[str, ComponentType] = field(default_factory=dict)
@@ -254,6 +277,8 @@ def parts_of(e: Expression) -> Iterator[Expression]:
             yield e.a
         case Binary():
             yield from (e.a, e.b)
+        case Extract():
+            yield from (e.a, e.offset)
         case Select():
             yield from (e.condition, e.a, e.b)
         case Member(index=index) if index is not None:
@@ -305,7 +330,7 @@ def depends(e: Expression, names: Set[str]) -> bool:
     waiting = [e]
     while waiting:
         part = waiting.pop()
-        is_float = isinstance(part.type, ComponentType) and part.type.is_float
+        is_float = part.type.is_float if isinstance(part.type, ComponentType) else part.type != "bool"
         if is_float or isinstance(part, (Indexed, Member)) or (isinstance(part, Name) and part.name in names):
             return True
         waiting += parts_of(part)

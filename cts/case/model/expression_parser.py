@@ -13,13 +13,15 @@ from typing import TypeAlias
 
 from cts.case.model import expression as nodes
 from cts.case.model.component import ComponentType, encode
+from cts.case.model.microscaling import Microscaling
 
 _COMPONENTS = {c.value: c for c in ComponentType}
+_TYPES: dict[str, ComponentType | Microscaling] = {**_COMPONENTS, **{t.value: t for t in Microscaling}}
 #: Names that mean something in every body.
 RESERVED = frozenset(
     {"block", "blockCoord", "coordInBlock", "min", "max", "abs", "exp", "clamp", "lookup", "range", "True", "False"}
-    | set(_COMPONENTS)
-    | {f"as_{name}" for name in _COMPONENTS}
+    | set(_TYPES)
+    | {f"as_{name}" for name in _TYPES}
 )
 
 _INTEGER = "an integer type"
@@ -67,6 +69,11 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 def text_of(t: nodes.ValueType) -> str:
     """A type as bodies write it; `bool` for a condition."""
     return t if isinstance(t, str) else t.value
+
+
+def _width(t: nodes.ValueType) -> int:
+    """Bits of what is no condition."""
+    return t.width if isinstance(t, Microscaling) else 8 * t.size if isinstance(t, ComponentType) else 1
 
 
 class Typing:
@@ -252,13 +259,14 @@ class Typing:
     ) -> nodes.Expression:
         if name in _COMPONENTS and len(arguments) == 1:
             return self._convert(_COMPONENTS[name], arguments[0], where)
-        if name.startswith("as_") and name[3:] in _COMPONENTS and len(arguments) == 1:
-            a, target = self.typed(arguments[0]), _COMPONENTS[name[3:]]
-            if not isinstance(a.type, ComponentType) or a.type.size != target.size:
-                raise nodes.ExpressionError(
-                    f"`{where}`: {text_of(a.type)} has another width", f"{8 * target.size} bits"
-                )
+        if name.startswith("as_") and name[3:] in _TYPES and len(arguments) == 1:
+            a, target = self.typed(arguments[0]), _TYPES[name[3:]]
+            if a.type == "bool" or _width(a.type) != _width(target):
+                raise nodes.ExpressionError(f"`{where}`: {text_of(a.type)} has another width", f"{_width(target)} bits")
             return a if a.type is target else nodes.Bitcast(target, a)
+        if name.startswith("as_") and name[3:] in Microscaling.__members__ and len(arguments) == 2:
+            base, offset = arguments
+            return self._extract(Microscaling(name[3:]), base, offset, where)
         if name in ("min", "max") and len(arguments) == 2:
             left, right = arguments
             return self._binary((name, _arithmetic, _ARITHMETIC), left, right, wanted, where)
@@ -286,6 +294,19 @@ class Typing:
             f"{others}min, max, abs, clamp, exp, lookup, or a component type with one argument",
         )
 
+    def _extract(self, target: Microscaling, base: ast.expr, offset: ast.expr, where: str) -> nodes.Extract:
+        """MT-010..MT-014: only what has fewer bits than a byte is extracted in Vulkan, and from integers alone."""
+        a, at = self.typed(base), self.typed(offset, ComponentType.uint32)
+        if target.stored:
+            raise nodes.ExpressionError(f"`{where}` extracts {target.width} bits", f"as_{target.value}(byte) (MT-014)")
+        for part, said in ((a, "extracts from"), (at, "has an offset of")):
+            if not isinstance(part.type, ComponentType) or not _integer(part.type):
+                raise nodes.ExpressionError(f"`{where}` {said} {text_of(part.type)}", f"{_INTEGER} (MT-014)")
+        last = _width(a.type) - target.width
+        if isinstance(at, nodes.Number) and at.bits > last:
+            raise nodes.ExpressionError(f"`{where}` reaches beyond the integer's bits", f"0 to {last} (MT-013)")
+        return nodes.Extract(target, a, at)
+
     def _helper(self, name: str, arguments: list[ast.expr], where: str) -> nodes.Call:
         callee = self.environment.helpers[name]
         parameters = ", ".join(f"{n}: {t.value}" for n, t in callee.parameters.items())
@@ -308,10 +329,12 @@ class Typing:
         if self._is_number(argument):
             return self.typed(argument, target)
         a = self.typed(argument)
-        if not isinstance(a.type, ComponentType):
+        if a.type == "bool":
             raise nodes.ExpressionError(
                 f"`{where}` converts a condition", f"{target.value}(1) if ... else {target.value}(0)"
             )
+        if isinstance(a.type, Microscaling) and not target.is_float:
+            raise nodes.ExpressionError(f"`{where}` makes an integer of {text_of(a.type)}", "a float first (MT-014)")
         return a if a.type is target else nodes.Convert(target, a)
 
     def _lookup(self, arguments: list[ast.expr], wanted: nodes.ValueType | None, where: str) -> nodes.Expression:

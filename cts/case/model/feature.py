@@ -12,6 +12,7 @@ class Feature(enum.Enum):
     BLOCK_LOADS = "cooperativeMatrixBlockLoads"
     WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
     BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
+    ARM_LAYOUTS = "cooperativeMatrixArmLayouts"
     REDUCTIONS = "cooperativeMatrixReductions"
     CONVERSIONS = "cooperativeMatrixConversions"
     #: What VK_NV_cooperative_matrix2 alone has beside these, and what VK_EXT_cooperative_matrix_maintenance1 alone has.
@@ -34,6 +35,10 @@ class Feature(enum.Enum):
     ROBUST_BUFFER_ACCESS = "robustBufferAccess"
     ROBUST_BUFFER_ACCESS_2 = "robustBufferAccess2"
     ROBUST_MATRIX_ACCESS = "cooperativeMatrixRobustBufferAccess"
+    FLOAT4 = "shaderFloat4"
+    FLOAT6 = "shaderFloat6"
+    FLOAT8_UNSIGNED_E8M0 = "shaderFloat8UnsignedE8M0"
+    MXINT8 = "shaderMXInt8"
     DEVICE_SCOPE = "vulkanMemoryModelDeviceScope"
 
 

@@ -17,12 +17,13 @@ from cts.case.model.body_parser import parse
 from cts.case.model.component import ComponentType
 from cts.case.model.expression import Body, Callee, Environment, ExpressionError
 from cts.case.model.expression_parser import RESERVED
+from cts.case.model.microscaling import Microscaling
 
 __all__ = [
     "AnyFunction", "BlockField", "Combine", "Component", "Decode", "DecodeVector", "Extra", "Helper", "Helpers",
     "Output", "Parameter", "PerElement", "Table", "block_alignment", "block_offsets", "body_of", "buffers_of",
-    "helpers_of", "integers_of", "outputs_of", "parameters_of", "pointers_of", "returns_of", "scalars_of", "tables_of",
-    "with_helpers",
+    "helpers_of", "integers_of", "microscaling_of", "outputs_of", "parameters_of", "pointers_of", "returns_of",
+    "scalars_of", "tables_of", "with_helpers",
 ]  # fmt: skip
 
 #: How deep functions may call one another: a helper, one that it calls, and so on.
@@ -37,11 +38,20 @@ class Function(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class BlockField(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A member of a block: a scalar, or an array of `count` scalars, at its natural alignment."""
+    """A member of a block: a scalar, or an array of `count` scalars, at its natural alignment.
+
+    `declared` is the microscaling type that its bytes have for the body, and in the module (MT-003).
+    """
 
     name: Identifier
     type: ComponentType
     count: Annotated[int, Meta(ge=1, le=4096)] | None = None
+    declared: Literal["float8_e8m0", "mxint8"] | None = None
+
+    @property
+    def of(self) -> ComponentType | Microscaling:
+        """What bodies get of it."""
+        return self.type if self.declared is None else Microscaling(self.declared)
 
 
 class BodyBuffer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -195,6 +205,16 @@ def with_helpers(names: Iterable[str], functions: Mapping[str, AnyFunction]) -> 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
+_MICROSCALING = re.compile(rf"\bas_({'|'.join(Microscaling.__members__)})\(")
+
+
+def microscaling_of(function: AnyFunction) -> frozenset[Microscaling]:
+    """The microscaling types of a function's own body, and of its block."""
+    named = {Microscaling(name) for name in _MICROSCALING.findall(function.body)}
+    fields = function.block if isinstance(function, (Decode, DecodeVector)) else ()
+    return frozenset(named | {field.of for field in fields if isinstance(field.of, Microscaling)})
+
+
 def pointers_of(function: AnyFunction) -> tuple[Extra, ...]:
     """The extra operands of a function that are pointers."""
     return tuple(e for e in function.extras if e.pointer) if isinstance(function, PerElement) else ()
@@ -273,7 +293,7 @@ def _own_environment(function: AnyFunction) -> Environment:
         case Decode() | DecodeVector():
             coords = ComponentType(function.coords)
             lane = {"lane": coords} if isinstance(function, DecodeVector) else {}
-            members = {f.name: (f.type, f.count) for f in function.block}
+            members = {f.name: (f.of, f.count) for f in function.block}
             return Environment(lane, members, function.dim, coords, tables)
         case Combine(type=t):
             return Environment({"x": t, "y": t})
@@ -318,7 +338,8 @@ def _require_names(
 def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     """The byte offset of every field, and the size of a block: scalars at their natural alignment.
 
-    Raises ValueError where the size is not clear from the fields (AM-09) or names are given twice.
+    Raises ValueError where the size is not clear from the fields (AM-09), names are given twice, or what is declared is
+    no byte.
     """
     if not block:
         raise ValueError("a block needs a field")
@@ -326,6 +347,8 @@ def block_offsets(block: tuple[BlockField, ...]) -> tuple[dict[str, int], int]:
     end = 0
     for field in block:
         end = -(-end // field.type.size) * field.type.size
+        if field.declared is not None and field.type is not ComponentType.uint8:
+            raise ValueError(f"{field.declared} is declared of a {field.type.value} instead of `type: uint8`")
         if field.name in offsets:
             raise ValueError(f"field {field.name!r} is given twice")
         offsets[field.name] = end

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from msgspec import structs
+
 from cts.case.model.component import ComponentType, encode
 from cts.case.model.feature import Feature
 from cts.case.model.float_modes import FastMathBits
@@ -115,7 +117,7 @@ class MatrixNull(Constant, frozen=True):
 
 
 class MatrixMulAdd(Product, frozen=True):
-    """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the type of `c`."""
+    """KM-014, NU-001, NU-002, NU-010: A * B + C. The result has the components `component`; None: those of `c`."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixMulAddKHR"
     form = "a b c operands"
@@ -127,6 +129,11 @@ class MatrixMulAdd(Product, frozen=True):
     b: str
     c: str
     operands: tuple[MulAddOperand, ...] = ()
+    component: ComponentType | None = None
+
+    @property
+    def exercised(self) -> tuple[str, ...]:
+        return (*super().exercised, *(("KM-014b",) if self.component is not None else ()))
 
     @property
     def addends(self) -> tuple[str, ...]:
@@ -151,7 +158,12 @@ class MatrixMulAdd(Product, frozen=True):
             yield Problem("operands", "a bit is given twice", "each bit once")
         if c.component.is_float and self.operands:
             yield Problem("operands", "signs and saturation are of integers", "none for floats", "VK-022")
-        yield c.declared
+        result = self.component
+        if result is c.component:
+            yield Problem("component", f"already {result.value}", "another component type than c's, or none", "KM-014b")
+        elif result is not None and result.is_float != c.component.is_float:
+            yield Problem("component", result.value, "integers with integers, floats with floats")
+        yield c.declared if result is None else structs.replace(c.declared, component=result)
 
 
 def effective(component: ComponentType, signed: bool) -> ComponentType:
@@ -169,7 +181,8 @@ def mul_add_types(i: MatrixMulAdd, a: MatrixShape, b: MatrixShape, c: MatrixShap
         MulAddOperand.MatrixCSigned,
         MulAddOperand.MatrixResultSigned,
     )
-    return tuple(effective(s.component, bit in i.operands) for s, bit in zip((a, b, c, c), bits, strict=True))
+    components = (a.component, b.component, c.component, i.component or c.component)
+    return tuple(effective(component, bit in i.operands) for component, bit in zip(components, bits, strict=True))
 
 
 class MatrixArithmetic(Computation, frozen=True):

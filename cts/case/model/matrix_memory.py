@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from cts.case.model.component import ComponentType
 from cts.case.model.feature import Feature
 from cts.case.model.functions import Decode, DecodeVector
 from cts.case.model.instruction import Instruction, Load, Store
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from cts.case.model.names import TypeEnvironment
 
 __all__ = [
-    "MatrixLoad", "MatrixLoadTensor", "MatrixStore", "MatrixStoreTensor", "MemoryInstruction", "Pointer",
-    "PointerInstruction", "PointerSelect", "StridedInstruction", "TensorInstruction",
+    "BLOCKED_STRIDES", "MatrixLoad", "MatrixLoadTensor", "MatrixStore", "MatrixStoreTensor", "MemoryInstruction",
+    "Pointer", "PointerInstruction", "PointerSelect", "StridedInstruction", "TensorInstruction",
+    "blocked_multiples",
 ]  # fmt: skip
 
 
@@ -120,12 +122,53 @@ class MatrixStoreTensor(Store, frozen=True):
         yield from environment.memory(self.buffer, self.layout, self.view)
 
 
+#: Rows of a block of the blocked layouts, and bytes of each of its rows (AL-002).
+BLOCK_ROWS, BLOCK_ROW_BYTES = 4, 16
+#: How many blocks may be interleaved (AL-006).
+BLOCKED_STRIDES = (1, 2, 4)
+
+
+def _facts_of_order(order: Order) -> tuple[str, ...]:
+    """What a load or store in this order tests beside what all do."""
+    if order is Order.RowMajor:
+        return ("VK-040",)
+    if order is Order.ColumnMajor:
+        return ("VK-040", "KM-002")
+    return ("AL-002", "AL-003" if order is Order.RowBlockedInterleavedARM else "AL-004", "AL-005", "AL-006", "AM-58")
+
+
+def blocked_multiples(order: Order, stride: int, component: ComponentType) -> tuple[int, int]:
+    """What rows and columns are multiples of in a blocked layout with this stride (AL-003, AL-004)."""
+    rows, cols = BLOCK_ROWS, BLOCK_ROW_BYTES // component.size
+    return (rows, cols * stride) if order is Order.RowBlockedInterleavedARM else (rows * stride, cols)
+
+
+def _blocked(order: Order, stride: Operand, shape: object) -> Iterator[Problem]:
+    """AL-006: what a blocked layout asks for."""
+    if not order.blocked:
+        return
+    if stride not in BLOCKED_STRIDES:
+        yield Problem("stride", f"a stride of {stride} with {order.value}", "a literal 1, 2 or 4", "AL-006")
+        return
+    if not isinstance(shape, MatrixShape):
+        return
+    assert isinstance(stride, int)
+    rows, cols = blocked_multiples(order, stride, shape.component)
+    if shape.rows % rows or shape.cols % cols:
+        what = f"a matrix of {shape.rows}x{shape.cols} with {order.value} and a stride of {stride}"
+        rule = "AL-003" if order is Order.RowBlockedInterleavedARM else "AL-004"
+        yield Problem("order", what, f"rows a multiple of {rows}, columns of {cols}", rule)
+
+
 class MatrixLoad(Load, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
+    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer.
+
+    In the blocked orders `stride` counts blocks instead, and is a literal (AL-005, AL-006).
+    """
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLoadKHR"
     facts = ("KM-013", "KM-012")
-    exercises = ("VK-040", "NU-014")
+    exercises = ("NU-014",)
     id: str
     type: MatrixType
     buffer: str
@@ -135,19 +178,24 @@ class MatrixLoad(Load, frozen=True):
 
     @property
     def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
+        return (*super().exercised, *_facts_of_order(self.order))
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | {Feature.ARM_LAYOUTS} if self.order.blocked else self.needs
 
     def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         yield from environment.memory(self.buffer)
         yield from environment.define_matrix(self.id, self.type)
+        yield from _blocked(self.order, self.stride, environment.types.get(self.id))
 
 
 class MatrixStore(Store, frozen=True):
-    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer."""
+    """KM-012, KM-013. `offset` and `stride` count elements (pointees) of the buffer; `stride` as in a load."""
 
     opcode: ClassVar[str] = "OpCooperativeMatrixStoreKHR"
     facts = ("KM-013", "KM-012")
-    exercises = ("VK-040", "NU-014")
+    exercises = ("NU-014",)
     matrix: str
     buffer: str
     stride: Operand
@@ -160,11 +208,16 @@ class MatrixStore(Store, frozen=True):
 
     @property
     def exercised(self) -> tuple[str, ...]:
-        return (*super().exercised, *(("KM-002",) if self.order is Order.ColumnMajor else ()))
+        return (*super().exercised, *_facts_of_order(self.order))
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        return self.needs | {Feature.ARM_LAYOUTS} if self.order.blocked else self.needs
 
     def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         yield from environment.refer("matrix", self.matrix, MatrixShape)
         yield from environment.memory(self.buffer)
+        yield from _blocked(self.order, self.stride, environment.types.get(self.matrix))
 
 
 class Pointer(Instruction, frozen=True):

@@ -15,9 +15,9 @@ from msgspec import Meta, Struct, structs
 from cts.case.model.component import Number
 
 __all__ = [
-    "ClampMode", "FloatControls", "Operand", "Order", "Scalar", "Scope", "SpecBool", "SpecClampMode", "SpecInt",
-    "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Use", "base_of", "constant_of", "constness_of", "factors_of",
-    "modulus_of", "number_of",
+    "BLOCKED_ORDERS", "PLAIN_ORDERS", "ClampMode", "FloatControls", "Operand", "Order", "Scalar", "Scope", "SpecBool",
+    "SpecClampMode", "SpecInt", "SpecNumber", "SpecScope", "SpecUse", "StorageClass", "Use", "base_of", "constant_of",
+    "constness_of", "factors_of", "modulus_of", "number_of",
 ]  # fmt: skip
 
 #: A 32-bit scalar operand; -1 and 0xFFFFFFFF are the same bits (operands may be of either signedness, TA-022).
@@ -52,10 +52,22 @@ class Use(enum.Enum):
 
 
 class Order(enum.Enum):
-    """Memory layouts of OpCooperativeMatrixLoadKHR / StoreKHR (KM-002)."""
+    """Memory layouts of OpCooperativeMatrixLoadKHR / StoreKHR (KM-002, AL-001)."""
 
     RowMajor = "RowMajor"
     ColumnMajor = "ColumnMajor"
+    RowBlockedInterleavedARM = "RowBlockedInterleavedARM"
+    ColumnBlockedInterleavedARM = "ColumnBlockedInterleavedARM"
+
+    @property
+    def blocked(self) -> bool:
+        """Whether memory holds blocks of 64 bytes (AL-002), not lines a stride apart."""
+        return self in BLOCKED_ORDERS
+
+
+#: The layouts that have lines, a stride apart (KM-013), and those of blocks (AL-002).
+PLAIN_ORDERS = (Order.RowMajor, Order.ColumnMajor)
+BLOCKED_ORDERS = (Order.RowBlockedInterleavedARM, Order.ColumnBlockedInterleavedARM)
 
 
 class StorageClass(enum.Enum):

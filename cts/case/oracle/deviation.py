@@ -15,6 +15,15 @@ from typing import NamedTuple, TypeAlias
 #: offsets of a load or store, the memory that a load sees, and the elements that a reduction combines to one.
 RESULT, ADDRESS, MEMORY, TERMS = "result", "address", "memory", "terms"
 
+#: Another kind of instruction with the same fields, as a word.
+KIND = "op"
+
+#: The operations in the bodies of the functions that an instruction calls.
+BODY = "body"
+
+#: Stores of the functions of elements; and what decode functions get as coordinates, entry by dimension: both, or one.
+OUTPUTS, COORDINATES = "outputs", ("coordinates", "block_coord", "coord_in_block")
+
 Argument: TypeAlias = int | float | str
 
 
@@ -35,17 +44,18 @@ class Domain(enum.Flag):
     TERMS = enum.auto()
     #: An operand of a product, as a whole.
     OPERANDS = enum.auto()
+    #: The operations in the body of a function.
+    BODIES = enum.auto()
     #: The conversions of a case.
     COMMANDS = enum.auto()
 
 
 @dataclass(frozen=True)
 class Transform:
-    """One entry of the vocabulary: what it applies to, its parameters, and its words."""
+    """One entry of the vocabulary: what it applies to, and its parameters. docs/deviations.md says what it does."""
 
     domain: Domain
-    parameters: tuple[type, ...]
-    words: str
+    parameters: tuple[type, ...] = ()
 
 
 _MOVED = Domain.ELEMENTS | Domain.PLACES
@@ -54,125 +64,125 @@ _PARTLY = Domain.ELEMENTS | Domain.TERMS
 #: The vocabulary, by name.
 TRANSFORMS: dict[str, Transform] = {
     # Other elements
-    "transposed": Transform(_MOVED, (), "rows and columns change places, of square matrices"),
-    "transposed_blocks": Transform(_MOVED, (int,), "rows and columns change places within blocks of N by N"),
-    "first": Transform(_MOVED, (), "the first element stands for all"),
-    "first_row": Transform(_MOVED, (), "the first row stands for all"),
-    "first_column": Transform(_MOVED, (), "the first column stands for all"),
-    "moved_rows": Transform(_MOVED, (int,), "row r is row r + N, modulo their number"),
-    "moved_columns": Transform(_MOVED, (int,), "column c is column c + N, modulo their number"),
-    "reversed_rows": Transform(_MOVED, (), "the rows in reverse order"),
-    "reversed_columns": Transform(_MOVED, (), "the columns in reverse order"),
-    "rows_below": Transform(_MOVED, (int,), "row r is row r modulo N"),
-    "columns_below": Transform(_MOVED, (int,), "column c is column c modulo N"),
-    "columns_by_rows": Transform(_MOVED, (), "column c is column c modulo the number of rows"),
-    "rows_by_columns": Transform(_MOVED, (), "row r is row r modulo the number of columns"),
-    "swapped_halves": Transform(_MOVED, (), "the first and the second half of the columns change places"),
-    "first_instance": Transform(_MOVED | Domain.NUMBERS, (), "the first subgroup's or invocation's stands for all"),
-    "last_instance": Transform(_MOVED | Domain.NUMBERS, (), "the last subgroup's or invocation's stands for all"),
-    "instance_before": Transform(_MOVED | Domain.NUMBERS, (), "that of the subgroup or invocation before"),
-    "first_of_each": Transform(_MOVED | Domain.NUMBERS, (int,), "the first of each N instances stands for all of them"),
+    "transposed": Transform(_MOVED),
+    "transposed_blocks": Transform(_MOVED, (int,)),
+    "first": Transform(_MOVED),
+    "first_row": Transform(_MOVED),
+    "first_column": Transform(_MOVED),
+    "moved_rows": Transform(_MOVED, (int,)),
+    "moved_columns": Transform(_MOVED, (int,)),
+    "reversed_rows": Transform(_MOVED),
+    "reversed_columns": Transform(_MOVED),
+    "rows_below": Transform(_MOVED, (int,)),
+    "columns_below": Transform(_MOVED, (int,)),
+    "columns_by_rows": Transform(_MOVED),
+    "rows_by_columns": Transform(_MOVED),
+    "swapped_halves": Transform(_MOVED),
+    "first_instance": Transform(_MOVED | Domain.NUMBERS | Domain.BYTES),
+    "last_instance": Transform(_MOVED | Domain.NUMBERS),
+    "instance_before": Transform(_MOVED | Domain.NUMBERS),
+    "first_of_each": Transform(_MOVED | Domain.NUMBERS, (int,)),
     # Elements as they were
-    "before": Transform(
-        Domain.ELEMENTS | Domain.NUMBERS | Domain.BYTES,
-        (),
-        "as before the instruction: a result unset (0) or of the last iteration, memory not stored to, a member of a "
-        "state unchanged; of the memory that a load sees, as before the last store",
-    ),
-    "initial": Transform(Domain.BYTES, (), "as memory was before the dispatch"),
-    "later": Transform(
-        Domain.BYTES, (int,), "as memory is behind the next N writes to the buffer, or where the loaded value is used"
-    ),
-    "before_from_row": Transform(_PARTLY, (int,), "as before the instruction from row N on"),
-    "before_from_column": Transform(_PARTLY, (int,), "as before the instruction from column N on"),
-    "before_from_instance": Transform(Domain.ELEMENTS, (int,), "as before the instruction from instance N on"),
-    "before_beyond_rows": Transform(_PARTLY, (int,), "as before in rows beyond the last multiple of N"),
-    "before_beyond_columns": Transform(_PARTLY, (int,), "as before in columns beyond the last multiple of N"),
-    "before_in_last_row": Transform(_PARTLY, (), "as before the instruction in the last row"),
-    "before_in_last_column": Transform(_PARTLY, (), "as before the instruction in the last column"),
-    "diagonal": Transform(Domain.TERMS, (), "those in row n and column n alone"),
-    "padded": Transform(
-        Domain.TERMS,
-        (int,),
-        "with N zeros more (0: up to a power of two) of rows, of columns, that are no power of two",
-    ),
-    "last_of_each": Transform(
-        Domain.ELEMENTS, (int,), "of additions to one place by each N instances, that of the last one alone"
-    ),
-    "undivided": Transform(
-        Domain.ELEMENTS, (int,), "of a result: 0 in each N instances of which some do not take the instruction"
-    ),
-    "alike": Transform(Domain.ELEMENTS, (), "what the last instruction before gave that differs in its result alone"),
-    "operand": Transform(Domain.ELEMENTS, (str,), "the instruction's operand of this name"),
-    "made_of": Transform(
-        Domain.ELEMENTS, (str,), "of an operand: what the instruction that made it had as its operand of this name"
-    ),
-    "unmade": Transform(
-        Domain.ELEMENTS,
-        (str,),
-        "of an operand, or of several: what an instruction of this kind (or any `Instruction`) that made it had as "
-        "its first operand of this type and shape",
-    ),
-    "cleared": Transform(Domain.ELEMENTS, (), "an operand is 0 once the instruction has run"),
-    "signed_as": Transform(Domain.OPERANDS, (str,), "integers are signed if those of the operand of this name are"),
-    "overwritten": Transform(Domain.ELEMENTS, (), "an operand is the result once the instruction has run"),
-    "accumulated": Transform(
-        Domain.ELEMENTS, (int,), "the C of a product is, once it has run, the sum without the last N columns of A"
-    ),
-    "tile_alone": Transform(
-        Domain.ELEMENTS,
-        (int,),
-        "of a reduction along rows (columns), rows (columns) of the Ith tile of N by N but the first are made of the "
-        "Ith tile of the matrix alone",
-    ),
-    "apart": Transform(Domain.ELEMENTS, (), "equal elements need not be equal, each within its bounds"),
+    "before": Transform(Domain.ELEMENTS | Domain.NUMBERS | Domain.BYTES),
+    "initial": Transform(Domain.BYTES),
+    "earlier": Transform(Domain.BYTES, (int,)),
+    "later": Transform(Domain.BYTES, (int,)),
+    "before_from_row": Transform(_PARTLY, (int,)),
+    "before_from_column": Transform(_PARTLY, (int,)),
+    "before_from_instance": Transform(Domain.ELEMENTS, (int,)),
+    "before_beyond_rows": Transform(_PARTLY, (int,)),
+    "before_beyond_columns": Transform(_PARTLY, (int,)),
+    "before_in_second_half": Transform(_PARTLY),
+    "before_in_last_row": Transform(_PARTLY),
+    "before_in_last_column": Transform(_PARTLY),
+    "dealt": Transform(Domain.ELEMENTS | Domain.NUMBERS, (str,)),
+    "diagonal": Transform(Domain.TERMS),
+    "padded": Transform(Domain.TERMS, (int,)),
+    "whole_pieces": Transform(Domain.TERMS, (int,)),
+    "last_of_each": Transform(Domain.ELEMENTS, (int,)),
+    "undivided": Transform(Domain.ELEMENTS, (int,)),
+    "alike": Transform(Domain.ELEMENTS),
+    "operand": Transform(Domain.ELEMENTS, (str,)),
+    "made_of": Transform(Domain.ELEMENTS, (str,)),
+    "unmade": Transform(Domain.ELEMENTS, (str,)),
+    "first_alike": Transform(Domain.ELEMENTS),
+    "exchanged": Transform(Domain.ELEMENTS, (str,)),
+    "cleared": Transform(Domain.ELEMENTS),
+    "signed_as": Transform(Domain.OPERANDS, (str,)),
+    "overwritten": Transform(Domain.ELEMENTS),
+    "accumulated": Transform(Domain.ELEMENTS, (int,)),
+    "tile_alone": Transform(Domain.ELEMENTS, (int,)),
+    "apart": Transform(Domain.ELEMENTS),
     # Other numbers
-    "zero": Transform(Domain.ELEMENTS | Domain.NUMBERS, (), "0"),
-    "number": Transform(Domain.ELEMENTS | Domain.NUMBERS, (float,), "this number"),
-    "negated": Transform(Domain.ELEMENTS | Domain.NUMBERS, (), "with the other sign"),
-    "magnitude": Transform(Domain.ELEMENTS, (), "without its sign"),
-    "plus": Transform(Domain.PLACES | Domain.NUMBERS, (int,), "N more (of places: N elements further)"),
-    "times": Transform(Domain.NUMBERS, (int,), "N times as much"),
-    "divided": Transform(Domain.NUMBERS, (int,), "divided by N, rounded down"),
-    "low_bits": Transform(
-        Domain.ELEMENTS | Domain.PLACES | Domain.NUMBERS, (int,), "the N low bits alone (of places: of their index)"
-    ),
-    "high_bits": Transform(Domain.ELEMENTS, (int,), "the N high bits alone"),
-    "sign_extended": Transform(Domain.ELEMENTS, (int,), "the N low bits, extended by the highest of them"),
-    "rounded": Transform(Domain.ELEMENTS, (str,), "rounded to a component type in between, or to that of the `result`"),
-    "rounded_towards_zero": Transform(Domain.ELEMENTS, (str,), "the same, rounded towards zero"),
-    "flushed": Transform(Domain.ELEMENTS, (), "denormals are zeros of their sign"),
-    "integral": Transform(Domain.ELEMENTS, (), "without its fraction"),
-    "instead": Transform(Domain.ELEMENTS, (str, str), "numbers of a class as another number"),
-    "swapped": Transform(Domain.NUMBERS, (int, int), "entries N and M change places"),
-    "reversed": Transform(Domain.NUMBERS, (), "entries in reverse order"),
-    "entry": Transform(Domain.NUMBERS, (int,), "entry N stands for all"),
-    "with_entry": Transform(Domain.NUMBERS, (int, int), "entry N is the number M"),
-    "first_iteration": Transform(Domain.NUMBERS, (), "as in the first iteration of the loops around it"),
-    "inner_iteration": Transform(Domain.NUMBERS, (), "by the index of the inner loop instead of the outer one's"),
-    "adjacent": Transform(Domain.PLACES, (int,), "of each N columns the others follow the first one in memory"),
-    "whole_blocks": Transform(
-        Domain.STATES,
-        (),
-        "of `state_stride`: as if the last block of a dimension, where it is no whole one, was not there",
-    ),
-    "unreduced": Transform(
-        Domain.STATES, (), "of `state_view_dimension`: the outermost digit of an index is not reduced by it"
-    ),
-    "to_the_end": Transform(
-        Domain.STATES, (), "of the span of a clip: no more than is left to 2^32 - 1 behind its offset"
-    ),
-    "repeated": Transform(Domain.COMMANDS, (), "those before the first dispatch are done before each dispatch"),
-    "as_load": Transform(Domain.PLACES, (), "of a tensor store: as a load has them, clamped into bounds"),
-    "in_bounds": Transform(Domain.PLACES, (), "elements out of bounds are accessed all the same"),
+    "zero": Transform(Domain.ELEMENTS | Domain.NUMBERS),
+    "number": Transform(Domain.ELEMENTS | Domain.NUMBERS, (float,)),
+    "negated": Transform(Domain.ELEMENTS | Domain.NUMBERS),
+    "magnitude": Transform(Domain.ELEMENTS),
+    "plus": Transform(Domain.PLACES | Domain.NUMBERS, (int,)),
+    "times": Transform(Domain.NUMBERS, (int,)),
+    "divided": Transform(Domain.NUMBERS, (int,)),
+    "low_bits": Transform(Domain.ELEMENTS | Domain.PLACES | Domain.NUMBERS, (int,)),
+    "high_bits": Transform(Domain.ELEMENTS, (int,)),
+    "sign_extended": Transform(Domain.ELEMENTS, (int,)),
+    "rounded": Transform(Domain.ELEMENTS, (str,)),
+    "rounded_towards_zero": Transform(Domain.ELEMENTS, (str,)),
+    "flushed": Transform(Domain.ELEMENTS),
+    "unwrapped": Transform(Domain.ELEMENTS, (str,)),
+    "saturated": Transform(Domain.ELEMENTS, (int, str)),
+    "integral": Transform(Domain.ELEMENTS),
+    "instead": Transform(Domain.ELEMENTS, (str, str)),
+    "swapped": Transform(Domain.NUMBERS, (int, int)),
+    "reversed": Transform(Domain.NUMBERS),
+    "entry": Transform(Domain.NUMBERS, (int,)),
+    "with_entry": Transform(Domain.NUMBERS, (int, int)),
+    "first_iteration": Transform(Domain.NUMBERS),
+    "inner_iteration": Transform(Domain.NUMBERS),
+    "adjacent": Transform(Domain.PLACES, (int,)),
+    "whole_blocks": Transform(Domain.STATES),
+    "unreduced": Transform(Domain.STATES),
+    "to_the_end": Transform(Domain.STATES),
+    "inside": Transform(Domain.BODIES, (str,)),
+    "repeated": Transform(Domain.COMMANDS),
+    "clamped": Transform(Domain.PLACES, (str,)),
+    "wide_index": Transform(Domain.PLACES),
+    "advancing": Transform(Domain.PLACES, (int,)),
+    "once": Transform(Domain.PLACES),
+    "in_bounds": Transform(Domain.PLACES),
+    "counted": Transform(Domain.NUMBERS, (str, int)),
+    "at_most": Transform(Domain.NUMBERS, (int,)),
+    "beside": Transform(Domain.ELEMENTS, (str, str, str)),
 }
+
+#: Parts of the case: 32-bit operands of all instructions, the number of workgroups that run, and the bytes that
+#: conversions leave between lines.
+OPERANDS, WORKGROUPS, BETWEEN = "operands", "workgroups", "between"
 
 #: The place of what the whole case has, as its float controls. Conversion n is at OF_CASE - 1 - n.
 OF_CASE = -1
 
-#: The classes of `instead`, and what may stand in their place. `least` is the least integer.
-CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "least")
-INSTEAD = ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")
+#: Numbers of a kind: `least` is the least integer, `smallest` the least normal float, `top` the greatest number.
+_CLASSES = ("nan", "infinity", "zero", "negative_zero", "denormal", "negative", "overflow", "least", "smallest", "top")
+
+#: Numbers whose exponential, exponential of the double, or square is beyond their type.
+_FAR = ("exp_overflows", "exp_of_twice_overflows", "square_overflows")
+
+#: Operations in bodies: those of `cts.case.model.expression`, of which words of Python end in an underscore.
+_INSIDE = (
+    "neg", "abs", "exp", "invert", "not_", "add", "sub", "mul", "div", "mod", "and_", "or_", "xor", "shl", "shr", "min",
+    "max", "lt", "le", "gt", "ge", "eq", "ne", "both", "either", "select", "convert", "bitcast", "call",
+)  # fmt: skip
+
+#: The words that arguments of transforms may be; () for other arguments.
+WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "clamped": (("as_load", "low_alone", "high_alone", "once", "truncated", "edge_twice", "odd_period", "by_span"),),
+    "instead": (_CLASSES, ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")),
+    "beside": ((), (*_CLASSES, *_FAR), ("zero", "one", "nan", "infinity", "greatest", "negated")),
+    "counted": (("wg_x", "wg_y", "wg_z", "sg", "loop"), ()),
+    "saturated": ((), ("both", "greatest", "least")),
+    "dealt": (("tiles_4x4", "tiles_8x8", "tiles_16x8", "rows", "columns"),),
+    "inside": (_INSIDE,),
+    "unwrapped": (("IAdd", "ISub", "IMul", "SNegate"),),
+}
 
 
 class Step(NamedTuple):
@@ -202,3 +212,7 @@ LAYOUT_MEMBERS = ("block_size", "layout_dimension", "stride", "offset", "span", 
 VIEW_MEMBERS = (
     "view_dimension", "view_stride", "clip_row_offset", "clip_row_span", "clip_col_offset", "clip_col_span",
 )  # fmt: skip
+
+#: The parts of instructions that are no fields.
+_STATES = tuple(STATE + member for member in (*LAYOUT_MEMBERS, *VIEW_MEMBERS))
+PARTS = (KIND, RESULT, ADDRESS, MEMORY, TERMS, BODY, OUTPUTS, *COORDINATES, *_STATES)

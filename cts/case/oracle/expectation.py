@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -79,13 +79,15 @@ class Allowed:
 
     `exact` holds an allowed value of each byte, shape (size,), dtype uint8, and the only one but for elements named in
     `intervals`, which are judged by those where they differ from it. `identical` is asked beside either. `free` are the
-    intervals, or what makes those of all elements, or of those alone that have one of some bytes, (size,) bool.
+    intervals, or what makes those of all elements, or of those alone that have one of some bytes, (size,) bool. `raced`
+    are elements to which a wrong program stores several values at once, by their first bytes, and these values.
     """
 
     exact: npt.NDArray[np.uint8]
     free: tuple[Intervals, ...] | Callable[[npt.NDArray[np.bool_] | None], tuple[Intervals, ...]] = ()
     identical: tuple[Identical, ...] = ()
     guards: npt.NDArray[np.uint8] | None = None
+    raced: Mapping[int, Set[bytes]] = field(default_factory=dict)
 
     @property
     def memory(self) -> npt.NDArray[np.uint8]:

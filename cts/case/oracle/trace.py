@@ -34,6 +34,7 @@ class StepKind(enum.Enum):
     WORKGROUP_PART = "workgroup-part"
     CONTENTS_BEGIN = "contents-begin"
     MATRIX_BYTE = "matrix-byte"
+    BLOCKED_BYTE = "blocked-byte"
     TENSOR_BYTE = "tensor-byte"
     VECTOR_BYTE = "vector-byte"
 
@@ -105,6 +106,7 @@ class StepKind(enum.Enum):
     VECTOR_DECODE_LANE = "vector-decode-lane"
     BODY_OPERATION = "body-operation"
     BODY_CONVERSION = "body-conversion"
+    BODY_EXTRACTION = "body-extraction"
     BODY_CALL = "body-call"
     BODY_BRANCH = "body-branch"
     BODY_LOOP = "body-loop"

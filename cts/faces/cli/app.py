@@ -36,11 +36,13 @@ GROUPS = {
     "Test": {
         "demo": Verb("demo:demo", "See in half a minute what the suite does.", EXIT_STATUS),
         "doctor": Verb("doctor:doctor", "Tell whether a driver can be tested, and what it lacks.", EXIT_STATUS),
+        "certify": Verb("certify:certify", "Tell of each listed row whether it is right.", EXIT_STATUS),
         "run": Verb("run:run", "Run drawn cases and the corpus on drivers.", EXIT_STATUS, "configured:Configured"),
         "campaign": Verb(
             "campaign:campaign", "Run very many drawn cases, and keep every finding.", EXIT_STATUS, "configured:Grouped"
         ),
         "sweep": Verb("sweep:sweep", "Run every parameter set of a universe.", EXIT_STATUS, "configured:Grouped"),
+        "deqp": Verb("deqp:deqp", "Run cases as a dEQP program, for deqp-runner.", EXIT_STATUS, "deqp:Deqp"),
         "unclear": Verb("unclear:unclear", "Compare drivers where the text is unclear.", EXIT_STATUS),
         "dispatch": Verb("dispatch:dispatch", "Run a module or a shader of your own.", EXIT_STATUS),
         "validation": Verb("validation:validation", "Try validators on modules that break one rule.", EXIT_STATUS),
@@ -58,6 +60,7 @@ GROUPS = {
         "explain": Verb("explain:explain", "Find the first instruction that is wrong.", EXIT_STATUS),
         "minimize": Verb("minimize:minimize", "Make a failing case smaller."),
         "learn": Verb("learn:learn", "Learn which cases fail like a finding."),
+        "draw": Verb("draw:draw", "Write drawn programs for other fuzzers and suites.", EXIT_STATUS),
         "export": Verb("export:export", "Write a case as a C program, a shader or a bundle.", EXIT_STATUS),
     },
     "Write cases, and the suite": {

@@ -12,6 +12,7 @@ from cts.faces.cli.documents import check_json, is_stdout, write_json
 from cts.faces.cli.options import JsonFile
 
 if TYPE_CHECKING:
+    from cts.judging.events import Result
     from cts.running.store import Run
 
 
@@ -19,7 +20,8 @@ def baseline(
     run: Annotated[
         Path,
         typer.Argument(
-            help="The folder of a run, or the folder of runs for the latest.", autocompletion=completion.paths
+            help="The folder of a run, or the folder of runs for the latest; a list, with --from.",
+            autocompletion=completion.paths,
         ),
     ],
     reason: Annotated[str, typer.Option("--reason", help="Why these cases fail; reports print it.")] = "known",
@@ -30,17 +32,33 @@ def baseline(
     ] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Report how precise the baseline's conditions are.")] = False,
     json: JsonFile = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option("--format", help="Print a list for deqp-runner instead: fails, flakes or skips.", metavar="LIST"),
+    ] = None,
+    from_list: Annotated[
+        str | None,
+        typer.Option("--from", help="RUN is a list of deqp-runner: fails, flakes or skips.", metavar="LIST"),
+    ] = None,
+    driver: Annotated[
+        str, typer.Option("--driver", help="With --from: the drivers that the entries are for.", metavar="GLOB")
+    ] = "*",
 ) -> None:
     """Print a baseline with every failure of a run, for `cts run --baseline`.
 
-    Errors of the suite or of a driver are no failures of a device, and are not listed. With --audit, the exit status is
-    1 if an entry is too wide: it matches at least 30 cases, and fewer than 90 % of them fail.
+    --format prints a run's failures, flaky cases, or cases that hang as a list for deqp-runner; --from makes a baseline
+    of such a list. Errors of the suite or of a driver are no failures of a device, and not in a baseline. With --audit,
+    the exit status is 1 if an entry is too wide: it matches at least 30 cases, and fewer than 90 % of them fail.
     """
     from cts.base.errors import BadInput
     from cts.faces.cli.stored import stored
     from cts.judging.known.baseline import document
     from cts.judging.verdict import Verdict
 
+    _check_lists(format_name, from_list, driver, audit=audit, json=json)
+    if from_list is not None:
+        _imported(run, from_list, driver, reason)
+        return
     stored_run = stored(run)
     if audit:
         _audit(stored_run, json)
@@ -52,12 +70,56 @@ def baseline(
         remedy = f"`cts run --resume {stored_run.path}` first, or --incomplete"
         raise BadInput("incomplete-run", what, str(stored_run.path), remedy)
     failures = stored_run.findings()
+    if format_name is not None:
+        _listed(failures, format_name)
+        return
     listed = [result for result in failures if timeouts or result.verdict is not Verdict.TIMEOUT]
     if left_out := len(failures) - len(listed):
         typer.echo(f"note: {left_out} timeouts are left out, which a busy machine may cause: --timeouts", err=True)
     if why:
         typer.echo(f"# from an incomplete run: {why}")
     typer.echo(document(listed, stored_run.manifest.drivers, reason, link, stored_run.failing()), nl=False)
+
+
+def _check_lists(
+    format_name: str | None, from_list: str | None, driver: str, *, audit: bool, json: Path | None
+) -> None:
+    """Raise BadInput for options of lists that are wrong, or that others exclude."""
+    from cts.base.errors import BadInput
+    from cts.running.harness_lists import check_format
+
+    given = {"--format": format_name, "--from": from_list}
+    for option, name in given.items():
+        if name is not None:
+            check_format(name, option)
+            if audit or json is not None or None not in given.values():
+                what = f"{option} with --audit, --json or another list"
+                raise BadInput("list-alone", what, "cts baseline", f"{option} {name} alone")
+    if driver != "*" and from_list is None:
+        raise BadInput("list-alone", "--driver without --from", "cts baseline", "a run knows its drivers")
+
+
+def _imported(path: Path, from_list: str, driver: str, reason: str) -> None:
+    """Print the baseline of a list."""
+    from cts.running.caselists import corpus_names
+    from cts.running.harness_lists import imported
+
+    made = imported(path, from_list, driver, reason, corpus_names())
+    typer.echo(made.text, nl=False)
+    foreign = f"; {made.foreign} lines name no failure of a case of the corpus" if made.foreign else ""
+    typer.echo(f"{path}: {made.entries} entries{foreign}", err=True)
+
+
+def _listed(failures: list[Result], format_name: str) -> None:
+    """Print a run's failures as a list for deqp-runner."""
+    from cts.running.harness_lists import exported
+
+    lines, unnamed = exported(failures, format_name)
+    for line in lines:
+        typer.echo(line)
+    if unnamed:
+        what = "generated failures are left out: `cts deqp --draw` names drawn cases"
+        typer.echo(f"note: {unnamed} {what}", err=True)
 
 
 def _audit(run: Run, json: Path | None) -> NoReturn:

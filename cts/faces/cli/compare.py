@@ -15,6 +15,7 @@ from cts.faces.cli.options import JsonFile
 from cts.faces.cli.paths import written
 
 if TYPE_CHECKING:
+    from cts.running.compiling import Slower
     from cts.running.store import Run
     from cts.running.store.comparison import Column, Comparison
     from cts.running.store.diff import Difference, Shift
@@ -62,12 +63,14 @@ def compare(
 ) -> None:
     """Compare drivers, versions and dates: which cases pass, fail, fail as known, or are unsupported.
 
-    Two single runs BEFORE AFTER: lists the failures that are new, changed, the same, fixed, or gone, and the numbers of
-    the drivers' compilers that have changed; exit status 1 if failures are new or changed.
+    Two single runs BEFORE AFTER: lists the failures that are new, changed, the same, fixed, or gone, the numbers of the
+    drivers' compilers that have changed, and sizes of cases that take longer; exit status 1 if failures are new or
+    changed.
     Otherwise: lists the cases that fail on some driver, and with which run each failure appeared; exit status 1 if the
     latest run of some driver has a failure that no baseline lists.
     """
     from cts.base.errors import BadInput
+    from cts.running.compiling import slower, times_of
     from cts.running.outputs import check_file
     from cts.running.store.comparison import columns_of, document
     from cts.running.store.comparison import compare as side_by_side
@@ -94,7 +97,7 @@ def compare(
     write_json(json, document(comparison.columns, differences))
     if two:
         if not is_stdout(json):
-            _print_changes(differences, shifts(*loaded))
+            _print_changes(differences, shifts(*loaded), slower(*(times_of([*r.results, *r.examples]) for r in loaded)))
         raise typer.Exit(1 if any(d.change in (Change.NEW, Change.CHANGED) for d in differences) else 0)
     if not is_stdout(json):
         _print(comparison)
@@ -133,7 +136,7 @@ def _write_badges(folder: Path, comparison: Comparison) -> None:
         write(folder / name, badge(column).encode())
 
 
-def _print_changes(differences: Sequence[Difference], shifts: Sequence[Shift]) -> None:
+def _print_changes(differences: Sequence[Difference], shifts: Sequence[Shift], slower: Sequence[Slower]) -> None:
     from cts.running.store.diff import Change
 
     counts = Counter(d.change for d in differences)
@@ -141,6 +144,8 @@ def _print_changes(differences: Sequence[Difference], shifts: Sequence[Shift]) -
         typer.echo(_change(difference))
     for shift in shifts:
         typer.echo(_shift(shift))
+    for change in slower:
+        typer.echo(f"slower: {change.what}: a median case took {change.before:.3g} s, now {change.after:.3g} s")
     typer.echo(", ".join(f"{counts[c]} {c.value}" for c in Change))
 
 

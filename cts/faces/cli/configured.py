@@ -20,7 +20,7 @@ OFF = "--no-config"
 GROUPS = {
     "What is tested": ("driver", "area", "corpus", "generate", "profile", "max_examples", "cases", "seed"),
     "Which cases": (
-        *("keep", "by_novelty", "chunk", "steer", "sets", "sweep", "listed", "known", "retry_never", "failed"),
+        *("keep", "by_novelty", "chunk", "steer", "sets", "sweep", "listed", "fit", "known", "retry_never", "failed"),
         *("keyword", "shard"),
     ),
     "Changes to modules": ("validation", "transform", "vary"),

@@ -35,6 +35,15 @@ def dispatch(
     case: Annotated[
         list[str] | None, typer.Option("--case", help="Run this case of the file alone. Repeatable.", metavar="NAME")
     ] = None,
+    census: Annotated[
+        Path | None,
+        typer.Option(
+            "--census",
+            help="Run every dispatch file and module of a folder on one driver, and list what each lacks.",
+            metavar="DIR",
+            autocompletion=completion.paths,
+        ),
+    ] = None,
     template: Annotated[
         Path | None,
         typer.Option(
@@ -108,8 +117,14 @@ def dispatch(
 
     --trace, --max-steps, --max-seconds, --max-memory, --robust and --check are for the interpreter.
     """
-    from cts.faces.cli.dispatching import Asked, run
+    from cts.faces.cli.dispatching import Asked, count, run
 
+    if census is not None:
+        unused = (file, case, out, transform, trace, max_steps, max_seconds, max_memory, robust, check, template)
+        if any(unused) or len(driver or []) > 1:
+            raise BadInput("census", "a census has a folder, one driver and --json", f"--census {census}")
+        count(census, (driver or ["interpreter"])[0], json)
+        return
     if template is not None:
         others = (file, driver, case, out, transform, trace, max_steps, max_seconds, max_memory, robust, check, json)
         if any(others):

@@ -109,3 +109,19 @@ def run(asked: Asked) -> int:
             print(line, flush=True)
     write_json(asked.json, document(results) if asked.json is not None else None)
     return worst(results)
+
+
+def count(folder: Path, driver: str, json: Path | None) -> None:
+    """Print the census of a folder. Raises BadInput and HarnessTrouble."""
+    from cts.faces.cli.documents import check_json, is_stdout, write_json
+    from cts.modules.dispatch import census
+
+    check_json(json)
+    counted = []
+    for found in census.census(folder, driver):
+        counted.append(found)
+        for line in [] if is_stdout(json) else census.line(found):
+            print(line, flush=True)
+    for line in [] if is_stdout(json) else census.lines(counted):
+        print(line)
+    write_json(json, census.document(counted) if json is not None else None)

@@ -170,9 +170,10 @@ def _run_known_cases(opened: OpenDriver, oracle: Oracle) -> int:
         name, attempt = _first(opened, oracle, names)
         verdicts.append(attempt.verdict)
         if attempt.verdict is Verdict.UNSUPPORTED:
-            first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle))
+            first, *others = opened.capabilities.missing(corpus.read(corpus.find_one(name), oracle)) or [""]
             more = f", and {len(others)} more" if others else ""
-            _row("-", f"{topic}: the device lacks {first}{more}")
+            # A driver may refuse more than its capabilities say, such as compiled code that it does not know.
+            _row("-", f"{topic}: the device lacks {first}{more}" if first else f"{topic}: {attempt.detail}")
             continue
         _row(attempt.verdict.value, f"{topic} ({name})")
         if attempt.verdict is not Verdict.PASS:

@@ -52,8 +52,9 @@ def execute(
     else:
         plan = make_plan(request, checks)
         folder = store.create(settings.save_dir, store.Manifest.from_plan(plan, "cts run", ["cts", *sys.argv[1:]]))
-    profile = replace(plan.profile, reduce_seconds=settings.reduce_time)
-    plan = replace(plan, profile=profile, max_seconds=settings.max_time, config=str(config.path) if config else "")
+    plan = replace(plan, max_seconds=settings.max_time, config=str(config.path) if config else "")
+    if settings.reduce_time is not None:
+        plan = replace(plan, profile=replace(plan.profile, reduce_seconds=settings.reduce_time))
     html = settings.html
     if verb == CAMPAIGN and html is None:
         html = folder.path / "report.html"
@@ -176,7 +177,7 @@ def run_and_report(
         from cts.base.deadline import Deadline
         from cts.showing.export.bundles import Bundles
 
-        bundles = Bundles(bundle_dir, plan.quarantine, settings.reduce_time, Deadline(plan.max_seconds))
+        bundles = Bundles(bundle_dir, plan.quarantine, plan.profile.reduce_seconds, Deadline(plan.max_seconds))
         stack.callback(bundles.close)
         sides.append(SideOutput(bundles, f"--bundle-dir {bundle_dir}"))
 

@@ -19,7 +19,7 @@ def export(
     target: Annotated[
         str,
         typer.Argument(
-            help="A case file, the name of a corpus case, a bundle, or a journal of a crash.",
+            help="A case file, the name of a corpus case, a bundle, a crash's journal; or a dispatch file or a module.",
             metavar="CASE",
             autocompletion=completion.cases,
         ),
@@ -53,6 +53,9 @@ def export(
             autocompletion=completion.paths,
         ),
     ] = None,
+    case_name: Annotated[
+        str | None, typer.Option("--case", help="The case of a dispatch file that has several.", metavar="NAME")
+    ] = None,
     as_zip: Annotated[bool, typer.Option("--zip", help="Write a folder as one zip file.")] = False,
     subgroup_size: Annotated[
         int | None,
@@ -65,6 +68,7 @@ def export(
     when and where.
     """
     from cts.base.errors import BadInput
+    from cts.faces.cli.target import is_dispatch
     from cts.running.archive import write_file, write_folder, zipped
     from cts.running.store.files import file_name
     from cts.showing.export import export as export_as
@@ -74,13 +78,18 @@ def export(
     if as_zip and not is_folder:
         raise BadInput("export-zip", f"the format {format_name} is one file", "--zip", "--format bundle or dispatch")
     _check(out, folder=is_folder and not as_zip)
-    subject = _subject(target, driver, subgroup_size)
-    files = export_as(subject, format_name)
+    if is_dispatch(target):
+        name, (files, summary) = Path(target).stem, _dispatch(target, case_name, format_name, driver, subgroup_size)
+    elif case_name is not None:
+        raise BadInput("export-case", "this is for dispatch files", f"--case {case_name}", "no --case for a case")
+    else:
+        subject = _subject(target, driver, subgroup_size)
+        name, files, summary = subject.case.name, export_as(subject, format_name), _summary(subject)
     if as_zip:
-        path = out or Path(f"{file_name(subject.case.name)}.zip")
+        path = out or Path(f"{file_name(name)}.zip")
         write_file(zipped(files), path)
     elif is_folder:
-        path = out or Path(file_name(subject.case.name))
+        path = out or Path(file_name(name))
         write_folder(files, path)
     elif out is None or str(out) == "-":
         ((_, data),) = files.items()
@@ -90,7 +99,7 @@ def export(
         ((_, data),) = files.items()
         path = out
         write_file(data, path)
-    typer.echo(f"{path}: {_summary(subject)}", err=True)
+    typer.echo(f"{path}: {summary}", err=True)
 
 
 def _check(out: Path | None, *, folder: bool) -> None:
@@ -109,6 +118,26 @@ def _summary(subject: Subject) -> str:
     if subject.seen is None:
         return subject.case.name
     return f"{subject.case.name}, {subject.seen.verdict.value} on {subject.seen.driver}"
+
+
+def _dispatch(
+    target: str, case: str | None, format_name: str, driver: str | None, subgroup_size: int | None
+) -> tuple[dict[str, bytes], str]:
+    """The files of a dispatch, and its summary. Raises BadInput, CannotExpress and HarnessTrouble."""
+    from cts.base.errors import BadInput
+    from cts.modules.dispatch import run
+    from cts.modules.dispatch.report import lines
+    from cts.modules.dispatch.running import dispatch_of
+    from cts.showing.export.dispatches import export
+
+    if subgroup_size is not None:
+        what = "a dispatch file says itself which subgroup size it needs"
+        raise BadInput("export-subgroup-size", what, f"--subgroup-size {subgroup_size}", "`subgroup_size:` in the file")
+    said, summary = "", Path(target).stem
+    if driver is not None:
+        result = run(target, [driver], case=case)
+        said, summary = "\n".join(lines(result)), f"{summary}, {result.runs[0].verdict.value} on {driver}"
+    return export(dispatch_of(Path(target), case), format_name, said), summary
 
 
 def _subject(target: str, driver: str | None, subgroup_size: int | None) -> Subject:

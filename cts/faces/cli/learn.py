@@ -72,8 +72,8 @@ def learn(
 
     A deviation says what the bug leaves in memory (`cts docs deviations`): such an entry excuses no other failure. If
     no deviation explains the finding, the entry has the shortest condition that matches the failing cases and no
-    others. An entry that would excuse more passing cases than failing ones is not offered (exit status 1). Cases
-    explained by --baseline are ignored.
+    others. An entry of which less than nine of ten cases fail is not offered (exit status 1). Cases explained by
+    --baseline are ignored.
     """
     from cts.faces.cli.target import read, tell_if_not_validated
     from cts.judging.known import entries

@@ -16,6 +16,7 @@ from cts.judging.known.quarantine import NO_RULES
 from cts.plugins import registry, variations
 from cts.running import corpus, store
 from cts.running.checks import check_drivers, check_jobs, load_known
+from cts.running.fitted import fit
 from cts.running.listed import listed
 from cts.running.outputs import check_file, check_folder
 from cts.running.plan import Plan
@@ -120,6 +121,8 @@ def make_plan(request: Request, checks: Checks) -> Plan:
     if settings.retry_never is not None:
         again = retried(drivers, quarantine, settings.retry_never, profile.seed or 0, settings.save_dir)
         entries, quarantine, baseline = list(again.entries), again.quarantine, again.expected
+    if settings.fit:
+        entries = fit(drivers, entries, settings.save_dir)
     if settings.known is not None:
         entries = known(drivers, quarantine, baseline, settings.known, profile.seed or 0, settings.save_dir)
     return Plan(

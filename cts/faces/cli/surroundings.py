@@ -50,9 +50,12 @@ def is_short_of_memory() -> bool:
     """Whether the process may not have the memory that the suite needs: its modules then fail in ways of their own."""
     if sys.platform == "win32":
         return False
-    import resource
+    try:
+        import resource
 
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except MemoryError:
+        return True
     return limit != resource.RLIM_INFINITY and limit < _NEEDED_BYTES
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +33,23 @@ Driver = Annotated[
         "--driver", "-d", help="The driver on which the case does not pass.", autocompletion=completion.drivers
     ),
 ]
+
+
+def is_dispatch(target: str) -> bool:
+    """Whether a file is a dispatch file, or a module by itself."""
+    from cts.modules.dispatch.words import MODULES
+
+    path = Path(target)
+    if path.suffix in MODULES:
+        return True
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    try:
+        with path.open("rb") as file:
+            start = file.read(1 << 20)
+    except OSError:
+        return False  # who reads a case says what is wrong with the file
+    return re.search(rb"^(module|cases)\s*:", start, re.MULTILINE) is not None
 
 
 def read(target: str, oracle: Oracle) -> Case:

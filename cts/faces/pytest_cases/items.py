@@ -81,7 +81,7 @@ class Session:
         self.github = GitHub.from_environment(self.run, self.annotations.append) if self.folder else None
         if self.github is not None:
             self.github(self.header)
-        bundle_dir, seconds = request.path("bundle-dir"), request.values["reduce-time"]
+        bundle_dir, seconds = request.path("bundle-dir"), plan.profile.reduce_seconds
         self.time_is_up = Deadline(plan.max_seconds, "--cts-max-time")
         if bundle_dir is not None:
             self.bundles = Bundles(bundle_dir, plan.quarantine, seconds, self.time_is_up)

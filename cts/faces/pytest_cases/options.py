@@ -90,9 +90,11 @@ def plan_of(request: Request, given_seed: int | None) -> Plan:
             check_folder(request.path(key), f"--cts-{key}")
     checks.finish()
     assert settings is not None, "it is only missing with an error"
+    if values["reduce-time"] is not None:
+        settings = replace(settings, reduce_seconds=values["reduce-time"])
     return Plan(
         drivers,
-        replace(settings, reduce_seconds=values["reduce-time"]),
+        settings,
         areas=tuple(registry.names("cts.areas")),
         quarantine=quarantine,
         baseline=baseline,

@@ -22,32 +22,34 @@ FAR_OUT = 16.0
 
 _SHIFTS = ("ShiftLeftLogical", "ShiftRightLogical", "ShiftRightArithmetic")
 _FAR = ("Exp", "Tanh", "Atan")
+#: Operations whose results have bounds: one allowed value is rare.
+_BOUNDED = ("Exp", "Log", "Tanh", "Atan", "FDiv")
 
 
 def edges_of(cases: CaseView, seen: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """The edges that a case's operations are on: a name, and whether a wrong result there would show.
 
-    It shows if the oracle allows a single result there and something in memory depends on the result.
+    It shows if the oracle allows a single result there, or bounds if precision is limited, and memory depends on it.
     """
     for i in cases.case.program:
         name = getattr(i, "id", None)
         result = None if name is None else cases.results.get(name)
         if name is None or result is None:
             continue
-        exact = _exact(cases, name, result.shape)
+        bounded = getattr(getattr(i, "operation", None), "value", None) in _BOUNDED
+        exact = _exact(cases, name, result.shape, bounded=bounded)
         for edge, where in _edges(cases, i, result):
             if where.any():
                 at = np.broadcast_to(where, result.shape) if where.shape != result.shape else where
                 yield edge, name in seen and bool((at & exact).any())
 
 
-def _exact(cases: CaseView, name: str, shape: tuple[int, ...]) -> Mask:
-    """Where a result has one allowed value."""
+def _exact(cases: CaseView, name: str, shape: tuple[int, ...], *, bounded: bool) -> Mask:
+    """Where a result has one allowed value, or is `bounded` and has an interval."""
     spread = cases.expectation.spreads.get(name)
     if spread is None:
         return np.ones(shape, bool)
-    exact: Mask = (spread.lo == spread.hi) & (spread.flags == 0)
-    return exact
+    return np.asarray((bounded | (spread.lo == spread.hi)) & (spread.flags == 0))
 
 
 def _edges(cases: CaseView, i: model.Instruction, result: Bits) -> Iterator[tuple[str, Mask]]:
@@ -110,7 +112,9 @@ def _of_integers(
     operation: str, component: model.ComponentType, operands: list[Bits], result: Bits
 ) -> Iterator[tuple[str, Mask]]:
     for who, bits in zip("abc", operands, strict=False):
-        yield from _ends(who, component, bits)
+        # A divisor is no 0, which is the least unsigned number.
+        is_divisor = who == "b" and operation in ("SDiv", "UDiv") and not component.is_signed
+        yield from list(_ends(who, component, bits))[is_divisor:]
     numbers = [_numbers(component, bits) for bits in operands]
     if operation in _SHIFTS:
         width = 8 * component.size
@@ -180,7 +184,8 @@ def _conversion(
         found += [*_ends("result", target, result)]
         mode = _mode(cases.case, target)
         exact = numbers.astype(np.float64)
-        found += [(f"{edge}{mode}", where) for edge, where in _ties(target, exact)]
+        # Without a mode, both neighbours of a tie are right (NU-012).
+        found += [(f"{edge}{mode}", where) for edge, where in _ties(target, exact) if mode]
     elif component.is_float:
         with np.errstate(invalid="ignore"):
             found += [

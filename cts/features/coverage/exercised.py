@@ -71,6 +71,17 @@ CONDITIONS: Mapping[str, str] = {
     "NU-034": "some(Function, kind in (Combine, PerElement, Component, Decode), "
     "returns in (bfloat16, float8_e4m3fn, float8_e5m2))",
     "VK-013": "some(Function, lanes == 8)",
+    # Microscaling types.
+    "MT-010": "some(Function, operations in (extract,))",
+    "MT-012": "some(Function, operations in (extract,))",
+    "MT-015": "some(Function, microscaling in (float4_e2m1, float6_e2m3, float6_e3m2, float8_e8m0, mxint8))",
+    "MT-020": "some(Function, microscaling in (float4_e2m1,))",
+    "MT-021": "some(Function, microscaling in (float6_e2m3,))",
+    "MT-022": "some(Function, microscaling in (float6_e3m2,))",
+    "MT-023": "some(Function, microscaling in (float8_e8m0,))",
+    "MT-024": "some(Function, microscaling in (mxint8,))",
+    "MT-031": "some(Function, microscaling in (float4_e2m1, float6_e2m3, float6_e3m2, float8_e8m0, mxint8))",
+    "AM-61": "some(Function, microscaling in (float4_e2m1, float6_e2m3, float6_e3m2))",
     # The dispatch and the modes of the case.
     "VK-027": "y > 1 or z > 1",
     "VK-027b": "size_by in (LocalSizeId, SpecLocalSizeId)",

@@ -50,6 +50,15 @@ def _vector_functions(case: model.Case, i: Any) -> Alternatives:
 
 
 def _orders(case: model.Case, i: Any) -> Alternatives:
+    if i.order.blocked:
+        facts = ("AL-005", "AL-003" if i.order is model.Order.RowBlockedInterleavedARM else "AL-004")
+        yield from (
+            (f"was {o.value}", facts, structs.replace(i, order=o)) for o in model.BLOCKED_ORDERS if o is not i.order
+        )
+        for stride in (1, 2, 4):
+            if stride != i.stride:
+                yield f"interleaved {stride} blocks", ("AL-005",), structs.replace(i, stride=stride)
+        return
     other = model.Order.ColumnMajor if i.order is model.Order.RowMajor else model.Order.RowMajor
     yield f"was {other.value}", ("KM-013",), structs.replace(i, order=other)
     shape = model.types_of(case).get(i.stored if isinstance(i, model.Store) else i.id)

@@ -43,7 +43,7 @@ _EVERYWHERE = frozenset({
     (StepKind.CARRIED, "NU-014"), (StepKind.CALL, "CM-030"), (StepKind.CALL, "KM-011"),
     (StepKind.EACH_COMPONENT, "KM-015"), (StepKind.ROW_AND_COLUMN, "CM-031"), (StepKind.OPERATION, "NU-012"),
     (StepKind.READ_AS_THEY_ARE, "CV-035"), (StepKind.VECTOR_INPUT, "CV-030"), (StepKind.VECTOR_PRODUCT, "CV-018"),
-    (StepKind.MATRIX_BYTE, "KM-013"), (StepKind.VECTOR_BYTE, "CV-013"),
+    (StepKind.MATRIX_BYTE, "KM-013"), (StepKind.BLOCKED_BYTE, "AL-005"), (StepKind.VECTOR_BYTE, "CV-013"),
 })  # fmt: skip
 
 ElementIndex = tuple[int, int, int]

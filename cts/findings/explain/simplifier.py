@@ -1,4 +1,4 @@
-"""The program up to an instruction, for changes that compute what a compiler may have made of it."""
+"""The program up to an instruction, for changes that compute as an optimising compiler may have."""
 
 from __future__ import annotations
 

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from itertools import chain, product, zip_longest
+from keyword import iskeyword
+from math import prod
 from typing import Any
 
 from cts.case import model
+from cts.case.model import expression
 from cts.case.model.instruction import Product
 from cts.case.model.types import ResultType
 from cts.case.oracle.deviation import (
     ADDRESS,
-    CLASSES,
-    INSTEAD,
+    BODY,
+    COORDINATES,
+    KIND,
     LAYOUT_MEMBERS,
     MEMORY,
     OF_CASE,
+    OPERANDS,
+    OUTPUTS,
     RESULT,
     STATE,
     TERMS,
     VIEW_MEMBERS,
+    WORDS,
+    WORKGROUPS,
     Step,
 )
 
@@ -40,7 +48,9 @@ _ELSEWHERE_BY = {
     "columns_below": _BORDERS,
     "first_of_each": _GROUPS,
 }
-_AS_BEFORE = ("before", "before_in_last_row", "before_in_last_column")
+_AS_BEFORE = ("before", "before_in_last_row", "before_in_last_column", "before_in_second_half")
+#: Of the components that each invocation holds.
+_HELD = ("before_in_second_half", "before_in_last_column", "first_column")
 _AS_BEFORE_BY = {
     "before_from_row": _BORDERS,
     "before_from_column": _BORDERS,
@@ -61,6 +71,7 @@ _NUMBERS_BY = {
     "plus": (1, -1),
     "times": (2, 4),
     "divided": (2, 4),
+    "at_most": (8, 16, 32),
     "low_bits": (1, 8, 12, 16, 24, 31),
     "first_of_each": _GROUPS,
 }
@@ -72,6 +83,9 @@ _OF_MEMBER = {
     "clip_row_span": ("to_the_end",),
     "clip_col_span": ("to_the_end",),
 }
+#: Fields that name the function of an instruction.
+_FUNCTIONS = ("function", "decode")
+
 #: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
 _BOUNDS = ("layout_dimension", "span", "view_dimension")
 
@@ -79,6 +93,12 @@ _BOUNDS = ("layout_dimension", "span", "view_dimension")
 def _of_vector(instruction: model.Instruction) -> bool:
     """Whether it multiplies a vector."""
     return isinstance(instruction, Product) and isinstance(instruction, model.VectorInstruction)
+
+
+def _computes(instruction: model.Instruction) -> bool:
+    """Whether it computes each element of its result from those of operands at the same place."""
+    conversions = model.MatrixConvert | model.VectorConvert
+    return isinstance(instruction, model.MatrixArithmetic | model.VectorArithmetic | conversions)
 
 
 @dataclass(frozen=True)
@@ -116,7 +136,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     The place is one of the program, or that of a conversion or of the case.
     """
     if place <= OF_CASE:
-        yield from _of_conversions(None if place == OF_CASE else case.conversions[OF_CASE - 1 - place])
+        yield from _of_case(case) if place == OF_CASE else _of_conversion(case.conversions[OF_CASE - 1 - place])
         return
     instruction = case.program[place]
     types = model.types_of(case)
@@ -134,6 +154,36 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         instruction
     ):
         parts += _of_places(instruction)
+    if isinstance(instruction, model.MatrixPerElement) and model.outputs_of(case.functions[instruction.function]):
+        parts.append(_steps(OUTPUTS, ("once", "before", *_ELSEWHERE), _ELSEWHERE_BY))
+    if isinstance(instruction, model.MatrixPerElement) and model.tables_of(case.functions[instruction.function]):
+        parts.append(_steps(MEMORY, ("first_instance", "before", "initial"), {}))
+    if isinstance(instruction, model.MatrixArithmetic | model.VectorArithmetic):
+        parts.append([Deed(RESULT, (Step("saturated", pair),)) for pair in product((0, 1), WORDS["saturated"][1])])
+    for field in ("a", "b", "matrix", "vector"):
+        if _computes(instruction) and getattr(instruction, field, None) is not None:
+            _, *words = WORDS["beside"]
+            parts.append([Deed(RESULT, (Step("beside", (field, *pair)),)) for pair in product(*words)])
+    parts += _of_makers_width(instruction, case)
+    if isinstance(instruction, model.MatrixCopy):
+        parts.append(_of_components(instruction))
+    if isinstance(instruction, model.VectorMatrixMul):
+        parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
+    if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
+        parts.append(_of_body(model.body_of(case.functions[name], case.helpers)))
+    if isinstance(getattr(instruction, "a", None), str) and isinstance(getattr(instruction, "b", None), str):
+        parts.append([Deed("a", (Step("exchanged", ("b",)),))])
+    if len(carried := getattr(instruction, "next", ())) > 1:
+        parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(1, len(carried)))
+    if isinstance(instruction, model.Exit):
+        parts.append([Deed(KIND, word="Continue" if isinstance(instruction, model.Break) else "Break")])
+    if isinstance(instruction, model.MatrixPerElement | model.MatrixComponents):
+        parts.append(
+            chain(
+                _steps(COORDINATES[0], ("zero",), {"low_bits": (3, 4)}),
+                [Deed(COORDINATES[0], (Step("swapped", (0, 1)),))],
+            )
+        )
     if isinstance(instruction, model.MatrixReduce):
         parts.append(_steps(TERMS, ("diagonal", *_AS_BEFORE[1:]), {"padded": (0, 1), **_PARTLY_BY}))
     parts += _of_fields(instruction, types)
@@ -142,16 +192,26 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         yield from (deed for deed in turn if deed is not None)
 
 
-def _of_conversions(conversion: model.MatrixConversion | None) -> Iterator[Deed]:
-    """What a conversion may do wrong; None: all of them together."""
-    if conversion is None:
+def _of_case(case: model.Case) -> Iterator[Deed]:
+    """What may be wrong of all conversions, and of the operands of all instructions."""
+    if case.conversions and case.dispatch.times > 1:
         yield Deed("conversions", (Step("repeated"),))
-        return
+    counters = WORDS["counted"][0]
+    if any(isinstance(one, model.Loop) for one in case.program):
+        yield from _steps(OPERANDS, ("inner_iteration", "first_iteration"), {})
+    else:
+        counters = counters[:-1]
+    yield from (Deed(WORKGROUPS, (Step("at_most", (n,)),)) for n in (16, 32, 64) if prod(case.dispatch.workgroups) > n)
+    yield from (Deed(OPERANDS, (Step("counted", pair),)) for pair in product(counters, (3, 4, 5, 6, 7, 8)))
+
+
+def _of_conversion(conversion: model.MatrixConversion) -> Iterator[Deed]:
+    """What a conversion may do wrong."""
     for side in ("source", "destination"):
         yield from _of_words(f"{side}_layout", getattr(conversion, side).layout)
     for name in ("rounded_towards_zero", "integral", "flushed", *_ELSEWHERE):
         yield Deed("source", (Step(name, (RESULT,) if name == "rounded_towards_zero" else ()),))
-    yield from (Deed("source", (Step("instead", pair),)) for pair in product(CLASSES, INSTEAD) if pair[0] != pair[1])
+    yield from (Deed("source", (Step("instead", pair),)) for pair in product(*WORDS["instead"]) if pair[0] != pair[1])
 
 
 def _of_makers(
@@ -164,9 +224,66 @@ def _of_makers(
         names = value if isinstance(value, tuple) else (value,)
         names = () if field == "id" else tuple(name for name in names if isinstance(name, str) and name in makers)
         made = [makers[name] for name in names if hasattr(types.get(name), "component")]
+        if made:
+            yield [Deed(field, (Step("first_alike"),))]
         words = dict.fromkeys(("unmade", type(maker).__name__) for maker in made)
         words |= dict.fromkeys(("made_of", f) for m in made for f in m.refers if isinstance(getattr(m, f, None), str))
         yield [Deed(field, (Step(name, (word,)),)) for name, word in words]
+
+
+def _of_makers_width(instruction: model.Instruction, case: model.Case) -> Iterator[Iterable[Deed]]:
+    """A conversion of what an operation on integers gave before it was cut to its width."""
+    if isinstance(instruction, model.MatrixConvert | model.VectorConvert):
+        makers = [one for one in case.program if {*one.defines} & {*model.references(instruction)}]
+        operations = [getattr(getattr(maker, "operation", None), "value", "") for maker in makers]
+        yield [Deed(RESULT, (Step("unwrapped", (o,)),)) for o in operations if o in WORDS["unwrapped"][0]]
+
+
+def _of_components(copy: model.MatrixCopy) -> Iterator[Deed]:
+    """Components that invocations hold."""
+    for tiles in WORDS["dealt"][0]:
+        dealt = Step("dealt", (tiles,))
+        yield from (Deed(RESULT, (dealt, Step(name))) for name in _HELD)
+        if copy.through is model.CopyPath.Component:
+            yield from (Deed("component", (dealt, Step("plus", (n,)))) for n in (-1, 1))
+
+
+def _of_body(body: expression.Body) -> Iterator[Deed]:
+    """Operations in the body of a function, and in the helpers that it calls, of which each is wrong alike."""
+    for name, counts in dict(_operations(body)).items():
+        inside = Step("inside", (name + "_" * iskeyword(name),))
+        steps = [Step(n) for n in ("negated", "zero")]
+        steps += [Step("operand", (of,)) for of in "abc"[:counts]]
+        if name == "call":
+            steps.insert(0, Step("first_alike"))
+        if counts > 1:
+            steps.insert(0, Step("reversed"))
+        if name not in ("call", "select", "bitcast"):
+            _, *words = WORDS["beside"]
+            steps += [Step("beside", (of, *pair)) for of in "ab"[:counts] for pair in product(*words)]
+            steps += [Step(n) for n in ("magnitude", "flushed", "integral")]
+            steps += [Step("instead", pair) for pair in product(*WORDS["instead"]) if pair[0] != pair[1]]
+        yield from (Deed(BODY, (inside, step)) for step in steps)
+
+
+def _operations(item: Any) -> Iterator[tuple[str, int]]:
+    """The operations of a body, and of how many operands each is."""
+    match item:
+        case expression.Unary(operation=operation):
+            yield operation, 1
+        case expression.Binary(operation=operation):
+            yield operation, 2
+        case expression.Select():
+            yield "select", 3
+        case expression.Convert():
+            yield "convert", 1
+        case expression.Bitcast():
+            yield "bitcast", 1
+        case expression.Call(arguments=arguments):
+            yield "call", len(arguments)
+    inner = item if isinstance(item, tuple) else vars(item).values() if is_dataclass(item) else ()
+    for one in inner:
+        yield from _operations(one)
 
 
 def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:
@@ -195,7 +312,7 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
         narrower = [t for t in model.ComponentType if t.is_float and t is not component and t.size <= component.size]
         targets = [*(() if stays else (RESULT,)), *(target.value for target in narrower)]
         yield from (Deed(part, (Step(name, (to,)),)) for to in targets for name in ("rounded", "rounded_towards_zero"))
-    for which, other in product(CLASSES, INSTEAD):
+    for which, other in product(*WORDS["instead"]):
         if which != other:
             yield Deed(part, (Step("instead", (which, other)),))
 
@@ -220,11 +337,16 @@ def _of_numbers(part: str, entries: int) -> Iterator[Deed]:
 
 
 def _of_places(instruction: model.Instruction) -> Iterator[Iterable[Deed]]:
-    clamped = ("as_load",) if isinstance(instruction, model.TensorInstruction) and instruction.writes else ()
-    yield _steps(ADDRESS, ("in_bounds", *clamped, *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
+    if isinstance(instruction, model.TensorInstruction):
+        yield [Deed(ADDRESS, (Step("clamped", (how,)),)) for how in WORDS["clamped"][0]]
+        yield _steps(ADDRESS, ("wide_index",) if instruction.view else (), {"advancing": (0, 1, 2, 4, 8, 16)})
+    yield _steps(ADDRESS, ("in_bounds", *_ELSEWHERE), {**_ELSEWHERE_BY, **_PLACES_BY})
+    if isinstance(instruction, model.MatrixLoadTensor) and instruction.decode is not None:
+        for part in COORDINATES:
+            yield chain(_steps(part, ("before",), {}), _of_numbers(part, 5))
     if isinstance(instruction, model.Load):
         yield _steps(RESULT, ("alike",), {})
-        yield _steps(MEMORY, ("before", "initial"), {"later": (1, 2, 3)})
+        yield _steps(MEMORY, ("before", "initial"), {"earlier": (2, 3), "later": (1, 2, 3)})
 
 
 def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> Iterator[Iterable[Deed]]:

@@ -30,15 +30,23 @@ from cts.judging.deviations import leaves
 #: none of them shows anything, so many times as many are drawn.
 DRAWN, ROUND, AGAIN = 40, 6, 10
 
-#: Models that are tried on the finding, of a long program: some ten seconds of the oracle.
+#: Cases that are drawn at most: a bug that shows in one of 500 cases then shows in eight.
+MOST_DRAWN = 4000
+
+#: Models that are tried on the finding, of a program of at least 30 instructions: some ten seconds of the oracle. Of a
+#: shorter one more are tried.
 MOST_TRIED = 1200
 
 #: Models that are tried on drawn cases. Those of one case are many, and most of them leave the same memory.
 MOST_MODELS = 24
 
-#: The cases that must have shown where a driver deviates before a deviation is called learnt; and how many of the cases
-#: that it says fail must have its memory.
-FEWEST, PRECISION = 3, 0.5
+#: The cases beside the finding that must have shown where a driver deviates before a deviation is called learnt; and
+#: how many of the cases that it says fail must have its memory.
+FEWEST, PRECISION = 2, 0.5
+
+#: A model that has been wrong at so many sites, and at three times the best one's, is no rival any more of one that
+#: explains all failures.
+REFUTED = 6
 
 #: What a driver left: whether the case failed, and its memory; None if the run says nothing.
 Ran = tuple[bool, Mapping[str, Bytes]]
@@ -72,7 +80,7 @@ class LearntDeviation:
 
 
 @dataclass(eq=False)
-class _Evidence:
+class Evidence:
     """Sites at which a driver deviates, or does not, by a model; and failures that the model does not explain."""
 
     model: Model
@@ -99,44 +107,45 @@ class DeviationLearner:
     _views: list[Site] = field(default_factory=list)
     _known: Known = field(default_factory=dict)
     _spent: int = 0
+    _drawn: int = 0
 
     def learn(self) -> LearntDeviation | None:
         """The deviation; None if none of the vocabulary leaves what the driver leaves."""
-        found = simplest(models(self.finding, self.memory, MOST_TRIED))
-        evidence = [_Evidence(model) for model in found[:MOST_MODELS]]
+        most = MOST_TRIED * 30 // min(30, len(self.finding.program))
+        found = simplest(models(self.finding, self.memory, most))
+        evidence = [Evidence(model) for model in found[:MOST_MODELS]]
         if not evidence:
             return None
         results: list[tuple[Case, Ran]] = []
         self._observe(evidence, self.finding, (True, self.memory))
         quiet = 0
-        while self._spent < self.budget and quiet < 3:
+        while self._spent < self.budget and quiet < 3 and self._drawn < MOST_DRAWN:
             chosen = self._chosen(evidence)
             quiet = 0 if chosen else quiet + 1
             for case, ran in zip(chosen, self._run(chosen), strict=True):
                 if ran is not None:
                     results.append((case, ran))
                     self._observe(evidence, case, ran)
-            evidence.sort(key=lambda one: one.worth)
-            best = evidence[0].worth[0]
-            evidence = [one for one in evidence if one.worth[0] <= best + 4]
-            if len(evidence) == 1 and self._is_enough(evidence[0], len(results)):
+            evidence = rivals(evidence)
+            if all(self._is_enough(one, len(results)) for one in evidence):  # no case has told them apart
                 break
         return self._learnt(evidence, results)
 
-    def _is_enough(self, evidence: _Evidence, results: int) -> bool:
+    def _is_enough(self, evidence: Evidence, results: int) -> bool:
         """Whether a model has explained enough; of some sites alone, further cases show which these are."""
         enough = (8 if evidence.right else 4) * ROUND
-        return results >= enough and evidence.explained > 2 * FEWEST and not evidence.unexplained
+        return results >= enough and evidence.explained > REFUTED and not evidence.unexplained
 
     def _run(self, cases: Sequence[Case]) -> Sequence[Ran | None]:
         self._spent += len(cases)
         return self.run(cases)
 
-    def _chosen(self, evidence: Sequence[_Evidence]) -> list[Case]:
+    def _chosen(self, evidence: Sequence[Evidence]) -> list[Case]:
         """Drawn cases that a driver fails by one of the models: for each model in turn the next one, the best first."""
         most = min(ROUND, self.budget - self._spent)
         for _ in range(AGAIN):
             drawn = list(islice(self.draws, DRAWN))
+            self._drawn += len(drawn)
             chosen: list[int] = []
             turns = deque((says, iter(range(len(drawn)))) for says in self._sayings(evidence))
             while turns and len(chosen) < most:
@@ -149,7 +158,7 @@ class DeviationLearner:
                 break
         return [drawn[number] for number in chosen]
 
-    def _sayings(self, evidence: Sequence[_Evidence]) -> Iterator[Callable[[Case], Sequence[Deviation]]]:
+    def _sayings(self, evidence: Sequence[Evidence]) -> Iterator[Callable[[Case], Sequence[Deviation]]]:
         """How models deviate in a case: at all instructions of a kind; the best one also at those of its condition."""
         for n, one in enumerate(evidence):
             text = self._text(one) if n == 0 and one.right and one.deviating else None
@@ -157,7 +166,7 @@ class DeviationLearner:
                 yield parse_deviation(text).at
             yield partial(_everywhere, one.model)
 
-    def _observe(self, evidence: Sequence[_Evidence], case: Case, ran: Ran) -> None:
+    def _observe(self, evidence: Sequence[Evidence], case: Case, ran: Ran) -> None:
         """Note at which sites of a case each model deviates as the driver did."""
         number = len(self._views)
         self._views.append(CaseView(case).root)
@@ -174,11 +183,11 @@ class DeviationLearner:
                 if shows(case, one.model.at((place,))):
                     one.right.add((number, place))
 
-    def _learnt(self, evidence: Sequence[_Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
+    def _learnt(self, evidence: Sequence[Evidence], results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
         learnt = [one for one in (self._checked(one, results) for one in evidence if one.deviating) if one is not None]
         return max(learnt, key=lambda one: (one.worth, -len(one.text)), default=None)
 
-    def _checked(self, evidence: _Evidence, results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
+    def _checked(self, evidence: Evidence, results: Sequence[tuple[Case, Ran]]) -> LearntDeviation | None:
         """A model with its condition, and how often it was right; None if it mostly was not."""
         text = self._text(evidence)
         if text is None:
@@ -195,7 +204,7 @@ class DeviationLearner:
             return None
         return LearntDeviation(text, wrong.words, self._spent, predicted, right, failing, explained)
 
-    def _text(self, evidence: _Evidence) -> str | None:
+    def _text(self, evidence: Evidence) -> str | None:
         """The deviation with the shortest condition that separates the sites at which the driver deviates."""
         deed = evidence.model.deed.text
         if not evidence.right or evidence.model.kind == "Case":
@@ -212,6 +221,15 @@ class DeviationLearner:
             return None
         best = min(rules, key=lambda rule: (rule.length, len(rule.text)))
         return f"wrong{best.text.removeprefix('some').removesuffix(')')}, {deed})"
+
+
+def rivals(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Models that may still be the right one, the best first."""
+    best, *others = sorted(evidence, key=lambda one: one.worth)
+    others = [one for one in others if one.worth[0] <= best.worth[0] + 4]
+    if best.explained > FEWEST and not best.unexplained:
+        others = [one for one in others if len(one.right) < REFUTED + 3 * len(best.right)]
+    return [best, *others]
 
 
 def _everywhere(model: Model, case: Case) -> Sequence[Deviation]:

@@ -19,6 +19,7 @@ from cts.features.sites import CaseView, Site
 from cts.findings.learning.bounds import bounds
 from cts.findings.learning.search import Rule, Verdicts, search
 from cts.findings.learning.table import Known
+from cts.judging.known.baseline import PRECISE
 
 #: Runs of each later round, and of the two first rounds: cases near the finding, and fresh draws. The two first rounds
 #: are a quarter of the default budget of 400, so that conditions choose most runs. Round numbers.
@@ -41,8 +42,8 @@ COUNTS = {"chosen": 0.5, "neighbour": 0.5}
 ENOUGH = 3
 
 #: The least precision, at the lower end of its 95 % interval, with which learning ends before its runs are spent; and
-#: the precision below which a condition is not offered: it would excuse more passing cases than it describes failures.
-SURE, OFFERED = 0.9, 0.5
+#: the precision from which on a condition is offered: the audit of a baseline calls a wider one too wide.
+SURE, OFFERED = 0.9, PRECISE
 
 #: Runs cases: whether each fails like the finding; None if the driver cannot run the case, or if it fails in another
 #: way.

@@ -47,11 +47,11 @@ class Model:
 
 
 def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
-    """Where a case has instructions of a kind, or conversions, or itself if it has conversions."""
+    """Where a case has instructions of a kind, or conversions, or itself."""
     if kind == "Conversion":
         return tuple(OF_CASE - 1 - n for n in range(len(case.conversions)))
     if kind == "Case":
-        return (OF_CASE,) if case.conversions and case.dispatch.times > 1 else ()
+        return (OF_CASE,)
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
 
 
@@ -98,7 +98,10 @@ def _reached(reach: Sequence[Set[Place]], place: int, wrong: Set[Place]) -> Set[
 def simplest(found: Iterable[Model]) -> list[Model]:
     """Models, the simplest first: those at all instructions of a kind, shorter deeds, and few of a kind and part."""
     groups: dict[tuple[str, str], list[Model]] = defaultdict(list)
+    unlike: dict[str, Model] = {}
     for one in sorted(found, key=lambda m: (len(m.places) == 1, len(m.deed.text))):
+        unlike.setdefault(one.text, one)
+    for one in unlike.values():
         groups[one.kind, one.deed.part].append(one)
     return [group[n] for n in range(OF_A_PART) for group in groups.values() if n < len(group)]
 

@@ -108,7 +108,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A picture: its panels in reading order, and what is said of it.
+    """A picture: its panels in reading order, and its description.
 
     `op` and `index` are those of the instruction, "" and None of memory alone. `notes` say what is left out or not
     known.

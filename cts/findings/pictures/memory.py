@@ -96,7 +96,7 @@ def of_elements(case: Case, reached: AccessMap, component: ComponentType, instan
 
 
 def of_buffer(name: str, buffer: Buffer) -> Memory:
-    """A buffer in elements of its own type, in rows of its shape."""
+    """A buffer as rows of its shape, with elements of its own type."""
     extents, count = _shape(buffer), buffer.size // buffer.type.size
     cols = extents[-1] if len(extents) > 1 else min(USUAL, count)
     band = extents[-2] if len(extents) > 2 else 0

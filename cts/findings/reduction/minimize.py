@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -21,25 +20,19 @@ from cts.findings.reduction.cost import size
 from cts.findings.reduction.evidence import Evidence, evidence, is_sized, is_weaker, tells
 from cts.findings.reduction.interface import Candidate
 from cts.findings.reduction.passes import PASSES
+from cts.findings.reduction.progress import Budget, Progress, stopped_by
+from cts.findings.reduction.progress import report as progress_report
 from cts.findings.reduction.reducer import reduce_by
 from cts.judging.batch import judge_many
 from cts.judging.effects import known_by_condition
 from cts.judging.events import Emit, Reduced, ignore
 from cts.judging.judge import Attempt, OpenDriver, excluded_from_shrinking, judge, refusal
 from cts.judging.known.quarantine import Rule
-from cts.judging.reduction_record import Reduction, Step, Stopped, Tried
+from cts.judging.reduction_record import Reduction, Stopped
 from cts.judging.verdict import Verdict
 
 #: Candidates that a driver with `run_many` gets at a time.
 TOGETHER = 8
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Limits of a reduction: `seconds`, and `runs` on the driver; None: until no smaller case is found."""
-
-    seconds: float | None = None
-    runs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,14 +50,6 @@ class Minimized:
     @property
     def verdict(self) -> Verdict:
         return self.attempt.verdict
-
-
-class _Ended(Exception):
-    """The budget is used up; the argument names the part that is."""
-
-    def __init__(self, stopped: Stopped) -> None:
-        super().__init__(stopped)
-        self.stopped = stopped
 
 
 def minimize(
@@ -87,14 +72,7 @@ def minimize(
     that were made already.
     """
     search = _Search(driver, oracle, budget or Budget(), emit, _original(case, driver, oracle, seen))
-    stopped = Stopped.COMPLETE
-    try:
-        reduce_by(case, search.first)
-    except _Ended as e:
-        stopped = e.stopped
-    except KeyboardInterrupt:
-        stopped = Stopped.INTERRUPTED
-    return search.state(stopped)
+    return search.state(stopped_by(lambda: reduce_by(case, search.first)))
 
 
 def _original(case: Case, driver: OpenDriver, oracle: Oracle, seen: Sequence[Attempt]) -> Minimized:
@@ -138,10 +116,8 @@ class _Search:
     def __init__(self, driver: OpenDriver, oracle: Oracle, budget: Budget, emit: Emit, original: Minimized) -> None:
         self.driver = driver
         self.oracle = oracle
-        self.budget = budget
         self.emit = emit
         self.case, self.attempt = original.case, original.attempt
-        self.size = self.before = original.reduction.before
         self.kind = original.attempt.kind
         self.known = self._known_failure(original.case)
         #: The baseline entry that matches the case by its effect, if any entry does.
@@ -149,23 +125,19 @@ class _Search:
         self.evidence = _evidence(original.case, original.attempt)
         expectation = oracle.expect(original.case)
         self.tells, self.is_sized = tells(original.case, original.attempt, expectation), is_sized(original.case)
-        self.runs = original.reduction.runs
-        self.flaky = 0
-        self.steps: list[Step] = []
-        self.run_of: Counter[str] = Counter()
-        self.start = time.monotonic() - original.seconds
-        #: Cases as they are written: some passes write the same thing shorter.
-        self.tried = {_written(original.case)}
+        start = time.monotonic() - original.seconds
+        self.progress = Progress(budget, original.reduction.before, original.reduction.runs, start)
+        self.progress.tried.add(_written(original.case))
         self.together = TOGETHER if isinstance(driver.driver, BatchDriver) else 1
 
     def first(self, candidates: Iterator[Candidate]) -> Candidate | None:
         """The first candidate that ends as the original did, twice. Raises _Ended."""
         questions = self._questions(candidates)
-        while block := list(islice(questions, self._left())):
+        while block := list(islice(questions, self.progress.left(self.together))):
             attempts = judge_many(self.driver, [(q.candidate.case, q.expectation) for q in block])
-            self.run_of.update(q.candidate.by for q in block)
+            self.progress.run_of.update(q.candidate.by for q in block)
             for question, attempt in zip(block, attempts, strict=True):
-                self.runs += 1
+                self.progress.runs += 1
                 if self._is_taken(question, attempt):
                     self._take(question.candidate, attempt)
                     return question.candidate
@@ -183,42 +155,26 @@ class _Search:
 
     def _take(self, candidate: Candidate, attempt: Attempt) -> None:
         self.case, self.attempt = candidate.case, attempt
-        self.size = size(candidate.case)
         self.evidence = _evidence(candidate.case, attempt)
-        self.steps.append(Step(candidate.by, self.runs, self.size))
+        self.progress.take(candidate.by, size(candidate.case))
         self._report()
 
     def _report(self) -> None:
-        instructions, _, length = self.size
-        self.emit(Reduced(self.driver.spec, self.attempt.verdict, instructions, length, self.runs))
+        instructions, _, length = self.progress.size
+        self.emit(Reduced(self.driver.spec, self.attempt.verdict, instructions, length, self.progress.runs))
 
     def state(self, stopped: Stopped = Stopped.COMPLETE) -> Minimized:
         """The state of the search so far."""
-        taken = Counter(step.by for step in self.steps)
-        passes = {p.name: Tried(self.run_of[p.name], taken[p.name]) for p in PASSES if self.run_of[p.name]}
-        reduction = Reduction(
-            stopped, self.before, self.size, self.runs, self.flaky, steps=tuple(self.steps), passes=passes
-        )
-        return Minimized(self.case, self.attempt, reduction, time.monotonic() - self.start)
-
-    def _left(self) -> int:
-        """How many cases to run next; at least one. Raises _Ended."""
-        seconds, runs = self.budget.seconds, self.budget.runs
-        if seconds is not None and time.monotonic() - self.start >= seconds:
-            raise _Ended(Stopped.TIME_LIMIT)
-        if runs is not None and self.runs >= runs:
-            raise _Ended(Stopped.RUN_LIMIT)
-        return self.together if runs is None else min(self.together, runs - self.runs)
+        reduction = self.progress.record(stopped, (p.name for p in PASSES))
+        return Minimized(self.case, self.attempt, reduction, time.monotonic() - self.progress.start)
 
     def _questions(self, candidates: Iterator[Candidate]) -> Iterator[_Question]:
         """Candidates that are new, wanted, valid and supported, with their allowed memory."""
         for candidate in candidates:
             case = candidate.case
-            written = _written(case)
-            if written in self.tried:
+            if not self.progress.is_new(_written(case)):
                 continue
-            self.tried.add(written)
-            self._left()
+            self.progress.left()
             if self.is_sized and not is_sized(case):
                 continue  # a tensor without dimensions would be another case
             if self._may_run(case) and refusal(self.driver, case) is None:
@@ -245,15 +201,15 @@ class _Search:
         case = question.candidate.case
         if self.tells and not tells(case, attempt, question.expectation):
             return False
-        if self.evidence is None or size(case)[0] < self.size[0]:
+        if self.evidence is None or size(case)[0] < self.progress.size[0]:
             return True
         shown = _evidence(case, attempt)
         return shown is not None and not is_weaker(shown, self.evidence)
 
     def _repeats(self, case: Case, expectation: Expectation) -> bool:
-        self.runs += 1
+        self.progress.runs += 1
         again = judge(self.driver, case, expectation).kind == self.kind
-        self.flaky += not again
+        self.progress.flaky += not again
         return again
 
 
@@ -265,46 +221,6 @@ def renamed(minimized: Minimized) -> Case:
     return structs.replace(case, name=f"{case.name}.minimized", covers=(), description="")
 
 
-#: Why a search ended before nothing was left.
-_EARLY = {
-    Stopped.RUN_LIMIT: "the budget is used up",
-    Stopped.TIME_LIMIT: "the time is used up",
-    Stopped.INTERRUPTED: "interrupted",
-}
-
-
 def report(minimized: Minimized) -> str:
     """The result and why the search ended; which pass took each step; the candidates that each pass ran."""
-    reduction = minimized.reduction
-    before, after = reduction.before, reduction.after
-    text = (
-        f"{reduction.runs} runs in {minimized.seconds:.1f} s; {minimized.verdict.value} with "
-        f"{after[0]} of {before[0]} instructions, extents {after[1]} of {before[1]}, length {after[2]} of {before[2]}"
-    )
-    if reduction.flaky:
-        text += f"; {reduction.flaky} smaller cases were flaky and not taken"
-    if reduction.stopped in _EARLY:
-        text += f"; {_EARLY[reduction.stopped]}: this is the best so far"
-    return "\n".join((text, *_steps(reduction), *_passes(reduction)))
-
-
-def _steps(reduction: Reduction) -> Iterator[str]:
-    """A line for each step, or for several of one pass in a row."""
-    if reduction.steps:
-        yield "steps, by pass:"
-    for name, group in groupby(reduction.steps, lambda step: step.by):
-        steps = list(group)
-        instructions, extents, length = steps[-1].size
-        times = f"{len(steps)} times" if len(steps) > 1 else ""
-        yield (
-            f"  {name:<25}{times:>9}  after {steps[-1].runs} runs: "
-            f"{instructions} instructions, extents {extents}, length {length}"
-        )
-
-
-def _passes(reduction: Reduction) -> Iterator[str]:
-    """A line for each pass that had a candidate to run."""
-    if reduction.passes:
-        yield f"{'candidates of each pass:':<27}  run taken"
-    for name, tried in reduction.passes.items():
-        yield f"  {name:<25}{tried.run:>5}{tried.taken:>6}"
+    return progress_report(minimized.reduction, minimized.verdict, minimized.seconds)

@@ -28,6 +28,8 @@ from cts.judging.verdict import Verdict
 if TYPE_CHECKING:
     from cts.judging.events import DriverOpened, Result
 
+#: The least share of failing cases for an entry to be precise: one passing case in ten hides little. Round number.
+PRECISE = 0.9
 
 #: Whether a failure has the effect that an entry states.
 HasEffect: TypeAlias = Callable[[Rule], bool]

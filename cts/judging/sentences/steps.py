@@ -289,6 +289,10 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
         "byte address, {order}: pointer {pointer} + {major} * stride {stride} * {pointee} + {minor} * {size}",
         "{byte}",
     ),
+    _K.BLOCKED_BYTE: (
+        "byte address, {order}: pointer {pointer}, block {block} in groups of {stride}, byte {inside} of its 64",
+        "{byte}",
+    ),
     _K.TENSOR_BYTE: ("byte address: pointer {pointer} + index {index} * {size}", "{byte}"),
     _K.VECTOR_BYTE: (_vector_byte, "{byte}"),
     _K.NEW_LAYOUT: ("program[{instruction}] {op}", "rank {rank}, {clamp}"),
@@ -353,6 +357,7 @@ _STEPS: dict[StepKind, tuple[_Part, _Part]] = {
     _K.VECTOR_DECODE_LANE: ("lane 0 is a multiple of {lanes} within the block", ""),
     _K.BODY_OPERATION: ("in the body: {operation} of {component}", ""),
     _K.BODY_CONVERSION: ("in the body: {source} to {target}", ""),
+    _K.BODY_EXTRACTION: ("in the body: bits of {source} as {target}", ""),
     _K.BODY_CALL: ("in the body: {function!r} is called", ""),
     _K.BODY_BRANCH: ("in the body: a branch for the element", ""),
     _K.BODY_LOOP: ("in the body: a loop of {count} iterations", ""),

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
 from cts.base.errors import BadInput, HarnessTrouble
-from cts.device.driver import ModuleDriver, Outcome, Status
+from cts.device.driver import Driver, ModuleDriver, Outcome, Status
+from cts.device.job import ModuleJob
 from cts.modules.dispatch.declarations import Extent, SpecConstant
 from cts.modules.dispatch.elements import ElementType
 from cts.modules.dispatch.interface import Reader
@@ -34,11 +35,19 @@ SUBGROUP_SIZE = 32
 _SIZES = (16, 32, 64, 128, 256)
 
 
+#: Numbers that push constants get if zeros leave loops out.
+_PUSHED = (16, 64, 4, 1)
+
+#: More than the loops of any module.
+_BROKEN = 1 << 30
+
+
 @dataclass(frozen=True)
 class Choices:
     """The choices: constants by SpecId, bytes of buffers by name, the subgroup size.
 
-    `said` lists them for readers; `ended` says why the module did not run to its end, "" if it did.
+    `said` lists them for readers; `ended` says why the module did not run to its end, "" if it did. `pushed` is what
+    integers of 32 bits among the push constants are.
     """
 
     constants: Mapping[int, bool | int | float]
@@ -46,6 +55,7 @@ class Choices:
     subgroup_size: int | None = None
     said: tuple[str, ...] = ()
     ended: str = ""
+    pushed: int = 0
 
 
 def chosen(reader: Reader) -> Choices:
@@ -126,29 +136,74 @@ def _make_room(reader: Reader, known: Mapping[int, SpecConstant], values: dict[i
 def fitted(text: Callable[[Choices], str], choices: Choices) -> Choices:
     """The choices with lengths that the module needs: `text(choices)` is a dispatch file that can be run anywhere.
 
+    If no invocation goes through some loop, push constants get a number with which more loops are gone through.
     If the module does not run to its end, `ended` has the reason.
     """
-    from cts.modules.dispatch.loading import load
     from cts.plugins import registry
 
-    end = time.monotonic() + SECONDS
-    with tempfile.TemporaryDirectory() as folder, closing(registry.driver(DRIVER)) as driver:
-        assert isinstance(driver, ModuleDriver)
-        file = Path(folder, "dispatch.yaml")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        drivers = [
+            stack.enter_context(closing(registry.driver(DRIVER + options))) for options in ("", ",check=contract")
+        ]
+        runs = _Runs(text, Path(folder, "dispatch.yaml"), drivers, time.monotonic() + SECONDS)
+        best = runs.lengths(choices)
+        troubles = zeros = runs.troubles()
+        for number in _PUSHED if troubles and runs.pushes and not best.ended else ():
+            new = runs.lengths(replace(choices, pushed=number))
+            if not new.ended and (left := runs.troubles()) < troubles:
+                best, troubles = new, left
+            if not troubles:
+                break
+        if not best.pushed:
+            return best
+        why = "break a rule on values" if zeros >= _BROKEN else "leave out loops"
+        said = f"{best.pushed} for integers of 32 bits among the push constants (zeros {why})"
+        return replace(best, said=(*best.said, said))
+
+
+class _Runs:
+    """Runs of dispatch files with other choices, until a time, on an interpreter and on one that checks the contract.
+
+    `pushes`: the last file has push constants.
+    """
+
+    def __init__(self, text: Callable[[Choices], str], file: Path, drivers: Sequence[Driver], end: float) -> None:
+        self._text, self._file, self._end = text, file, end
+        self._plain, self._contract = (d for d in drivers if isinstance(d, ModuleDriver))
+        self._job: ModuleJob | None = None
+
+    @property
+    def pushes(self) -> bool:
+        return self._job is not None and bool(self._job.push_constants)
+
+    def lengths(self, choices: Choices) -> Choices:
+        """The choices with the lengths that they need."""
+        from cts.modules.dispatch.loading import load
+
+        self._job, detail = None, ""
         for _ in range(TRIES):
-            file.write_text(text(choices), encoding="utf-8")
+            self._file.write_text(self._text(choices), encoding="utf-8")
             try:
-                dispatch = load(file)
-                outcome = driver.run_module(dispatch.job)
+                job = load(self._file).job
+                outcome = self._plain.run_module(job)
             except (BadInput, HarnessTrouble) as e:
                 return replace(choices, ended=f"It was not run: {str(e).partition(chr(10))[0]}")
             if outcome.status is Status.DONE:
+                self._job = job
                 return choices
-            grown = _grown(outcome, {name: m.size for name, m in dispatch.job.buffers.items()})
-            if grown is None or time.monotonic() > end:
+            detail = outcome.detail
+            grown = _grown(outcome, {name: m.size for name, m in job.buffers.items()})
+            if grown is None or time.monotonic() > self._end:
                 break
             choices = replace(choices, sizes={**choices.sizes, grown[0]: grown[1]})
-        return replace(choices, ended=f"On the interpreter it ends early: {outcome.detail}")
+        return replace(choices, ended=f"On the interpreter it ends early: {detail}")
+
+    def troubles(self) -> int:
+        """How many loops of the last file that ran no invocation goes through; more if it breaks a rule."""
+        if self._job is None or not self._job.push_constants or time.monotonic() > self._end:
+            return 0
+        outcome = self._contract.run_module(self._job)
+        return len(outcome.idle) if outcome.status is Status.DONE else _BROKEN
 
 
 def _grown(outcome: Outcome, sizes: Mapping[str, int]) -> tuple[str, int] | None:

@@ -33,12 +33,12 @@ def compiled(source: Path) -> bytes:
     text = read_bytes(source, _SOURCE).decode(errors="replace")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "module.spv")
-        # By its whole path: a name that begins with a hyphen is no option.
+        # In its folder, so that messages have a short name; one that begins with a hyphen is no option.
         path = source.absolute()
         command = _slang(path, text, target) if source.suffix == ".slang" else _glsl(path, target)
         try:
             done = subprocess.run(  # noqa: S603 - the compiler is the user's own
-                command, capture_output=True, check=False, timeout=_TIMEOUT
+                command, capture_output=True, check=False, timeout=_TIMEOUT, cwd=path.parent
             )
         except (OSError, subprocess.TimeoutExpired) as e:
             raise BadInput("front-end", f"{command[0]}: {e}", str(source), "a compiler that works") from e
@@ -59,10 +59,21 @@ def _glsl(source: Path, target: Path) -> list[str]:
         path = shutil.which(name)
         if path:
             stage = ["-S", "comp"] if source.suffix != ".comp" else []
-            return [path, "--quiet", "-V", "--target-env", "vulkan1.3", *stage, "-o", str(target), str(source)]
+            return [
+                path,
+                "--quiet",
+                "-V",
+                "-g",
+                "--target-env",
+                "vulkan1.3",
+                *stage,
+                "-o",
+                str(target),
+                f"./{source.name}",
+            ]
     path = shutil.which("glslc")
     if path:
-        return [path, "--target-env=vulkan1.3", "-fshader-stage=compute", "-o", str(target), str(source)]
+        return [path, "-g", "--target-env=vulkan1.3", "-fshader-stage=compute", "-o", str(target), f"./{source.name}"]
     raise BadInput("front-end", "no compiler of GLSL is on the PATH", str(source), "glslang or glslc; or a .spv file")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from cts.device.driver import TRIED
@@ -30,6 +31,10 @@ def lines(result: Result) -> Iterator[str]:
             yield f"  note: {note}"
         for reason in ran.reasons:
             yield f"  reason: {reason}"
+        if ran.located is not None:
+            from cts.modules.locating.words import lines as of_located
+
+            yield from (f"  {line}" for line in of_located(ran.located))
 
 
 def _why(ran: Ran) -> str:
@@ -85,6 +90,7 @@ def _run(ran: Ran) -> dict[str, Any]:
             for d in ran.differences
         ],
         "reasons": list(ran.reasons),
+        "first_difference": None if ran.located is None else asdict(ran.located),
         "trace": list(ran.outcome.trace),
         "unlisted": list(ran.outcome.unlisted),
     }

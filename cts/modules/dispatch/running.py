@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +25,9 @@ from cts.modules.dispatch.words import MODULES, Words
 from cts.plugins import registry
 from cts.spirv.declared_capabilities import unneeded, without
 
+if TYPE_CHECKING:
+    from cts.modules.locating.locate import Located
+
 _VERDICTS = {
     Status.DONE: Verdict.PASS,
     Status.CRASH: Verdict.CRASH,
@@ -36,6 +41,9 @@ _VERDICTS = {
 #: Seconds that a dispatch may take on the interpreter by default: of a file, and of a module by itself.
 SECONDS, BY_ITSELF_SECONDS = 600, 20
 
+#: Seconds that all searches for first differences of a command may take.
+LOCATING_SECONDS = 60
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -43,6 +51,7 @@ class Ran:
 
     `reasons` are what the module leaves to the device, where there are differences. `compared` says whether something
     was there to compare the outputs with; where nothing was, `notes` are signs that the module has done little.
+    `located` is the first value that differs from the interpreter's, where it was looked for.
     """
 
     driver: str
@@ -53,6 +62,7 @@ class Ran:
     reasons: tuple[str, ...] = ()
     compared: bool = True
     notes: tuple[str, ...] = ()
+    located: Located | None = None
 
     @property
     def found_damage(self) -> bool:
@@ -100,10 +110,13 @@ def run(
     that it leaves with the untransformed module. A complaint of spirv-val about the module is a remark; with
     `require_valid` it raises BadInput. Raises BadInput and HarnessTrouble.
     """
-    dispatch = (
-        _by_itself(Path(path), [case] if case else None) if Path(path).suffix in MODULES else load(Path(path), case)
-    )
+    dispatch = dispatch_of(Path(path), case)
     return next(_run([dispatch], drivers, out, options or {}, transforms, require_valid))
+
+
+def dispatch_of(path: Path, case: str | None = None) -> Dispatch:
+    """The dispatch of a file, of one of its cases, or of a module by itself. Raises BadInput."""
+    return _by_itself(path, [case] if case else None) if path.suffix in MODULES else load(path, case)
 
 
 def run_cases(
@@ -163,6 +176,7 @@ def _run(
                 message = validations[id(dispatch.job.words)].said
                 raise BadInput("module-invalid", message, str(dispatch.path), "a valid module, or no --require-valid")
         opened: dict[int, ModuleDriver] = {}
+        left = float(LOCATING_SECONDS)
         for dispatch in dispatches:
             outcomes = []
             for n, (name, spec) in enumerate(named):
@@ -172,7 +186,9 @@ def _run(
             message = validations[id(dispatch.job.words)].said
             result = judged(dispatch, outcomes)
             if any(ran.differences for ran in result.runs):
-                result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)})
+                began = time.monotonic()
+                result = _explained(result, {name: opened[n] for n, (name, _) in enumerate(named)}, left)
+                left -= time.monotonic() - began
             result = replace(result, remarks=(*dispatch.remarks, *filter(None, [message, _dealt(result)])))
             if out is not None:
                 write(result, Path(out))
@@ -206,19 +222,30 @@ def _checked(spec: str, given: str, seconds: float = SECONDS) -> str:
     return (registry.extended_spec(plain, added) if added else plain) + bar + transforms
 
 
-def _explained(result: Result, drivers: Mapping[str, ModuleDriver]) -> Result:
-    """The result with what a module leaves to the device, where drivers differ."""
+def _explained(result: Result, drivers: Mapping[str, ModuleDriver], seconds: float) -> Result:
+    """The result with what a module leaves to the device, where drivers differ, and where they go wrong first."""
     from cts.modules.dispatch.reasons import broken, reasons
 
     sizes = {name: driver.capabilities().subgroup_size for name, driver in drivers.items()}
     rules = broken(result.dispatch)
-    runs = (
-        replace(ran, reasons=tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, rules)))
-        if (wrong := {d.buffer for d in ran.differences})
-        else ran
-        for ran in result.runs
-    )
+    end = time.monotonic() + seconds
+    runs = []
+    for ran in result.runs:
+        if wrong := {d.buffer for d in ran.differences}:
+            said = tuple(reasons(result.dispatch, ran.driver, ran.outcome, sizes, wrong, rules))
+            located = None if rules else _located(result.dispatch, ran, drivers[ran.driver], end - time.monotonic())
+            ran = replace(ran, reasons=said, located=located)
+        runs.append(ran)
     return replace(result, runs=tuple(runs))
+
+
+def _located(dispatch: Dispatch, ran: Ran, driver: ModuleDriver, seconds: float) -> Located | None:
+    """The first value of a driver that differs from the interpreter's, unless it is the interpreter itself."""
+    if seconds <= 0 or (ran.driver.startswith("interpreter") and "|" not in ran.driver):
+        return None
+    from cts.modules.locating.locate import locate
+
+    return locate(dispatch, driver, ran.outcome, seconds)
 
 
 def judged(dispatch: Dispatch, outcomes: Iterable[tuple[str, Outcome]]) -> Result:

@@ -158,6 +158,11 @@ class _Template:
             yield f"outputs: {flow(outputs)}"
             yield "# What they must hold, of the buffer's type and shape; files beside this one are named by `file:`."
             yield f"# expected: {{{flow(outputs[0])}: {{file: expected.npy, rtol: 0.001}}}}"
+            yield "# A function of the initial arrays by name can compute it, in reference.py beside this file:"
+            function = re.sub(r"\W", "_", outputs[0], flags=re.ASCII)
+            yield f"# expected: {{{flow(outputs[0])}: {{python: 'reference.py:{function}', rtol: 0.001}}}}"
+            yield "# Then compare drivers, and look for data races:"
+            yield "#   cts dispatch FILE.yaml -d interpreter -d vulkan --check races"
 
     def converted(self, name: str, matrix: Matrix) -> tuple[str, list[str], str]:
         """A buffer for the rows of a matrix in an optimal layout: its name, its lines, and the line of the conversion.
@@ -218,6 +223,12 @@ class _Template:
             if member.type is None:
                 continue
             value = self.zero(member.type, member.name)
+            if (
+                self.choices.pushed
+                and isinstance(member.type, types.Scalar)
+                and str(member.type) in ("int32", "uint32")
+            ):
+                value = self.choices.pushed
             comment = f"fill in: {_declared(member.type)} at byte {member.offset}"
             yield f"    {flow(member.name)}: {flow(value)}  # {comment}"
 
@@ -319,6 +330,11 @@ class _Template:
             candidate = f"{plain}_{n}"
         self.names.add(candidate.lower())
         return candidate
+
+
+def _identifier(name: str) -> str:
+    """A name for a function in Python."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def _extent(size: Size) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
@@ -11,7 +11,7 @@ import msgspec
 
 from cts.modules.dispatch.elements import ElementType
 from cts.spirv.decode import Decoded
-from cts.spirv.encode import Id
+from cts.spirv.encode import Id, Value
 
 #: How deep types may be nested: a bound for hostile modules. Real types stay far below.
 _DEEPEST = 64
@@ -170,15 +170,19 @@ class Types:
 
 
 def _scalar(i: Decoded) -> Scalar | None:
-    width = _int(i.values[0])
-    if i.name == "OpTypeInt":
-        name = f"{'int' if i.values[1] == 1 else 'uint'}{width}"
-    elif len(i.values) > 1:
-        encoding = _ENCODINGS.get(str(i.values[1]))
-        return Scalar(encoding) if encoding else None
+    element = element_of(i.name, i.values)
+    return Scalar(element) if element else None
+
+
+def element_of(opcode: str, values: Sequence[Value]) -> ElementType | None:
+    """The number that OpTypeInt or OpTypeFloat declares; None for another one than buffers have."""
+    if opcode == "OpTypeInt":
+        name = f"{'int' if values[1] == 1 else 'uint'}{values[0]}"
+    elif len(values) > 1:
+        return _ENCODINGS.get(str(values[1]))
     else:
-        name = f"float{width}"
-    return Scalar(ElementType(name)) if name in ElementType.__members__ else None
+        name = f"float{values[0]}"
+    return ElementType.__members__.get(name)
 
 
 def _array(of: Type, count: int, stride: int) -> Array:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from cts.judging.known.baseline import PRECISE
 from cts.running.store.run import Run
 
 #: The fewest cases whose share of failures is judged: with 30 the 95 % interval of 90 % is about 20 points wide.
 ENOUGH = 30
-
-#: The least share of failing cases for an entry to be precise: one passing case in ten hides little. Round number.
-PRECISE = 0.9
 
 
 @dataclass

@@ -21,9 +21,9 @@ from cts.base.errors import BadInput, did_you_mean
 from cts.base.input_files import Kind, decoded, is_file, read_bytes, require_format
 from cts.base.located import Origin, convert
 from cts.base.shipped import shipped
-from cts.base.specs import public
 from cts.judging.events import Result
 from cts.judging.verdict import Verdict
+from cts.plugins.specs import public
 from cts.running.store.diff import Difference
 from cts.running.store.folder import REMEDY
 from cts.running.store.run import Run

@@ -16,6 +16,7 @@ import cts
 from cts.base.errors import BadInput
 from cts.base.input_files import Kind, decoded, digest, require_format
 from cts.base.located import Origin, convert
+from cts.base.revision import commit
 from cts.case.model.identity import HASHES
 from cts.judging.events import DriverOpened
 from cts.judging.known.baseline import Baseline
@@ -57,7 +58,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     `hashes` is how its content hashes were computed (`cts.case.model.identity.HASHES`).
     `keep`, `budget`, `by_novelty` and `chunk` are the policy by which generated cases are looked for; a run whose
     examples are planned by novelty says the digest of the suite's own `files`. `devices` are those of its processes.
-    A run that was merged has the folders of its `parts`.
+    A run that was merged has the folders of its `parts`. `commit` is the suite's, "" if unknown.
     """
 
     format: int
@@ -91,6 +92,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     files: str = ""
     devices: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    commit: str = ""
 
     @classmethod
     def from_plan(cls, plan: Plan, origin: Literal["cts run", "pytest"], command: Sequence[str]) -> Manifest:
@@ -126,6 +128,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
             chunk=plan.policy.chunk,
             files=files() if plan.policy.by_novelty else "",
             devices=plan.devices,
+            commit=commit(),
         )
 
     def plan(self) -> Plan:

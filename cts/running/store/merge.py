@@ -284,7 +284,7 @@ def _sets(runs: Sequence[Run]) -> Iterator[events.SetsJudged]:
         states = np.zeros(total, np.uint8)
         for index, judged in some:
             places = (np.arange(judged.start, judged.start + judged.count) * count + index)[: judged.count]
-            states[places[places < total]] = unpacked(judged.states)[places < total]
+            states[places[places < total]] = unpacked(judged.states, judged.count)[places < total]
         nothing: dict[str, int] = {}
         excluded = reduce(_added, (judged.excluded for _, judged in some), nothing)
         details = {name: text for _, judged in some for name, text in judged.details.items()}

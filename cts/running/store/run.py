@@ -151,6 +151,8 @@ def of_events(path: Path, manifest: Manifest, events: Iterable[event_types.Event
         match event:
             case event_types.Result():
                 results[event.driver, event.name] = event  # the last one: that of a resumed run knows more
+            case event_types.CauseReduced():
+                results[event.result.driver, event.result.name] = event.result
             case event_types.DriverOpened():
                 footer = None  # the run goes on
             case event_types.ExamplesJudged():

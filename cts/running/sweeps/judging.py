@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from cts.base.deadline import NO_DEADLINE, Deadline
 from cts.base.errors import HarnessTrouble, described
 from cts.base.heartbeat import heartbeat
 from cts.base.printable import said
@@ -27,6 +28,7 @@ from cts.judging.events import CasesStarted, ignore
 from cts.judging.judge import MAX_RUN_DEATHS, OUR_ENDS, OpenDriver, ended_with, job_for
 from cts.running.sweeps.contents import Numbers
 from cts.running.sweeps.states import State, States
+from cts.running.sweeps.support import lacks
 from cts.spirv.lowering import OfSweep
 
 #: Wrong sets whose memory is kept, for causes to look at: each may hold megabytes.
@@ -37,6 +39,9 @@ DISPATCH_SETS = 8192
 
 #: The most bytes of all their windows: arrays of what a few megabytes may hold still fit a processor's caches.
 DISPATCH_BYTES = 1 << 22
+
+#: Sets of the first dispatch of a task, and seconds of a block below which the next one has twice as many.
+FIRST_SETS, BLOCK_SECONDS = 1024, 0.5
 
 #: Sets of one dispatch where the process has died with more, and of a block for drivers that run one case at a time.
 FEW_SETS = 64
@@ -112,9 +117,11 @@ class Sets(Protocol):
         ...
 
 
-def judge_sets(part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> Judged:
-    """The states of the sets of these numbers."""
-    judged = _Judge(part, numbers, driver, oracle).judged()
+def judge_sets(
+    part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle, time_is_up: Deadline = NO_DEADLINE
+) -> Judged:
+    """The states of the sets of these numbers; once the time is up, the last ones stay PENDING."""
+    judged = _Judge(part, numbers, driver, oracle, time_is_up).judged()
     heartbeat.returned()
     return judged
 
@@ -129,7 +136,10 @@ def together(parts: Sequence[Judged]) -> Judged:
 
 
 class _Judge:
-    def __init__(self, part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle) -> None:
+    def __init__(self, part: Sets, numbers: Numbers, driver: OpenDriver, oracle: Oracle, time_is_up: Deadline) -> None:
+        self.time_is_up = time_is_up
+        #: Why the driver runs no set of the template.
+        self.refused = ""
         self.part = part
         self.numbers = numbers
         self.driver = driver
@@ -144,14 +154,16 @@ class _Judge:
     def judged(self) -> Judged:
         result, template = self.result, self.part.template
         every = np.arange(len(self.numbers))
-        if missing := self.driver.capabilities.missing(template):
-            result.note(every, State.UNSUPPORTED, "; ".join(missing))
+        if missing := lacks(self.driver, template):
+            result.note(every, State.UNSUPPORTED, missing)
             return result
         if isinstance(self.driver.driver, SweepDriver):
             self._together(self.driver.driver)
         else:
             for block in self._blocks():
                 self._one_by_one(block)
+        if self.refused:  # nothing more of this template was given to the driver, or drawn
+            result.note(np.flatnonzero(result.states == State.PENDING), State.UNSUPPORTED, self.refused)
         return result
 
     def _together(self, driver: SweepDriver) -> None:
@@ -187,7 +199,8 @@ class _Judge:
             most = min(DISPATCH_SETS, max(1, DISPATCH_BYTES // sum(strides)))
         most = min(most, sets_at_a_time(self.part.template, self.part.data_buffers))
         start = 0  # those before it are judged, or on their way
-        while True:
+        size, began = min(most, FIRST_SETS), time.perf_counter()
+        while not self.refused and not self.time_is_up():
             pending = start + np.flatnonzero(self.result.states[start:] == State.PENDING)
             if not pending.size:
                 return
@@ -197,7 +210,10 @@ class _Judge:
                     pending[:FEW_SETS], State.CRASH, f"{ended_with(self.driver, died)}, with {FEW_SETS} sets"
                 )
                 continue
-            places = pending[: FEW_SETS if died else most]
+            places = pending[: FEW_SETS if died else size]
+            # Blocks grow as long as they take no time worth mentioning, so that a run ends when it should.
+            now = time.perf_counter()
+            size, began = min(most, 2 * size) if now - began < BLOCK_SECONDS else size, now
             start = int(places[-1]) + 1
             block = self._block(places)
             if block is not None:
@@ -242,6 +258,7 @@ class _Judge:
     def _take(self, block: _Block, prepared: SweepJob, outcome: Outcome) -> None:
         if outcome.status is Status.UNSUPPORTED:
             self.result.note(block.places, State.UNSUPPORTED, outcome.detail)
+            self.refused = said(outcome.detail)
             return
         wrong = None
         if outcome.only_made:

@@ -27,6 +27,9 @@ class State(enum.IntEnum):
 
 States = npt.NDArray[np.uint8]
 
+#: The text of many states that are all UNSUPPORTED.
+UNSUPPORTED = "*"
+
 
 #: Of states that are a verdict.
 VERDICTS = {

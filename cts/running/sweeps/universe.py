@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -171,6 +171,30 @@ class Part:
         return places[: len(self.axes)], places[len(self.axes) :]
 
 
+class _Parts(Sequence[Part]):
+    """Parts that are made when they are asked for. Raises BadInput then if a file is wrong."""
+
+    def __init__(self, count: int, parts: Iterator[Part]) -> None:
+        self._count, self._parts = count, parts
+        self._made: list[Part] = []
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Part: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Part, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Part | tuple[Part, ...]:
+        if isinstance(place, slice):
+            return tuple(self[n] for n in range(self._count)[place])
+        while len(self._made) <= range(self._count)[place]:
+            self._made.append(next(self._parts))
+        return self._made[place]
+
+
 @dataclass(frozen=True, eq=False)
 class Universe:
     """A universe. Its sets are numbered from 0, part after part, in each part the last axis fastest."""
@@ -178,7 +202,7 @@ class Universe:
     name: str
     description: str
     path: Path
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
 
     @property
     def part_size(self) -> int:
@@ -197,19 +221,22 @@ class Universe:
             yield self.parts[index], numbers[part == index] - index * self.part_size
 
 
-def load(path: Path) -> Universe:
-    """Read and check a universe. Raises BadInput naming the file, the line, the YAML path and what would be right."""
-    return loads(utf8_text(path, _FILE), path)
+def load(path: Path, *, right: bool = False) -> Universe:
+    """Read and check a universe. Raises BadInput naming the file, the line, the YAML path and what would be right.
+
+    Templates of one that is known to be `right` are made when they are asked for: that takes most of the time.
+    """
+    return loads(utf8_text(path, _FILE), path, right=right)
 
 
-def loads(text: str, path: Path) -> Universe:
+def loads(text: str, path: Path, *, right: bool = False) -> Universe:
     """As `load`; `path` is where the text comes from."""
     where, data = str(path), parse(text, str(path), PAGE)
     if not isinstance(data, dict) or "template" not in data:
         what = "not a universe: no mapping with `schema`, `name`, `description`, `template` and `axes`"
         raise BadInput("not-a-universe", what, where, f"see {PAGE}")
     file: UniverseFile = convert(data, UniverseFile, Origin(text, where, "universe-invalid", "`cts schema universe`"))
-    return _Reader(file, text, path).universe()
+    return _Reader(file, text, path).universe(right=right)
 
 
 class _Reader:
@@ -220,7 +247,7 @@ class _Reader:
         #: The words of axes as values of a component type, or (None) as integers.
         self.words: dict[tuple[str, ComponentType | None], Words] = {}
 
-    def universe(self) -> Universe:
+    def universe(self, *, right: bool) -> Universe:
         for name, axis in self.file.axes.items():
             if axis.problem is not None:
                 place, *rest = axis.problem
@@ -240,7 +267,8 @@ class _Reader:
             raise self.error(
                 "axes", what, f"at most {MAX_PARTS}; `{{dynamic: 0}}` in the template makes a run-time axis"
             )
-        parts = tuple(self._parts(changing, plain_template))
+        made = self._parts(changing, plain_template)
+        parts = _Parts(count - self.file.refused, made) if right else tuple(made)
         return Universe(self.file.name, self.file.description, self.path, parts)
 
     def _parts(self, changing: list[str], template: dict[str, Any]) -> Iterator[Part]:

@@ -65,8 +65,10 @@ def _spvasm(subject: Subject) -> dict[str, bytes]:
 
 def _amber(subject: Subject) -> dict[str, bytes]:
     from cts.showing.export.amber import amber
+    from cts.showing.export.exported import of_case
 
-    return {"case.amber": amber(subject).encode()}
+    exported = of_case(subject.case, subject.expectation, subject.subgroup_size)
+    return {"case.amber": amber(exported).encode()}
 
 
 def _yaml(subject: Subject) -> dict[str, bytes]:

@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from cts.case.model import GUARD_BYTES
 from cts.device.job import ModuleJob
-from cts.judging.judge import job as job_of
 from cts.plugins import registry
 from cts.plugins.needs import Needs
 from cts.showing.export.c_tables import identifier
 from cts.showing.export.cannot import CannotExpress
-from cts.showing.export.subject import Subject
+from cts.showing.export.exported import Exported
 from cts.spirv.listing import assembly
 
 #: What Amber calls features of devices, and the extension that it wants named with each.
@@ -50,16 +49,15 @@ _SIZE_CONTROL = ("SubgroupSizeControl.subgroupSizeControl", "VK_EXT_subgroup_siz
 _PER_LINE = 16
 
 
-def amber(subject: Subject) -> str:
+def amber(exported: Exported) -> str:
     """The script. Raises CannotExpress for what Amber cannot express."""
-    job = job_of(subject.case, subject.subgroup_size).module()
-    needs = registry.needs()(job)
-    _refuse(subject, job, needs)
-    return "\n".join(_lines(subject, job, needs)) + "\n"
+    needs = registry.needs()(exported.job)
+    _refuse(exported, exported.job, needs)
+    return "\n".join(_lines(exported, exported.job, needs)) + "\n"
 
 
-def _refuse(subject: Subject, job: ModuleJob, needs: Needs) -> None:
-    name = subject.case.name
+def _refuse(exported: Exported, job: ModuleJob, needs: Needs) -> None:
+    name = exported.name
     unknown = [f.name for f in needs.features if f.name not in _FEATURES]
     if unknown:
         raise CannotExpress(f"Amber cannot enable the feature {unknown[0]}", name)
@@ -69,8 +67,10 @@ def _refuse(subject: Subject, job: ModuleJob, needs: Needs) -> None:
         raise CannotExpress("Amber has no buffers whose contents begin late", name)
     if job.conversions or job.opaque:
         raise CannotExpress("Amber has no conversions of matrices", name)
-    for buffer, allowed in subject.expectation.buffers.items():
-        if allowed.intervals or allowed.identical:
+    if job.array_bindings:
+        raise CannotExpress("the script has no arrays of descriptors", name)
+    for buffer, judged in exported.buffers.items():
+        if judged.allowed.intervals or judged.allowed.identical:
             what = f"elements of {buffer} have more than one allowed value; Amber compares whole buffers"
             raise CannotExpress(what, name)
     for number, value in job.spec_constants.items():
@@ -79,11 +79,10 @@ def _refuse(subject: Subject, job: ModuleJob, needs: Needs) -> None:
             raise CannotExpress(what, name)
 
 
-def _lines(subject: Subject, job: ModuleJob, needs: Needs) -> Iterator[str]:
-    case = subject.case
+def _lines(exported: Exported, job: ModuleJob, needs: Needs) -> Iterator[str]:
     yield "#!amber"
-    yield f"# {case.name}"
-    yield from (f"# {line}" for line in case.description.splitlines())
+    yield f"# {exported.name}"
+    yield from (f"# {line}" for line in exported.description.splitlines())
     yield "# Run: amber -v 1.3 -t spv1.6 FILE, with an Amber that knows CooperativeMatrixFeaturesKHR."
     yield "# The bytes around buffers are not checked here; repro.c checks them."
     yield ""
@@ -100,11 +99,12 @@ def _lines(subject: Subject, job: ModuleJob, needs: Needs) -> Iterator[str]:
     names = {name: f"b{i}_{identifier(name)}" for i, name in enumerate(job.buffers)}
     for name, memory in job.buffers.items():
         contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES]
-        width = case.buffers[name].type.size if name in case.buffers else 4
+        judged = exported.buffers.get(name)
+        width = judged.type.size if judged else 4
         yield ""
         yield from _buffer(names[name], contents.view(f"u{width}"))
-        if name in case.buffers:
-            yield from _buffer(f"{names[name]}_expected", subject.expectation.buffers[name].exact.view(f"u{width}"))
+        if judged:
+            yield from _buffer(f"{names[name]}_expected", judged.allowed.exact.view(f"u{width}"))
     yield ""
     yield "PIPELINE compute pipeline"
     yield f"  ATTACH module ENTRY_POINT {job.entry}{_specialized(job)}"
@@ -122,7 +122,7 @@ def _lines(subject: Subject, job: ModuleJob, needs: Needs) -> Iterator[str]:
     yield ""
     for _ in range(job.times):
         yield f"RUN pipeline {' '.join(map(str, job.workgroups))}"
-    yield from (f"EXPECT {names[name]} EQ_BUFFER {names[name]}_expected" for name in case.buffers)
+    yield from (f"EXPECT {names[name]} EQ_BUFFER {names[name]}_expected" for name in exported.buffers)
 
 
 def _specialized(job: ModuleJob) -> str:

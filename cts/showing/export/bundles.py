@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from cts.base.deadline import NO_DEADLINE, Deadline
@@ -9,8 +10,9 @@ from cts.base.errors import BadInput, HarnessTrouble
 from cts.base.heartbeat import heartbeat
 from cts.case.oracle.expectation import Oracle
 from cts.findings.explain.model import Explanation
-from cts.findings.reduction.minimize import Budget, Minimized, minimize, renamed
-from cts.judging.events import DriverOpened, Event, Finding, Result
+from cts.findings.reduction.minimize import Minimized, minimize, renamed
+from cts.findings.reduction.progress import Budget
+from cts.judging.events import CauseReduced, DriverOpened, Event, Finding, Result, RunFinished
 from cts.judging.finding import finding
 from cts.judging.judge import OpenDriver
 from cts.judging.known.quarantine import NO_RULES, Quarantine
@@ -30,10 +32,11 @@ SECONDS = 20.0
 class Bundles:
     """Consumes events. A finding is minimised, for `seconds`, and explained on a driver of its own, if time is left.
 
-    Generated cases are minimised when they are found, but not those that a quarantine runs last.
+    Generated cases are minimised when they are found, but not those that a quarantine runs last. In a run that goes on,
+    a thread writes each as soon as its case is reduced as far as can be: the run's own thread gives processes tasks.
 
-    `written` are the folders, `troubles` what kept others from being written. Raises HarnessTrouble where
-    the folder cannot be written.
+    `written` are the folders, `troubles` what kept others from being written. Raises HarnessTrouble where the folder
+    cannot be written.
     """
 
     def __init__(
@@ -51,22 +54,44 @@ class Bundles:
         self.troubles: list[HarnessTrouble] = []
         self._described: dict[str, DriverOpened] = {}
         self._open: dict[str, OpenDriver] = {}
+        self._thread = ThreadPoolExecutor(1, "bundles")
+        #: The names of bundles that the thread has, and what it has not finished.
+        self._begun: set[str] = set()
+        self._writing: list[Future[None]] = []
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, DriverOpened):
             self._described[event.driver] = event
-        if isinstance(event, Result) and event.verdict.is_finding and event.finding is not None:
-            try:
-                files = bundle(self._subject(event))
-            except HarnessTrouble as e:
-                self.troubles.append(e)
-                return
-            name = f"{file_name(event.finding.case.name)}.{file_name(event.driver)}"
-            write_folder(files, self.folder / name)
-            self.written.append(self.folder / name)
+        result = event.result if isinstance(event, CauseReduced) else event
+        if isinstance(result, Result) and result.verdict.is_finding and result.finding is not None:
+            name = f"{file_name(result.finding.case.name)}.{file_name(result.driver)}"
+            if isinstance(event, CauseReduced) and result.finding.reduced and name not in self._begun:
+                self._begun.add(name)
+                self._writing.append(self._thread.submit(self._write, result, name))
+            elif isinstance(event, Result):
+                self._finish()
+                if name not in self._begun:
+                    self._write(result, name)
+        if isinstance(event, RunFinished):
+            self._finish()
+
+    def _finish(self) -> None:
+        """Wait for the bundles that the thread writes: drivers are for one thread at a time."""
+        while self._writing:
+            self._writing.pop(0).result()
+
+    def _write(self, result: Result, name: str) -> None:
+        try:
+            files = bundle(self._subject(result))
+        except HarnessTrouble as e:
+            self.troubles.append(e)
+            return
+        write_folder(files, self.folder / name)
+        self.written.append(self.folder / name)
 
     def close(self) -> None:
-        """Close the drivers that explained."""
+        """Begin no more bundles, and close the drivers that explained."""
+        self._thread.shutdown(cancel_futures=True)
         while self._open:
             self._open.popitem()[1].close()
 

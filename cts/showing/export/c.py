@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import cts
-from cts.base.errors import HarnessTrouble
-from cts.case.model import GUARD_BYTES, Buffer, Case, ComponentType, dumps_case, initial_bits
-from cts.case.oracle.expectation import Allowed, Expectation, Identical, Intervals
+from cts.case.model import GUARD_BYTES, Case, ComponentType
+from cts.case.oracle.expectation import Expectation, Identical, Intervals
 from cts.device.job import LayoutConversion, MatrixRegion, ModuleJob
 from cts.judging.compare import EQUAL, UNROUNDED
-from cts.judging.judge import job as job_of
 from cts.plugins import registry
 from cts.plugins.needs import Feature, Needs
 from cts.showing.export.c_tables import codes, comment, data, identifier, string, table, words
+from cts.showing.export.cannot import CannotExpress
+from cts.showing.export.exported import Exported, ExportedBuffer, of_case
 from cts.showing.export.templates import render
 
 _NAMES = {component.descriptor.number: component.value for component in ComponentType}
@@ -42,14 +41,19 @@ def c(case: Case, expectation: Expectation, subgroup_size: int, about: str = "")
 
     Raises HarnessTrouble if the case cannot be lowered.
     """
-    job = job_of(case, subgroup_size).module()
-    return render("repro.c", **_Program(case, expectation, job, registry.needs()(job)).values(about))
+    return program(of_case(case, expectation, subgroup_size), about)
+
+
+def program(exported: Exported, about: str = "") -> str:
+    """The program of any dispatch. Raises CannotExpress for descriptors outside set 0, and in arrays."""
+    if exported.job.array_bindings or any(set_ for set_, _ in exported.job.bindings):
+        raise CannotExpress("the C program binds single descriptors of set 0", exported.name)
+    return render("repro.c", **_Program(exported, exported.job, registry.needs()(exported.job)).values(about))
 
 
 @dataclass(frozen=True)
 class _Program:
-    case: Case
-    expectation: Expectation
+    exported: Exported
     job: ModuleJob
     needs: Needs
 
@@ -58,11 +62,11 @@ class _Program:
         job, needs = self.job, self.needs
         on_device = [conversion for conversion in job.conversions if not conversion.host]
         return {
-            "title": comment(self.case.name).removeprefix(" * "),
+            "title": comment(self.exported.name).removeprefix(" * "),
             "about": comment("\n".join(filter(None, (self._description(), about)))),
-            "case": comment(dumps_case(self.case)),
+            "case": comment(self.exported.source),
             "guard_bytes": GUARD_BYTES,
-            "max_rank": max((len(b.shape) for b in self.case.buffers.values()), default=1),
+            "max_rank": max((len(b.shape) for b in self.exported.buffers.values()), default=1),
             "types": [_type(t) for t in ComponentType],
             "type_names": ", ".join(t.name.upper() for t in ComponentType),
             "data": "\n\n".join(self._data()),
@@ -96,13 +100,10 @@ class _Program:
     @property
     def _late(self) -> bool:
         """Whether the contents of any buffer begin late."""
-        return any(buffer.begins_at for buffer in self.case.buffers.values())
+        return any(buffer.begins_at for buffer in self.exported.buffers.values())
 
     def _description(self) -> str:
-        case = self.case
-        lines = [case.description] if case.description else []
-        covers = f"facts {', '.join(case.covers)}, " if case.covers else ""
-        return "\n".join([*lines, f"{covers}content hash {case.content_hash}, written by cts {cts.__version__}"])
+        return "\n".join(filter(None, (self.exported.description, self.exported.hidden)))
 
     def _data(self) -> Iterator[str]:
         job, needs = self.job, self.needs
@@ -171,28 +172,26 @@ class _Program:
         rows = []
         for i, (name, memory) in enumerate(self.job.buffers.items()):
             prefix = f"b{i}_{identifier(name)}"
-            if name in self.case.buffers:
-                buffer, allowed = self.case.buffers[name], self.expectation.buffers[name]
-                declarations, row = _buffer(prefix, name, buffer, allowed)
+            buffer = self.exported.buffers.get(name)
+            if buffer is not None:
+                declarations, row = _buffer(prefix, name, buffer)
             else:
                 contents = memory.data[GUARD_BYTES : len(memory.data) - GUARD_BYTES].view(np.uint32)
                 declarations, row = _parameters(prefix, name, contents)
             yield from declarations
-            begins_at = self.case.buffers[name].begins_at if name in self.case.buffers else 0
-            rows.append(f"{row}, {begins_at}" if self._late else row)
+            rows.append(f"{row}, {buffer.begins_at if buffer else 0}" if self._late else row)
         yield table("buffers", "struct buffer", rows)
         memories = len(self.job.buffers) + len(self.job.opaque)
-        yield f"enum {{ CASE_BUFFERS = {len(self.case.buffers)}, MEMORY_COUNT = {memories} }};"
+        yield f"enum {{ CASE_BUFFERS = {len(self.exported.buffers)}, MEMORY_COUNT = {memories} }};"
 
     def _delivery(self) -> Iterator[str]:
         """Bindings, push constants, specialization constants."""
         job, numbers = self.job, self._numbers()
         if self.needs.descriptors:
-            rows = []
-            for d in self.needs.descriptors:
-                if d.set:
-                    raise HarnessTrouble("descriptor-set", f"a binding of set {d.set}", self.case.name, "set 0 alone")
-                rows.append(f"{d.binding}, {6 if d.uniform else 7}, {numbers[job.bindings[d.set, d.binding]]}")
+            rows = [
+                f"{d.binding}, {6 if d.uniform else 7}, {numbers[job.bindings[d.set, d.binding]]}"
+                for d in self.needs.descriptors
+            ]
             yield table("bindings", "struct binding", rows)
         if job.push_constants:
             yield words("push_constants", "unsigned char", np.frombuffer(job.push_constants, np.uint8))
@@ -266,9 +265,10 @@ def _reference(t: ComponentType) -> str:
     return f"&types[{t.name.upper()}]"
 
 
-def _buffer(prefix: str, name: str, buffer: Buffer, allowed: Allowed) -> tuple[list[str], str]:
-    """The declarations behind a buffer of the case, and its row."""
-    initial, expected = initial_bits(buffer), allowed.exact.view(buffer.type.bits_dtype)
+def _buffer(prefix: str, name: str, buffer: ExportedBuffer) -> tuple[list[str], str]:
+    """The declarations behind a judged buffer, and its row."""
+    allowed = buffer.allowed
+    initial, expected = buffer.initial, allowed.exact.view(buffer.type.bits_dtype)
     row_length = buffer.shape[-1] * buffer.components
     declaration, reference = data(f"{prefix}_initial", initial, row_length)
     declarations, after = [declaration], "{0, NULL, NULL}"

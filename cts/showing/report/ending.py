@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cts.base.deadline import TIME_IS_UP
-from cts.base.specs import shared_label
 from cts.judging.cause import named_by
 from cts.judging.events import Result, RunFinished, RunStarted
 from cts.judging.verdict import TROUBLE, Verdict
+from cts.plugins.specs import shared_label
+from cts.running.deadline import SET_ASIDE
 from cts.running.store.files import saved_case
 from cts.running.tally import Row, Tally
 from cts.showing.report.deviating import deviations, key_of
@@ -113,6 +114,25 @@ def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | Non
     if tally.exit_status == TROUBLE:
         untested = tally.untested() or list(header.drivers if header is not None else ())
         return f"cts doctor --driver {shlex.quote(untested[0])}" if untested else ""
-    if folder is not None and any(why.startswith(TIME_IS_UP) for _, why in tally.not_run):
-        return f"cts run --resume {shlex.quote(str(folder))}"
+    if folder is not None and late(tally):
+        return _resumed(folder)
     return f"cts report {shlex.quote(str(folder))}" if folder is not None and tally.rows else ""
+
+
+def late(tally: Tally) -> dict[str, int]:
+    """Cases for which no time was left, by reason."""
+    return {why: count for (_, why), count in tally.not_run.items() if why.startswith(TIME_IS_UP)}
+
+
+def going_on(tally: Tally, folder: Path | None) -> str:
+    """How many cases a run left for lack of time, and the command that judges them; "" if there are none."""
+    left = late(tally)
+    if folder is None or not left:
+        return ""
+    slow = sum(count for why, count in left.items() if why.endswith(SET_ASIDE))
+    remark = f", {slow:,} of them set aside as slow" if slow else ""
+    return f"no time was left for {sum(left.values()):,} cases{remark}; to go on: {_resumed(folder)}"
+
+
+def _resumed(folder: Path) -> str:
+    return f"cts run --resume {shlex.quote(str(folder))}"

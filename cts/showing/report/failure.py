@@ -124,7 +124,8 @@ def reproduce(result: Result, save_dir: Path | None, header: RunStarted | None =
     else:
         words += ["--no-corpus", "--area", result.area]
         if header is not None:
-            words += ["--max-examples", str(header.max_examples), "--seed", str(header.seed)]
+            # A campaign does not end by examples of an area: draw up to the one that failed.
+            words += ["--max-examples", str(header.max_examples or max(result.number, 1)), "--seed", str(header.seed)]
     return shlex.join([*words, "--driver", result.shown_on])
 
 

@@ -127,7 +127,8 @@ class GitHub:
         if reasons:
             yield "\n" + _fenced("\n".join(reasons))
         if (step := next_step(self.tally, self.findings, self.header, None)) != "":
-            yield f"\nnext: `{step}`\n"
+            command, separator, rest = step.partition("; ") if step.startswith("cts ") else ("", "", step)
+            yield f"\nnext: {f'`{command}`' if command else ''}{separator}{rest}\n"
 
     def _findings(self) -> Iterator[str]:
         if self.findings or self.problems:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cts.base.specs import public, shared_label
 from cts.judging.verdict import Verdict
+from cts.plugins.specs import public, shared_label
 from cts.running.tally import Tally
 
 #: A number, or sizes such as 16x32, but not the digits of a name such as float16 or VK-021.

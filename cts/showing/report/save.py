@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cts.base.errors import HarnessTrouble
 from cts.case.model import dumps_case
-from cts.judging.events import Event, ExamplesJudged, GeneratorFault, Result, RunFinished, RunStarted
+from cts.judging.events import CauseReduced, Event, ExamplesJudged, GeneratorFault, Result, RunFinished, RunStarted
 from cts.running.store.files import file_name, kept_case, saved_case, saved_fault, saved_found
 from cts.running.tally import Tally
 from cts.showing.report.failure import fault_text, full
@@ -34,6 +34,8 @@ class Saver:
             for kept in event.kept:
                 case = kept.finding.case
                 self._write(kept_case(self.folder, kept), dumps_case(case))
+        if isinstance(event, CauseReduced):
+            event = event.result
         if isinstance(event, Result) and event.finding is not None:
             name = event.name
             if event.generated:

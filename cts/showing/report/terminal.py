@@ -8,22 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from cts.base.errors import BadInput, CtsError, HarnessTrouble, OutputClosed
 from cts.base.heartbeat import SILENCE, heartbeat
-from cts.base.specs import labels
 from cts.case.model.sweep import AREA, sweep_name
 from cts.judging import events as ev
 from cts.judging.verdict import Verdict
-from cts.running.covered import AreaCovered, Covered
+from cts.running.compiling import Times
 from cts.running.slowest import Slowest
-from cts.running.tally import Tally
-from cts.showing.report.ending import counts_text, finding_lines, next_step, verdict_texts
+from cts.running.store.files import saved_case
+from cts.running.sweeps.states import UNSUPPORTED
+from cts.running.tally import Row, Tally
+from cts.showing.report.ending import counts_text, finding_lines, going_on, next_step, verdict_texts
 from cts.showing.report.failure import failure, fault_text
 from cts.showing.report.reasons import summed_up
+from cts.showing.report.tables import COLOURS, by_area, statistics, summary
 
 #: Failures shown in full; the summary and the saved files have all of them.
 SHOWN = 3
@@ -31,7 +31,11 @@ SHOWN = 3
 #: Seconds between two lines that say how far a run is, where no bar can: before `cts.base.heartbeat` would say a word.
 HEARTBEAT = 25.0
 
-_COLOURS = {Verdict.PASS: "green", Verdict.UNSUPPORTED: "yellow", Verdict.NOT_RUN: "yellow"}
+#: Seconds after which a run says that it is slow, and those that must be left then.
+MINUTE, LONG = 60.0, 600.0
+
+#: Slow sizes of cases that are named at the end, and universes that the first line names.
+SIZES, UNIVERSES = 5, 4
 
 
 class Terminal:
@@ -53,6 +57,7 @@ class Terminal:
         self.shown = 0
         self.tally = Tally()
         self.slowest = Slowest()
+        self.times = Times()
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -74,6 +79,8 @@ class Terminal:
         self.tasks: dict[str, TaskID] = {}
         self.shrinking: ev.Shrinking | None = None
         self.finished = False
+        #: Whether the run has turned out to take long, so that areas are shown as they end.
+        self.is_slow = False
         #: The findings of the run, and generated cases that fail, of which there is no result yet.
         self.findings: list[ev.Result] = []
         self.failing: dict[tuple[str, str], ev.Kept] = {}
@@ -92,6 +99,7 @@ class Terminal:
     def __call__(self, event: ev.Event) -> None:
         self.tally(event)
         self.slowest(event)
+        self.times(event)
         heartbeat.doing = self._doing(event) or heartbeat.doing
         match event:
             case ev.RunStarted():
@@ -105,11 +113,12 @@ class Terminal:
             case ev.Trouble():
                 self._error(HarnessTrouble(event.code, event.what, event.where, event.remedy))
             case ev.ExamplesJudged():
-                self._judged(event.driver, event.area, 1 if event.last else event.count - len(event.for_last))
+                left = len(event.for_last) + len(event.set_aside)
+                self._judged(event.driver, event.area, 1 if event.last else event.count - left)
                 for kept in event.kept:
                     self.failing.setdefault((event.driver, kept.finding.case.name), kept)
             case ev.SetsJudged():
-                self._judged(event.driver, sweep_name(event.universe), event.count)
+                self._sets(event)
             case ev.Shrinking():
                 whose = event.driver or "the generator"
                 self.shrinking = event
@@ -118,6 +127,8 @@ class Terminal:
                 self._reduced(event)
             case ev.Result():
                 self._result(event)
+            case ev.CauseReduced():
+                self._print(_reduced_text(event, self.save_dir))
             case ev.UniverseSwept():
                 self.statements.append(event.statement)
             case ev.Unused():
@@ -153,7 +164,9 @@ class Terminal:
         self.header = event
         what = [f"{event.cases:,} corpus case{'s' if event.cases != 1 else ''}"] if event.cases else []
         what += [f"{_asked_for(event)} of {', '.join(event.areas)}"] if event.areas else []
-        what += [f"{count:,} parameter sets of {name}" for name, count in event.sweeps.items()]
+        sets = [f"{count:,} parameter sets of {name}" for name, count in event.sweeps.items()]
+        every = f"{sum(event.sweeps.values()):,} parameter sets of {len(sets)} universes"
+        what += sets if len(sets) <= UNIVERSES else [every]
         config = f", settings of {event.config}" if event.config else ""
         self._print(
             f"cts {event.version}, profile {event.profile}, seed {event.seed}{config}: "
@@ -174,6 +187,16 @@ class Terminal:
         self.seen[driver, area] += count
         self._advance(self._task(area, area), count)
 
+    def _sets(self, event: ev.SetsJudged) -> None:
+        """Count parameter sets; those of a template that the driver does not support are none of the run's."""
+        if event.states == UNSUPPORTED:
+            self.total -= event.count
+            self.seen[event.driver, sweep_name(event.universe)] += event.count
+            if self.overall_task is not None:
+                self.progress.update(self.overall_task, total=self.total)
+        else:
+            self._judged(event.driver, sweep_name(event.universe), event.count)
+
     def _advance(self, task: TaskID, count: int) -> None:
         """Count cases of a part of the run, and say how far the whole run is."""
         self.done += count
@@ -181,9 +204,32 @@ class Terminal:
         if self.overall_task is not None:
             self.progress.update(self.overall_task, advance=count, note=self._pace())
         now = self.clock()
+        if not self.is_slow and now - self.started >= MINUTE and self._left() > LONG:
+            self._tell_slow(now)
         if not self.console.is_terminal and now - self.last_line >= HEARTBEAT:
             self.last_line = now
             self._print(f"after {now - self.started:.0f} s: {self._far()}, {self._pace()}")
+
+    def _left(self) -> float:
+        """Seconds that are left at the pace so far; 0 for a run that ends with its time."""
+        return (self.clock() - self.started) * (self.total - self.done) / self.done if self.done and self.total else 0.0
+
+    def _tell_slow(self, now: float) -> None:
+        """Say once that the run takes long, what can be left out, and what is done."""
+        self.is_slow = True
+        self._print(
+            f"slow: {self._far()} in {now - self.started:.0f} s, so about {self._left() / 60:.0f} minutes are left. "
+            "--max-time S ends earlier, and --resume does the rest; --profile smoke, --area AREA and -k TEXT run less"
+        )
+        for (driver, area, _), row in self.tally.rows.items():
+            self._area_so_far(driver, area, row)
+
+    def _area_so_far(self, driver: str, area: str, row: Row) -> None:
+        """What the cases of an area came to so far, in a line."""
+        if texts := ", ".join(text for _, text in verdict_texts(row)):
+            assert self.header is not None
+            on = f" on {driver}" if len(self.header.drivers) > 1 else ""
+            self._print(f"  {area}{on}: {texts}")
 
     def _far(self) -> str:
         """How far the run is; of one that ends with its time, what it has done."""
@@ -249,13 +295,15 @@ class Terminal:
             self.failing = {k: kept for k, kept in self.failing.items() if not k[1].startswith(prefix)}
         if result.generated:
             self._area_done(result)
+            if self.is_slow and result.area != AREA:
+                self._area_so_far(result.driver, result.area, self.tally.rows[result.driver, result.area, True])
         elif self.corpus_task is not None:
             self._advance(self.corpus_task, 1)
         if result.unexpected:
             self._print(f"\n{result.name} passes on {result.driver}, and should fail: {result.unexpected}", "bold red")
         if result.known:
             return
-        if result.verdict in _COLOURS:
+        if result.verdict in COLOURS:
             if result.verdict is Verdict.PASS and result.detail:
                 self._print(f"{result.driver} says of {result.name}, which passes: {result.detail}")
             return
@@ -283,7 +331,11 @@ class Terminal:
         self._print(counts_text(event))
         for statement in self.statements:
             self._print(statement)
-        if (step := next_step(self.tally, self.findings, self.header, self.save_dir)) != "":
+        step = next_step(self.tally, self.findings, self.header, self.save_dir)
+        unfinished = going_on(self.tally, self.save_dir)
+        if unfinished and not self.tally.lost and not unfinished.endswith(step or " "):
+            self._print(unfinished)
+        if step:
             self._print(f"next: {step}")
 
     def _counts(self) -> None:
@@ -304,9 +356,23 @@ class Terminal:
             self._print("the slowest cases:")
         for case in self.slowest.cases:
             self._print(case.text)
+        if rows := self.times.slowest():
+            self._print("the slowest sizes, by a median case:")
+            for row in rows[:SIZES]:
+                self._print(row.text)
 
     def _print(self, text: str, style: str | None = None) -> None:
         self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _reduced_text(event: ev.CauseReduced, save_dir: Path | None) -> str:
+    """A finding of a run that goes on, in a line: where its case is."""
+    finding = event.result.finding
+    assert finding is not None
+    drawn = f", {len(finding.found.program)} as drawn" if finding.found is not None else ""
+    where = f": {saved_case(event.result, save_dir)}" if save_dir is not None else ""
+    size = len(finding.case.program)
+    return f"after {event.at:.0f} s: {event.result.cause} on {event.result.driver}, {size} instructions{drawn}{where}"
 
 
 def _left(seconds: float, silent: float) -> str:
@@ -316,66 +382,6 @@ def _left(seconds: float, silent: float) -> str:
     ('about 90 s left', 'at least 90 s left')
     """
     return f"{'at least' if silent >= SILENCE else 'about'} {seconds:.0f} s left"
-
-
-def summary(tally: Tally) -> Table:
-    """Cases by driver, area and origin: how many were judged, and every verdict but pass."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("driver", "area", "cases"):
-        table.add_column(heading)
-    table.add_column("judged", justify="right")
-    table.add_column("unsupported", justify="right")
-    table.add_column("verdicts")
-    named = labels(driver for driver, _, _ in tally.rows)
-    for (driver, area, generated), row in tally.rows.items():
-        words = verdict_texts(row)
-        shown = ", ".join(f"[{_COLOURS.get(verdict, 'bold red')}]{text}[/]" for verdict, text in words)
-        kind = "generated" if generated else "corpus"
-        judged = f"{row.judged} and {row.sets} sets" if row.sets else str(row.judged)
-        table.add_row(escape(named[driver]), escape(area), kind, judged, str(row.unsupported), shown)
-    return table
-
-
-def statistics(tally: Tally) -> Table:
-    """What compilers tell of the cases: the mean and the largest of each number, and the case that has that."""
-    several = len({driver for driver, _ in tally.measured}) > 1
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("driver", "compiled")[not several :]:
-        table.add_column(heading)
-    for heading in ("cases", "mean", "largest"):
-        table.add_column(heading, justify="right")
-    table.add_column("in")
-    for (driver, name), of in tally.measured.items():
-        texts = (escape(driver), escape(name))[not several :]
-        table.add_row(*texts, str(of.cases), f"{of.mean:,.1f}", f"{of.largest:,g}", of.whose)
-    return table
-
-
-#: The columns of a table of areas: a heading, and what stands below it.
-AREA_COLUMNS: tuple[tuple[str, Callable[[AreaCovered], str]], ...] = (
-    ("drawn", lambda area: f"{area.drawn:,}"),
-    ("judged", lambda area: f"{area.judged:,}"),
-    ("sets", lambda area: f"{area.sets:,}"),
-    ("known", lambda area: f"{area.known:,}"),
-    ("new", lambda area: f"{area.new:,}"),
-    ("left out", lambda area: f"{area.left_out:,}"),
-    ("draw ms", lambda area: area.milliseconds("draw")),
-    ("oracle ms", lambda area: area.milliseconds("oracle")),
-    ("driver ms", lambda area: area.milliseconds("driver")),
-    ("sets ms", lambda area: area.milliseconds("sets")),
-)
-
-
-def by_area(covered: Covered) -> Table:
-    """Generated cases by area: counts, then milliseconds of each stage for each case that was drawn."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("area")
-    for heading, _ in AREA_COLUMNS:
-        table.add_column(heading, justify="right")
-    for name, area in sorted(covered.areas.items()):
-        cells = (cell(area) for _, cell in AREA_COLUMNS)
-        table.add_row(escape(name), *cells, style="bold red" if area.new else None)
-    return table
 
 
 def _asked_for(header: ev.RunStarted) -> str:

@@ -8,11 +8,11 @@ from cts.spirv.encode import Id
 from cts.spirv.forms.layout import Op
 
 #: What ends a block, and what may stand before that to say where paths meet again.
-_ENDS = (
+ENDS = (
     "OpBranch", "OpBranchConditional", "OpSwitch", "OpReturn", "OpReturnValue", "OpKill", "OpUnreachable",
     "OpTerminateInvocation", "OpIgnoreIntersectionKHR", "OpTerminateRayKHR", "OpEmitMeshTasksEXT",
 )  # fmt: skip
-_MERGES = ("OpLoopMerge", "OpSelectionMerge")
+MERGES = ("OpLoopMerge", "OpSelectionMerge")
 
 #: What must come first in a block.
 _FIRST = ("OpPhi", "OpVariable", "OpLine", "OpNoLine")
@@ -42,7 +42,7 @@ class Block:
     def add_last(self, op: Op) -> None:
         """One more instruction before what ends the block."""
         at = len(self.ops) - 1
-        self.ops.insert(at - (at > 0 and self.ops[at - 1].name in _MERGES), op)
+        self.ops.insert(at - (at > 0 and self.ops[at - 1].name in MERGES), op)
 
     def add_first(self, op: Op) -> None:
         """One more instruction behind those that must come first."""

@@ -42,12 +42,12 @@ def by_form(instruction: Instruction, lowering: Lowering) -> None:
 
 def _result_type(instruction: Instruction, lowering: Lowering) -> Id:
     """The type of the operand that is passed, the declared one, or the one that follows from the first operand."""
-    if instruction.typed_as:
+    if instruction.typed_as and getattr(instruction, "component", None) is None:
         return lowering.results[getattr(instruction, instruction.typed_as)].type
     declared = getattr(instruction, "type", None)
     if declared is not None:
         return declared_type(lowering, declared)
-    return derived_type(lowering, instruction, (instruction.form or "").split()[0])
+    return derived_type(lowering, instruction, instruction.typed_as or (instruction.form or "").split()[0])
 
 
 def _operands(instruction: Instruction, lowering: Lowering, field: str) -> list[Value]:

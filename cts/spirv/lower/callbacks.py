@@ -14,7 +14,7 @@ from cts.spirv.lower.expressions import Evaluation, LoadEntry, MemberPointer, St
 from cts.spirv.lower.instruction import lower_instruction
 from cts.spirv.lower.pointers import buffer_of, element, load_operands, pointer_type, store_operands
 from cts.spirv.lower.structure import BufferStructure
-from cts.spirv.lower.types import scalar, stored
+from cts.spirv.lower.types import microscaling, scalar, stored
 from cts.spirv.lower.values import component_value
 
 
@@ -207,7 +207,7 @@ def _block(lowering: Lowering, name: str, block: tuple[model.BlockField, ...]) -
     module = lowering.module
     members = []
     for field in block:
-        member = stored(module, field.type)
+        member = _member_type(lowering, field, memory=True)
         if field.count is not None:
             member = module.op("OpTypeArray", member, lowering.constant(field.count), result=module.id())
             module.decorate(member, "ArrayStride", field.type.size)
@@ -221,12 +221,20 @@ def _block(lowering: Lowering, name: str, block: tuple[model.BlockField, ...]) -
     return struct
 
 
+def _member_type(lowering: Lowering, field: model.BlockField, *, memory: bool = False) -> Id:
+    """The type of a member's scalars: as the struct declares them, in `memory`, or as they are loaded."""
+    if isinstance(field.of, model.Microscaling):
+        return microscaling(lowering.module, field.of, memory=memory)
+    return stored(lowering.module, field.type) if memory else scalar(lowering.module, field.type)
+
+
 def _member(lowering: Lowering, block: tuple[model.BlockField, ...], base: Id) -> MemberPointer:
     numbers = {field.name: n for n, field in enumerate(block)}
 
     def pointer(name: str, index: Id | None) -> Id:
         number = numbers[name]
-        to = lowering.module.op("OpTypePointer", "PhysicalStorageBuffer", scalar(lowering.module, block[number].type))
+        member = _member_type(lowering, block[number])
+        to = lowering.module.op("OpTypePointer", "PhysicalStorageBuffer", member)
         chain = [lowering.constant(number), *(() if index is None else (index,))]
         return lowering.module.op("OpAccessChain", to, base, *chain)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
-from cts.case.model import ComponentType, expression
+from cts.case.model import ComponentType, Microscaling, expression
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering
-from cts.spirv.lower.types import scalar
+from cts.spirv.lower.types import microscaling, scalar
 from cts.spirv.lower.values import constant_of_bits, glsl
 
 #: Operations by their operands: floats, signed integers, unsigned integers. GLSL.std.450 has those without "Op".
@@ -157,6 +157,8 @@ class Evaluation:
     def type(self, type_: expression.ValueType) -> Id:
         if isinstance(type_, ComponentType):
             return scalar(self.lowering.module, type_)
+        if isinstance(type_, Microscaling):
+            return microscaling(self.lowering.module, type_)
         return self.lowering.module.op("OpTypeBool")
 
     @singledispatchmethod
@@ -179,9 +181,10 @@ class Evaluation:
 
     @value.register
     def _(self, node: expression.Member) -> Id:
-        assert self.member is not None and isinstance(node.type, ComponentType)
+        assert self.member is not None
+        size = node.type.size if isinstance(node.type, ComponentType) else 1
         pointer = self.member(node.name, None if node.index is None else self.value(node.index))
-        return self.lowering.module.op("OpLoad", self.type(node.type), pointer, "Aligned", node.type.size)
+        return self.lowering.module.op("OpLoad", self.type(node.type), pointer, "Aligned", size)
 
     @value.register
     def _(self, node: expression.Indexed) -> Id:
@@ -215,13 +218,23 @@ class Evaluation:
 
     @value.register
     def _(self, node: expression.Convert) -> Id:
-        assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
+        assert isinstance(node.type, ComponentType)
+        if isinstance(node.a.type, Microscaling):
+            return self.lowering.module.op("OpFConvert", self.type(node.type), self.value(node.a))
+        assert isinstance(node.a.type, ComponentType)
         return converted(self.lowering, self.value(node.a), node.a.type, node.type)
 
     @value.register
     def _(self, node: expression.Bitcast) -> Id:
         a = self.value(node.a)
         return a if node.a.type is node.type else self.lowering.module.op("OpBitcast", self.type(node.type), a)
+
+    @value.register
+    def _(self, node: expression.Extract) -> Id:
+        """MT-010."""
+        self.lowering.module.capability("BitcastExtractEXT")
+        operands = self.value(node.a), self.value(node.offset)
+        return self.lowering.module.op("OpBitcastExtractEXT", self.type(node.type), *operands)
 
     @value.register
     def _(self, node: expression.Lookup) -> Id:

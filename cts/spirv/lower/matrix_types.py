@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.case.model import Instruction, MatrixShape, MatrixType, Scope, Use, VectorType, constant_of
+from cts.case.model import Instruction, MatrixShape, MatrixType, Scope, Use, VectorType, constant_of, references
 from cts.case.model.names import TypingContext
 from cts.spirv.encode import Id
 from cts.spirv.lower.context import Lowering, Matrix
@@ -33,7 +33,8 @@ def derived_type(lowering: Lowering, instruction: Instruction, operand: str) -> 
     if lowering.results[name].type in lowering.vector_of_type:
         return with_component(lowering, lowering.vector(name), getattr(instruction, "component"))  # noqa: B009
     source = lowering.matrix(name)
-    shapes = {name: _shape(source.declared)}
+    names = (n for n in references(instruction) if lowering.results[n].type in lowering.matrix_of_type)
+    shapes = {n: _shape(lowering.matrix(n).declared) for n in names}
     *_, declared = instruction.typed(TypingContext(shapes, lowering.functions))
     assert isinstance(declared, MatrixType), f"{instruction.spirv} of a case that is not well-formed"
     if declared not in lowering.matrices:

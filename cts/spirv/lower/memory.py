@@ -72,7 +72,10 @@ def matrix_store(instruction: MatrixStore, lowering: Lowering) -> None:
 
 
 def _order(lowering: Lowering, order: Order) -> Id:
-    return lowering.constant(grammar().value("CooperativeMatrixLayout", f"{order.value}KHR"))
+    if order.blocked:
+        lowering.module.capability("CooperativeMatrixLayoutsARM")
+    name = order.value if order.blocked else f"{order.value}KHR"
+    return lowering.constant(grammar().value("CooperativeMatrixLayout", name))
 
 
 @lower_instruction.register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cts.case.model import ComponentType
+from cts.case.model import ComponentType, Microscaling
 from cts.spirv.encode import Id
 from cts.spirv.module import ModuleBuilder
 
@@ -13,6 +13,12 @@ def scalar(module: ModuleBuilder, component: ComponentType) -> Id:
     """The type, for values of it: constants and matrix components."""
     module.capability(*component.descriptor.declares, *component.descriptor.computes)
     return _type(module, component)
+
+
+def microscaling(module: ModuleBuilder, type_: Microscaling, *, memory: bool = False) -> Id:
+    """The type (MT-001), for values of it; with `memory` also for members of storage buffers."""
+    module.capability(*type_.capabilities, *(_STORAGE[1] if memory else ()))
+    return module.op("OpTypeFloat", type_.width, type_.encoding)
 
 
 def matrix_component(module: ModuleBuilder, component: ComponentType) -> Id:

@@ -1,9 +1,10 @@
 """spirv-val for lowered modules, and what it gets instead of modules that it does not know.
 
-SPIRV-Tools 2025.5 refuses valid modules in three places. It knows neither decode-vector functions
-(SPV_NV_cooperative_matrix_decode_vector, and vectors of eight) nor SPV_EXT_cooperative_matrix_maintenance1: these go
-to a newer spirv-val where the system has one. And it rejects the Use of the matrices of a multiplication or reduction
-where it is a spec constant. Otherwise the module is written once more without these things, and that is validated.
+SPIRV-Tools 2025.5 refuses valid modules in four places. It knows neither decode-vector functions
+(SPV_NV_cooperative_matrix_decode_vector, and vectors of eight) nor SPV_EXT_cooperative_matrix_maintenance1 nor
+SPV_EXT_ocp_microscaling_types: these go to a newer spirv-val where the system has one. And it rejects the Use of the
+matrices of a multiplication or reduction where it is a spec constant. Otherwise the module is written once more without
+these things, and that is validated.
 """
 
 from __future__ import annotations
@@ -32,9 +33,12 @@ def validate(structure: Structure, subgroup_size: int, words: npt.NDArray[np.uin
         return
     vectors = any(model.Feature.DECODE_VECTOR in i.features for i in structure.program)
     lowering = Lowering(structure, subgroup_size)
-    newer = newer_validator() if vectors or lowering.maintenance1 else None
-    unknown = (vectors or lowering.maintenance1) and newer is None
-    reduced = _without_long_vectors(_without_maintenance1(structure, subgroup_size)) if unknown else structure
+    new = vectors or lowering.maintenance1 or any(model.microscaling_of(f) for _, f in structure.functions)
+    newer = newer_validator() if new else None
+    unknown = new and newer is None
+    reduced = structure
+    if unknown:
+        reduced = _without_microscaling(_without_long_vectors(_without_maintenance1(structure, subgroup_size)))
     if any(isinstance(i, (model.MatrixMulAdd, model.MatrixReduce)) for i in structure.program):
         reduced = _with_literal_scopes_and_uses(reduced)
     if unknown or reduced != structure:
@@ -68,6 +72,20 @@ def _without_long_vectors(structure: Structure) -> Structure:
         for name, f in structure.functions
     )
     return structs.replace(structure, functions=tuple(functions))
+
+
+def _without_microscaling(structure: Structure) -> Structure:
+    """Functions that give zeros for those with types of SPV_EXT_ocp_microscaling_types."""
+
+    def known(function: model.AnyFunction) -> model.AnyFunction:
+        if not model.microscaling_of(function):
+            return function
+        zero = structs.replace(function, body=f"{model.returns_of(function).value}(0)")
+        if isinstance(zero, (model.Decode, model.DecodeVector)):
+            return structs.replace(zero, block=tuple(structs.replace(f, declared=None) for f in zero.block))
+        return zero
+
+    return structs.replace(structure, functions=tuple((name, known(f)) for name, f in structure.functions))
 
 
 def _with_literal_scopes_and_uses(structure: Structure) -> Structure:

@@ -6,6 +6,8 @@ from functools import cache
 from importlib import import_module
 
 CHAPTERS = (
+    "atomics",
+    "cross_lanes",
     "flow",
     "lds",
     "packed",
@@ -13,7 +15,11 @@ CHAPTERS = (
     "scalar_alu",
     "scalar_floats",
     "scalar_memory",
+    "scratch",
     "vector_alu",
+    "vector_doubles",
+    "vector_functions",
+    "vector_integers",
     "vector_lanes",
     "vector_memory",
     "wmma",

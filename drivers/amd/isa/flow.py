@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cts.drivers.amd.listing import VCC, Instruction
-from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Counter, Wave
+from cts.drivers.machine.problems import Unsupported
 
 
 @instruction(

@@ -14,6 +14,7 @@ import numpy as np
 
 from cts.drivers.amd import formats
 from cts.drivers.amd.isa.vector_alu import arithmetic, half, single
+from cts.drivers.amd.isa.vector_integers import PACKED_SATURATED
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import Read, Type, to_vector, vector
@@ -69,6 +70,9 @@ def _packed_fmac(i: Instruction, context: Context) -> Run:
 @instruction(*_INTEGERS)
 def _packed_integers(i: Instruction, context: Context) -> Run:
     kind, count, compute = _INTEGERS[i.mnemonic]
+    if i.flag("clamp") and i.mnemonic in PACKED_SATURATED:
+        compute = PACKED_SATURATED[i.mnemonic]
+        i = replace(i, modifiers={name: value for name, value in i.modifiers.items() if name != "clamp"})
     return _packed(i, context, i.operands[1:], kind, count, compute)
 
 
@@ -97,6 +101,17 @@ def _packed(
     return run
 
 
+#: The number of a source that is a literal, and words of an instruction that has one (RDNA 4 ISA, "VOP3P").
+_LITERAL, _WITH_LITERAL = 255, 3
+
+
+def _literal(i: Instruction, number: int, operand: Operand) -> Operand:
+    """A source; of a literal the text has the low half alone, and the encoding all of it."""
+    if len(i.words) != _WITH_LITERAL or i.words[1] >> 9 * number & 0x1FF != _LITERAL:
+        return operand
+    return replace(operand, kind="integer", number=i.words[2])
+
+
 @instruction("v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16")
 def _mixed(i: Instruction, context: Context) -> Run:
     """Operands are singles, or the half that `op_sel` says where `op_sel_hi` is set; the sum is a single.
@@ -105,6 +120,7 @@ def _mixed(i: Instruction, context: Context) -> Run:
     """
     target, *sources = i.operands
     modes = context.modes
+    sources = [_literal(i, n, o) for n, o in enumerate(sources)]
     halves, narrow = i.bits("op_sel", (0, 0, 0)), i.bits("op_sel_hi", (0, 0, 0))
     # In these instructions the bits of neg_hi are those of absolute values.
     reads = [

@@ -10,12 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from cts.drivers.amd.isa import flow, packed, scalar_alu, vector_alu, vector_lanes
+from cts.drivers.amd.isa import (
+    flow,
+    packed,
+    scalar_alu,
+    vector_alu,
+    vector_doubles,
+    vector_functions,
+    vector_lanes,
+)
 from cts.drivers.amd.listing import Instruction
 from cts.drivers.amd.operands import scalar, to_scalar, to_vector, vector
-from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import INSTRUCTIONS, Builder, Context, Run, instruction
 from cts.drivers.amd.wave import MASK32, Wave
+from cts.drivers.machine.problems import Unsupported
 
 #: The names of RDNA 3 for what has another name in RDNA 4.
 RENAMED = {
@@ -30,12 +38,19 @@ RENAMED = {
     "v_min_f16": "v_min_num_f16",
     "v_pk_max_f16": "v_pk_max_num_f16",
     "v_pk_min_f16": "v_pk_min_num_f16",
+    "v_min_f64": "v_min_num_f64",
+    "v_max_f64": "v_max_num_f64",
+    **{
+        f"v_{name}_{kind}": f"v_{name}_num_{kind}"
+        for name in ("min3", "max3", "med3", "minmax", "maxmin")
+        for kind in ("f32", "f16")
+    },
     "s_waitcnt_depctr": "s_wait_alu",
     "s_waitcnt_vscnt": "s_wait_storecnt",
 }
 
 #: Chapters whose instructions are named here, so that they are there first.
-_FIRST = flow, packed, scalar_alu, vector_alu, vector_lanes
+_FIRST = flow, packed, scalar_alu, vector_alu, vector_doubles, vector_functions, vector_lanes
 
 
 def _rename(name: str) -> Builder:

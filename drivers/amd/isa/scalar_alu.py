@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from cts.drivers.amd.listing import EXEC, NULL, Instruction
+from cts.drivers.amd.memory import CODE_BASE
 from cts.drivers.amd.operands import scalar, to_scalar
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import MASK32, MASK64, Wave
@@ -43,6 +44,11 @@ def _field(x: int, where: int, bits: int) -> int:
 def _bfe_signed(x: int, where: int) -> Result:
     width = where >> 16 & 0x7F
     return _nonzero(signed(_field(signed(x), where, 32), width) if width else 0)
+
+
+def _bfe_signed64(x: int, where: int) -> Result:
+    width = where >> 16 & 0x7F
+    return _nonzero(signed(_field(signed(x, 64), where, 64), width) if width else 0, MASK64)
 
 
 def _added_shifted(by: int) -> Callable[[int, int], Result]:
@@ -109,6 +115,8 @@ _SHIFT64: dict[str, Callable[[int, int], Result]] = {
     "s_lshl_b64": lambda a, b: _nonzero(a << (b & 63), MASK64),
     "s_lshr_b64": lambda a, b: _nonzero(a >> (b & 63), MASK64),
     "s_ashr_i64": lambda a, b: _nonzero(signed(a, 64) >> (b & 63), MASK64),
+    "s_bfe_u64": lambda a, b: _nonzero(_field(a, b, 64), MASK64),
+    "s_bfe_i64": lambda a, b: _bfe_signed64(a, b),
 }
 
 
@@ -133,6 +141,11 @@ _ONE: dict[str, tuple[int, int, Callable[[int], Result]]] = {
     "s_not_b32": (32, 32, lambda a: _nonzero(~a)),
     "s_not_b64": (64, 64, lambda a: _nonzero(~a, MASK64)),
     "s_brev_b32": (32, 32, lambda a: (int(f"{a:032b}"[::-1], 2), None)),
+    "s_brev_b64": (64, 64, lambda a: (int(f"{a:064b}"[::-1], 2), None)),
+    "s_bcnt0_i32_b32": (32, 32, lambda a: _nonzero(32 - a.bit_count())),
+    "s_bcnt0_i32_b64": (64, 32, lambda a: _nonzero(64 - a.bit_count())),
+    "s_cls_i32": (32, 32, lambda a: (_leading(a ^ MASK32 if a >> 31 else a, 32), None)),
+    "s_cls_i32_i64": (64, 32, lambda a: (_leading(a ^ MASK64 if a >> 63 else a, 64), None)),
     "s_sext_i32_i16": (32, 32, lambda a: (signed(a & 0xFFFF, 16) & MASK32, None)),
     "s_sext_i32_i8": (32, 32, lambda a: (signed(a & 0xFF, 8) & MASK32, None)),
     "s_abs_i32": (32, 32, lambda a: _nonzero(abs(signed(a)))),
@@ -160,6 +173,10 @@ _SAVED: dict[str, Callable[[int, int], int]] = {
     "or": lambda s, active: s | active,
     "xor": lambda s, active: s ^ active,
     "and_not0": lambda s, active: ~s & active,
+    "or_not0": lambda s, active: ~s | active,
+    "nand": lambda s, active: ~(s & active),
+    "nor": lambda s, active: ~(s | active),
+    "xnor": lambda s, active: ~(s ^ active),
     "and_not1": lambda s, active: s & ~active,
     "or_not1": lambda s, active: s | ~active,
 }
@@ -316,3 +333,25 @@ def _save_exec(i: Instruction, _: Context) -> Run:
         w.scc = int(w.exec != 0)
 
     return run
+
+
+@instruction(*(f"s_and_not{n}_wrexec_b{bits}" for n in (0, 1) for bits in (32, 64)), also=frozenset({EXEC}))
+def _write_exec(i: Instruction, _: Context) -> Run:
+    """EXEC without the lanes of a mask, or a mask without those of EXEC, which also becomes the result."""
+    bits, of_mask = int(i.mnemonic[-2:]), "not1" in i.mnemonic
+    write, read = to_scalar(i.operands[0], bits), scalar(i.operands[1], bits)
+
+    def run(w: Wave) -> None:
+        source = read(w)
+        w.set_exec((source & ~w.exec if of_mask else ~source & w.exec) & w.all)
+        write(w, w.exec)
+        w.scc = int(w.exec != 0)
+
+    return run
+
+
+@instruction("s_getpc_b64")
+def _program_counter(i: Instruction, _: Context) -> Run:
+    """The address of the next instruction."""
+    write, address = to_scalar(i.operands[0], 64), CODE_BASE + i.at + 4
+    return lambda w: write(w, address)

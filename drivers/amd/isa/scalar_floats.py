@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cts.drivers.amd import formats
 from cts.drivers.amd.formats import flushed
 from cts.drivers.amd.isa.vector_alu import CONVERSIONS, ROUNDED, arithmetic, half, single
 from cts.drivers.amd.isa.vector_lanes import COMPARED
@@ -83,6 +84,32 @@ def _conversion(i: Instruction, context: Context) -> Run:
         )
     op = CONVERSIONS[name]
     return _computed(i, context.modes, i.operands[1:], op.operands, op.result, op.compute)
+
+
+@instruction("s_cvt_hi_f32_f16")
+def _conversion_of_the_high_half(i: Instruction, context: Context) -> Run:
+    write, bits, modes = to_scalar(i.operands[0]), scalar(i.operands[1]), context.modes
+
+    def run(w: Wave) -> None:
+        value = np.asarray(np.uint16(bits(w) >> 16).view(np.float16))
+        value = flushed(value) if modes.flushes("f16") else value
+        write(w, int(value.astype(np.float32).view(np.uint32)))
+
+    return run
+
+
+@instruction("s_cvt_pk_rtz_f16_f32")
+def _pack_halves(i: Instruction, context: Context) -> Run:
+    """Two singles as halves, rounded towards zero."""
+    write, modes = to_scalar(i.operands[0]), context.modes
+    reads = [_read(o, "f32", modes) for o in i.operands[1:]]
+
+    def run(w: Wave) -> None:
+        halves = (formats.half(np.asarray(read(w)).reshape(1), "zero") for read in reads)
+        low, high = (int((flushed(h) if modes.flushes("f16") else h).view(np.uint16)[0]) for h in halves)
+        write(w, low | high << 16)
+
+    return run
 
 
 @instruction(

@@ -37,7 +37,8 @@ def _buffer_load(i: Instruction, _: Context) -> Run:
 
     def run(w: Wave) -> None:
         address, records = low(w) & (1 << 48) - 4, w.s[high]
-        stride = w.s[n + 1] >> 16 & 0x3FFF
+        address |= (address >> 47) * 0xFFFF << 48  # an address of 48 bits has a sign
+        stride = w.s[n + 1] >> 16 & 0x3FFF if w.s[n + 1] >> 16 != 0xFFFF else 0  # the sign of an address
         start = (more(w) & ~3) + (extra & ~3)
         within = max(0, min(size, records * max(1, stride) - start)) & ~3
         data = w.group.memory.read_one(address + start, within, where) if within else b""

@@ -18,8 +18,8 @@ from cts.drivers.amd.formats import E4M3, E5M2, Array
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.operands import Type, to_vector, vector
-from cts.drivers.amd.problems import Unsupported
 from cts.drivers.amd.registry import Context, Run, instruction
+from cts.drivers.machine.problems import Unsupported
 
 Function = Callable[..., Any]
 

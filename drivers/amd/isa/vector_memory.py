@@ -14,9 +14,9 @@ from cts.drivers.amd.formats import Array
 from cts.drivers.amd.isa.lds import LOADS, STORES, Shape, deliver, loaded, stored
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.operands import registers, scalar
-from cts.drivers.amd.problems import Unsupported, Wrong
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Pending, Wave
+from cts.drivers.machine.problems import Unsupported, Wrong
 
 #: Without those of LDS alone.
 _LOADS = {name: shape for name, shape in LOADS.items() if not name.endswith(("d16", "d16_hi"))}
@@ -26,7 +26,7 @@ _STORES = {name: shape for name, shape in STORES.items() if not name.endswith("d
 Place: TypeAlias = Callable[[Wave], "tuple[Array, Array | None]"]
 
 
-def _buffer_place(i: Instruction, operands: tuple[Operand, ...], size: int) -> Place:
+def buffer_place(i: Instruction, operands: tuple[Operand, ...], size: int) -> Place:
     """Where a buffer instruction accesses memory: descriptor, offsets, and bounds in bytes (OOB_SELECT 3, stride 0)."""
     address, resource, offset = operands
     if i.flag("idxen") or resource.count != 4:
@@ -36,7 +36,9 @@ def _buffer_place(i: Instruction, operands: tuple[Operand, ...], size: int) -> P
 
     def place(w: Wave) -> tuple[Array, Array | None]:
         base = (w.s[r] | w.s[r + 1] << 32) & (1 << 48) - 1
-        if w.s[r + 1] >> 16 & 0x3FFF:
+        base |= (base >> 47) * 0xFFFF << 48  # an address of 48 bits has a sign
+        # Of the code's constants RADV writes the sign of the address where a stride is.
+        if w.s[r + 1] >> 16 & 0x3FFF and w.s[r + 1] >> 16 != 0xFFFF:
             raise Wrong("a descriptor with a stride", i.where)
         lanes = int(np.count_nonzero(w.mask))
         own = w.v[n][w.mask].astype(np.int64) if varying else np.zeros(lanes, np.int64)
@@ -51,7 +53,7 @@ def _buffer_place(i: Instruction, operands: tuple[Operand, ...], size: int) -> P
     return place
 
 
-def _global_place(i: Instruction, address: Operand, base: Operand) -> Place:
+def global_place(i: Instruction, address: Operand, base: Operand) -> Place:
     """Where a global instruction accesses memory: a vector's 64 bits, or a scalar's and 32 bits of a vector."""
     constant, n = i.number("offset"), address.number
     constant = constant - (1 << 24) if constant >= 1 << 23 else constant
@@ -113,25 +115,25 @@ def _stores(i: Instruction, source: Operand, shape: Shape, place: Place) -> Run:
 @instruction(*(f"buffer_load_{name}" for name in _LOADS), counter="load")
 def _buffer_load(i: Instruction, _: Context) -> Run:
     shape = _LOADS[i.mnemonic.removeprefix("buffer_load_")]
-    return _loads(i, i.operands[0], shape, _buffer_place(i, i.operands[1:4], shape.size))
+    return _loads(i, i.operands[0], shape, buffer_place(i, i.operands[1:4], shape.size))
 
 
 @instruction(*(f"buffer_store_{name}" for name in _STORES), outs=0)
 def _buffer_store(i: Instruction, _: Context) -> Run:
     shape = _STORES[i.mnemonic.removeprefix("buffer_store_")]
-    return _stores(i, i.operands[0], shape, _buffer_place(i, i.operands[1:4], shape.size))
+    return _stores(i, i.operands[0], shape, buffer_place(i, i.operands[1:4], shape.size))
 
 
 @instruction(*(f"global_load_{name}" for name in _LOADS), counter="load")
 def _global_load(i: Instruction, _: Context) -> Run:
     target, address, base = i.operands
-    return _loads(i, target, _LOADS[i.mnemonic.removeprefix("global_load_")], _global_place(i, address, base))
+    return _loads(i, target, _LOADS[i.mnemonic.removeprefix("global_load_")], global_place(i, address, base))
 
 
 @instruction(*(f"global_store_{name}" for name in _STORES), outs=0)
 def _global_store(i: Instruction, _: Context) -> Run:
     address, source, base = i.operands
-    return _stores(i, source, _STORES[i.mnemonic.removeprefix("global_store_")], _global_place(i, address, base))
+    return _stores(i, source, _STORES[i.mnemonic.removeprefix("global_store_")], global_place(i, address, base))
 
 
 SIZE = 16
@@ -154,7 +156,7 @@ def _transposed_load(i: Instruction, context: Context) -> Run:
     """
     target, address, base = i.operands
     bytes_each = 16 if i.mnemonic.endswith("b128") else 8
-    place, shape = _global_place(i, address, base), Shape(bytes_each * 32 // context.lanes)
+    place, shape = global_place(i, address, base), Shape(bytes_each * 32 // context.lanes)
     written, where, order = registers(target), i.where, _SOURCES[bytes_each]
     if 4 * target.count != shape.size:
         raise Unsupported(f"{target.count} registers of a load with transpose")

@@ -21,9 +21,9 @@ from cts.drivers.amd import formats
 from cts.drivers.amd.formats import E4M3, E5M2, Array
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.operands import constant
-from cts.drivers.amd.problems import Unsupported, Wrong
 from cts.drivers.amd.registry import Context, Run, instruction
 from cts.drivers.amd.wave import Wave
+from cts.drivers.machine.problems import Unsupported, Wrong
 
 #: Rows, columns and inner dimension of every product.
 SIZE = 16

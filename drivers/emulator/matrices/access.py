@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cts.case import model
 from cts.drivers.emulator.instances import Instances
 from cts.drivers.emulator.matrices.address import matrix_addresses, tensor_addresses
+from cts.drivers.emulator.matrices.blocked import blocked_bytes
 from cts.drivers.emulator.matrices.memory import NO_FAULT, Bytes, load, store
 from cts.drivers.emulator.matrices.registers import Matrix, Registers
 from cts.drivers.emulator.matrices.robustness import checked
@@ -193,10 +194,10 @@ class Access:
         return self._narrowed(Addresses(action, byte, coordinates), pointer.buffer)
 
     def strided(self, i: model.StridedInstruction, matrix: Matrix, work: Work, pointer: PointerValue) -> Addresses:
-        """Addresses of a KHR load or store (KM-013)."""
+        """Addresses of a KHR load or store (KM-013, AL-002 to AL-005)."""
         buffer = self.case.buffers[pointer.buffer]
         is_load = isinstance(i, model.Load)
-        column_major = i.order is model.Order.ColumnMajor
+        column_major = i.order in (model.Order.ColumnMajor, model.Order.ColumnBlockedInterleavedARM)
         if self._bug == (m.ORDER_IGNORED_ON_LOAD if is_load else m.ORDER_IGNORED_ON_STORE):
             column_major = False
         elif self._bug == m.LOAD_USE_B_COLUMN_MAJOR and is_load and matrix.use is model.Use.B:
@@ -207,8 +208,16 @@ class Access:
         elif self._bug == m.VECTOR_COLUMN_SCALED:
             scale = max(scale, buffer.element_size)
         byte = np.empty((matrix.instances, len(work)), np.int64)
-        stride = self._stride(i, matrix, pointer.buffer, column_major)
-        matrix_addresses(work, start, stride, scale, column_major, self._options.subgroup_size, byte)
+        if i.order.blocked:
+            assert isinstance(i.stride, int)
+            subgroup = work[:, 0] // self._options.subgroup_size
+            first = np.arange(matrix.instances)[:, None] * (len(start) // matrix.instances)
+            byte[:] = start[first + subgroup] + blocked_bytes(
+                work, matrix, i.stride, buffer.element_size, columns=column_major, is_load=is_load, bug=self._bug
+            )
+        else:
+            stride = self._stride(i, matrix, pointer.buffer, column_major)
+            matrix_addresses(work, start, stride, scale, column_major, self._options.subgroup_size, byte)
         action = np.full(byte.shape, ACCESS, np.uint8)
         if self._bug == m.PARTIAL_TILE_NOT_LOADED and is_load:
             whole = [max(extent // TILE * TILE, min(extent, TILE)) for extent in (matrix.rows, matrix.cols)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.case import model
 from cts.drivers.emulator.callbacks import Program, compiled
-from cts.drivers.emulator.matrices import elements, maintenance1, reductions
+from cts.drivers.emulator.matrices import apart, elements, maintenance1, reductions
 from cts.drivers.emulator.matrices.context import TILE, Context, elements_of, unless
 from cts.drivers.emulator.matrices.origins import factors
 from cts.drivers.emulator.matrices.per_element import per_element
@@ -24,7 +24,7 @@ from cts.drivers.emulator.numbers import BEYOND, BITS, E4M3, FLUSH, FRACTION, TY
 
 def overwritten(i: model.Instruction, context: Context) -> Matrix | None:
     """The operand whose registers take the result as well, where a bug does so."""
-    if context.bug == flow.MUL_ADD_IN_PLACE and isinstance(i, model.MatrixMulAdd):
+    if context.bug == flow.MUL_ADD_IN_PLACE and isinstance(i, model.MatrixMulAdd) and i.component is None:
         return context.matrices[i.c]
     if context.bug == flow.PER_ELEMENT_IN_PLACE and isinstance(i, model.MatrixPerElement):
         return context.matrices[i.matrix]
@@ -68,7 +68,8 @@ def _mul_add(i: model.MatrixMulAdd, context: Context) -> Matrix:
     a, b, c = (context.matrices[name] for name in (i.a, i.b, i.c))
     of_a, of_b, of_c = factors(i, context.case, context.matrices, context.bug)
     out = np.empty((c.instances, c.rows, c.cols), np.uint32)
-    declared = tuple(TYPE_NUMBERS[x.component] for x in (a, b, c, c))
+    out_of = replace(c, component=i.component or c.component)
+    declared = tuple(TYPE_NUMBERS[x.component] for x in (a, b, c, out_of))
     signs = (
         model.MulAddOperand.MatrixASigned,
         model.MulAddOperand.MatrixBSigned,
@@ -76,6 +77,9 @@ def _mul_add(i: model.MatrixMulAdd, context: Context) -> Matrix:
         model.MulAddOperand.MatrixResultSigned,
     )
     types = tuple(t if t < UINT8 else (t & ~1) | (sign in i.operands) for t, sign in zip(declared, signs, strict=True))
+    saturating = model.MulAddOperand.SaturatingAccumulation in i.operands
+    if context.bug in apart.BUGS:
+        of_c, types, saturating = apart.operands(of_c, types, context.bug, saturating=saturating)
     mul_add(
         of_a,
         of_b,
@@ -83,12 +87,12 @@ def _mul_add(i: model.MatrixMulAdd, context: Context) -> Matrix:
         read_as(types, declared, context.bug),
         ORDERS[context.options.accumulate],
         PRECISIONS[context.options.precision],
-        model.MulAddOperand.SaturatingAccumulation in i.operands,
+        saturating,
         context.scalars.settings,
         context.bug,
         out,
     )
-    return c.holding_dense(out)
+    return out_of.holding_dense(out & np.uint32((1 << 8 * out_of.component.size) - 1))
 
 
 @result.register

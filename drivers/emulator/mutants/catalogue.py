@@ -6,13 +6,16 @@ from functools import cache
 
 from cts.device.driver import Described
 from cts.drivers.emulator.mutants import (
+    apart,
     callbacks,
     control,
     dependences,
     edges,
     fusions,
+    layouts,
     maintenance1,
     matrices,
+    microscaling,
     numbers,
     origins,
     sizes,
@@ -23,8 +26,8 @@ from cts.drivers.emulator.mutants.matrices import ENTRIES
 
 #: The modules that enter mutants, in the order of their numbers.
 MODULES = (
-    *(matrices, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
-    *(dependences, sizes, webs, edges),
+    *(matrices, apart, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
+    *(dependences, sizes, webs, edges, layouts, microscaling),
 )
 
 

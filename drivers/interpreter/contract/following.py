@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from cts.drivers.interpreter.contract.author import described
 from cts.drivers.interpreter.contract.undefined import PATTERNS, Diverged, Event, Follower, Undefined
 from cts.drivers.interpreter.memory import SPACING
 from cts.drivers.interpreter.parse import Instruction, Module
@@ -150,7 +149,7 @@ class Following:
         if not isinstance(end, Diverged):
             what = f"what happens here depends on {why}: with other bits there, {end.what}"
             return Uninitialised(what, end.where)
-        where = described(module, space.instruction(end.event))
+        where = module.described(space.instruction(end.event))
         event = end.event
         try:
             self._run(Undefined(0), Follower(until=end.number))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cts.drivers.interpreter.contract.author import author
 from cts.drivers.interpreter.order import Order
 from cts.drivers.interpreter.parse import Block, Module
 from cts.drivers.interpreter.registry import Edge, Exit
@@ -39,8 +38,8 @@ def _named(module: Module, label: int) -> str:
     while block is not None and block.label not in seen and (end := block.terminator) is not None:
         seen.add(block.label)
         if end.name == "OpBranchConditional":
-            words = author(module)
-            condition, line = words.expression(end.id(0)), words.line(end)
+            words = module.author
+            condition, line = words.expression(end.id(0)), words.line(end.at)
             said = [f"while {condition}"] * bool(condition) + [f"at {line}"] * (line is not None)
             if said:
                 return ", ".join(said)

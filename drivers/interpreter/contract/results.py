@@ -67,11 +67,22 @@ def _where(c: Compiler, i: Instruction) -> tuple[Where, str] | None:
             lambda m, v: v[-2].astype(np.int64) + v[-1].astype(np.int64) > bits,
             f"{i.name} of more bits than there are",
         )
+    if i.name == "OpBitcastExtractEXT":
+        base, target = ty.component_of(c.declared.type(i.id(0))), ty.component_of(c.declared.result_type(i))
+        last = base.width - target.width
+        return lambda m, v: v[1] > last, f"{i.name} from bit {last + 1} on or higher (MT-013)"
+    if i.name == "OpFConvert" and _is_mxint8(c, i):
+        return lambda m, v: v[0] == -128, "OpFConvert of an MXInt8 whose bits are 0x80 (MT-030)"
     if i.name == "OpExtInst" and c.module.imports.get(i.id(0)) == "GLSL.std.450" and i.number(1) in _CLAMPS:
         return _clamp(c, i)
     if i.name in ("OpGroupNonUniformBroadcast", "OpGroupNonUniformShuffle"):
         return _from_nobody, f"{i.name} from an invocation that is not active or not there"
     return None
+
+
+def _is_mxint8(c: Compiler, i: Instruction) -> bool:
+    t = c.declared.type_of.get(i.id(0))
+    return isinstance(t, (ty.Float, ty.Vector)) and getattr(ty.component_of(t), "encoding", "") == "MXInt8EXT"
 
 
 def _clamp(c: Compiler, i: Instruction) -> tuple[Where, str]:

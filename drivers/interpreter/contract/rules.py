@@ -13,11 +13,10 @@ import numpy as np
 
 from cts.drivers.interpreter import layout as memory_layout
 from cts.drivers.interpreter import types as ty
-from cts.drivers.interpreter.contract.author import author
 from cts.drivers.interpreter.machine import Machine
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Misuse
-from cts.drivers.interpreter.values import SUBGROUP, WORKGROUP, Array, Instances, Matrix, Value, signed_index
+from cts.drivers.interpreter.values import BLOCKED, SUBGROUP, WORKGROUP, Array, Instances, Matrix, Value, signed_index
 
 if TYPE_CHECKING:
     from cts.drivers.interpreter.compile import Compiler
@@ -55,7 +54,7 @@ def require(m: Machine, wrong: Array, what: Callable[[int], str]) -> None:
 
 def operand(c: Compiler, role: str, id_: int) -> str:
     """An operand in messages."""
-    return f"{role} {c.module.label(id_)}{author(c.module).value(id_)}"
+    return f"{role} {c.module.label(id_)}{c.module.author.value(id_)}"
 
 
 def pointer_aligned(c: Compiler, role: str, id_: int, multiple: int, why: str) -> Check:
@@ -102,8 +101,12 @@ def strided(c: Compiler, i: Instruction) -> Iterator[Check]:
     pointer, first = i.id(0), 2 if is_store else 1
     t = c.declared.type(i.id(1) if is_store else i.result)
     assert isinstance(t, ty.CooperativeMatrix)
-    columns = c.declared.number(i.id(first)) == 1
-    stride = i.id(first + 1)
+    order = c.declared.number(i.id(first))
+    columns, stride = order == 1, i.id(first + 1)
+    if order in BLOCKED:
+        # How a pointer is to be aligned is unclear (AM-59); the Stride is a constant, seen before anything runs.
+        yield uniform(c, t.scope, {pointer: "Pointer"})
+        return
     multiple = min(16, (t.rows if columns else t.cols) * t.component.size)
     why = f"the lesser of 16 and the bytes of a {'column' if columns else 'row'}; {STRIDED}"
     yield uniform(c, t.scope, {pointer: "Pointer", stride: "Stride"})

@@ -68,6 +68,8 @@ class Undefined:
             bits = self._random(id_, id_ + (part << 24), int(np.prod(shape)) * like.dtype.itemsize)
             if like.dtype == np.bool_:
                 return (bits & 1).astype(np.bool_).reshape(shape)
+            if like.dtype in ty.MASKS:
+                bits &= np.uint8(ty.MASKS[like.dtype])
             return bits.view(like.dtype).reshape(shape)
         if isinstance(like, Matrix):
             shape = (lanes.scopes[like.scope].count, *like.bits.shape[1:])

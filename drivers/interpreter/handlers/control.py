@@ -77,12 +77,16 @@ def switch(c: Compiler, i: Instruction) -> Terminator:
 
 @terminator("OpReturn")
 def return_(c: Compiler, i: Instruction) -> Terminator:
+    if c.returns != ty.Void():
+        raise Malformed(f"the function must return {c.returns}")
     return lambda m: None
 
 
 @terminator("OpReturnValue")
 def return_value(c: Compiler, i: Instruction) -> Terminator:
     value = i.id(0)
+    if (t := c.declared.type(value)) != c.returns:
+        raise Malformed(f"a value of type {t}; the function must return {c.returns}")
 
     def end(m: Machine) -> Exit:
         returned = m.registers[value]

@@ -7,6 +7,7 @@ import numpy as np
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.conversions import CONVERSIONS, conversion
 from cts.drivers.interpreter.declare import Declarations
+from cts.drivers.interpreter.microscaling import extraction
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Pure, pure, typed
@@ -49,6 +50,19 @@ def bitcast(d: Declarations, i: Instruction) -> Pure:
         return flat.reshape(a.shape[0], *shape)
 
     return cast
+
+
+@typed("OpBitcastExtractEXT")
+def bitcast_extract(d: Declarations, i: Instruction) -> Pure:
+    """MT-010: the offset of each lane holds for all of its components."""
+    target = extraction(d.type(i.id(0)), d.type(i.id(1)), d.result_type(i))
+    mask = (1 << target.width) - 1
+
+    def extract(a: Array, offset: Array) -> Array:
+        at = offset.astype(np.uint64).reshape(-1, *(1,) * (a.ndim - 1))
+        return ((a >> at) & np.uint64(mask)).astype(np.uint8).view(target.dtype)
+
+    return extract
 
 
 @typed("OpConvertUToPtr")

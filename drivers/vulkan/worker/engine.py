@@ -38,8 +38,7 @@ class Engine:
         threading.Thread(target=self._read, args=(requests,), name="reader", daemon=True).start()
         while True:
             run, wanted, pipeline, cached = self._waiting.get()
-            started = time.perf_counter()
-            with contextlib.closing(self._run(run, pipeline, cached, started)) as replies:
+            with contextlib.closing(self._run(run, pipeline, cached)) as replies:
                 for reply in replies:
                     self._wire.send(reply)
             self._pipelines.release(wanted)
@@ -64,9 +63,7 @@ class Engine:
     def _announce(self, run: int, phase: protocol.Phase) -> Callable[[], None]:
         return lambda: self._wire.send(protocol.Progress(run, phase))
 
-    def _run(
-        self, run: protocol.Run, future: Future[Pipeline], cached: bool, started: float
-    ) -> Generator[protocol.Reply]:
+    def _run(self, run: protocol.Run, future: Future[Pipeline], cached: bool) -> Generator[protocol.Reply]:
         status: protocol.FailureStatus
         where = protocol.pipeline_command(run)
         self._instance.take_remarks()
@@ -81,14 +78,14 @@ class Engine:
                 )
                 return
             if run.only_pipeline:
-                seconds = {"pipeline": ready - started}
+                seconds = {"pipeline": 0.0 if cached else pipeline.seconds}
                 yield protocol.Done(
                     run.id, (), self._instance.take_messages(), seconds, cached, pipeline.statistics, pipeline.listing
                 )
                 return
             yield protocol.Progress(run.id, "dispatch")
             sets = execute(pipeline, run)
-            seconds = {"pipeline": ready - started, "dispatch": time.perf_counter() - ready}
+            seconds = {"pipeline": 0.0 if cached else pipeline.seconds, "dispatch": time.perf_counter() - ready}
             yield protocol.Done(run.id, sets, self._instance.take_messages(), seconds, cached)
             return
         except Hung as e:

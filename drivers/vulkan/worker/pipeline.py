@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -108,13 +109,17 @@ class Pipeline:
         #: The driver's statistics of its executables, if the request asks for them.
         self.statistics: dict[str, float] = {}
         self.listing: dict[str, str] = {}
+        #: How long it took to make.
+        self.seconds = 0.0
         self._shader: ShaderObject | None = None
         self.set_layouts: list[Any] = []
+        started = time.perf_counter()
         try:
             self._create(key)
         except BaseException:
             self.close()
             raise
+        self.seconds = time.perf_counter() - started
 
     def _create(self, key: Key) -> None:
         device = self.device.handle

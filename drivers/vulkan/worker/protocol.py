@@ -367,9 +367,10 @@ class Progress(_Message, frozen=True, tag="progress"):
 class Done(_Message, frozen=True, tag="done"):
     """The memory after a run, by parameter set and buffer; None where it is as it was.
 
-    `messages` are those of the validation layer. `seconds` by phase; `cached` when the pipeline was. `statistics` are
-    those of VK_KHR_pipeline_executable_properties by name, summed over the executables of the pipeline. `listing` has
-    the texts that the driver has of its executables, by their names, each after the other where names are alike.
+    `messages` are those of the validation layer. `seconds` by phase, `pipeline` being those in which it was made, 0
+    where it was `cached`. `statistics` are those of VK_KHR_pipeline_executable_properties by name, summed over the
+    executables of the pipeline. `listing` has the texts that the driver has of its executables, by their names, each
+    after the other where names are alike.
     """
 
     id: int

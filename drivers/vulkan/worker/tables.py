@@ -118,6 +118,18 @@ FEATURES = (
         "cooperativeMatrixDecodeVector",
     ),
     _table(
+        "VkPhysicalDeviceCooperativeMatrixLayoutsFeaturesARM",
+        1000670000,
+        "VK_ARM_cooperative_matrix_layouts",
+        "cooperativeMatrixArmLayouts",
+    ),
+    _table(
+        "VkPhysicalDeviceShaderOCPMicroscalingTypesFeaturesEXT",
+        1000672000,
+        "VK_EXT_shader_ocp_microscaling_types",
+        "shaderFloat4 shaderFloat6 shaderFloat8UnsignedE8M0 shaderMXInt8",
+    ),
+    _table(
         "VkPhysicalDeviceCooperativeVectorFeaturesNV",
         1000491000,
         "VK_NV_cooperative_vector",
@@ -371,6 +383,7 @@ DEPENDENCIES = {
     "VK_KHR_acceleration_structure": ("VK_KHR_deferred_host_operations",),
     "VK_KHR_ray_tracing_pipeline": ("VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations"),
     "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
+    "VK_ARM_cooperative_matrix_layouts": ("VK_KHR_cooperative_matrix",),
     "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
 }

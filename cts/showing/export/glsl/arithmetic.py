@@ -28,7 +28,7 @@ def back(type_: Declared, computed: Declared, text: str) -> str:
 
 @write_instruction.register
 def matrix_mul_add(instruction: model.MatrixMulAdd, shader: Shader) -> None:
-    """KM-014, NU-001. GLSL takes the signs from the types, and one type for C and the result.
+    """KM-014, KM-014b, NU-001. GLSL takes the signs from the types, and one type for C and the result.
 
     Without saturation the sign of these changes nothing: sums are taken modulo 2^32 (NU-002).
     """
@@ -36,12 +36,16 @@ def matrix_mul_add(instruction: model.MatrixMulAdd, shader: Shader) -> None:
     signed = model.MulAddOperand.MatrixResultSigned in bits
     if saturating and signed is not (model.MulAddOperand.MatrixCSigned in bits):
         raise shader.cannot("a saturating multiplication whose C and result have different signs")
+    of_c = shader.composite(instruction.c).declared
+    declared = structs.replace(of_c, component=instruction.component or of_c.component)
+    if (declared.component.is_float and declared != of_c) or declared.component.size != of_c.component.size:
+        raise shader.cannot("a multiplication whose result and C have different component types")
     _require_one_constant_for_each_extent(instruction, shader)
     a, _ = signed_as(shader, instruction.a, model.MulAddOperand.MatrixASigned in bits)
     b, _ = signed_as(shader, instruction.b, model.MulAddOperand.MatrixBSigned in bits)
     c, computed = signed_as(shader, instruction.c, signed)
     extra = ", gl_MatrixOperandsSaturatingAccumulation" if saturating else ""
-    type_ = shader.declared[instruction.c]
+    type_ = with_component(shader, shader.declared[instruction.c], declared)
     shader.define(instruction.id, type_, back(type_, computed, f"coopMatMulAdd({a}, {b}, {c}{extra})"))
 
 

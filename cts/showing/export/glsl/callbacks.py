@@ -8,11 +8,12 @@ from functools import partial
 
 from cts.case import model
 from cts.case.model.expression import Call, expressions_of
+from cts.showing.export.glsl import microscaling
 from cts.showing.export.glsl.expressions import Evaluation
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.memory import array_of
 from cts.showing.export.glsl.names import Names
-from cts.showing.export.glsl.shader import Shader
+from cts.showing.export.glsl.shader import Shader, unsigned
 from cts.showing.export.glsl.type_constants import derived_type
 from cts.showing.export.glsl.types import name_of
 
@@ -33,7 +34,7 @@ def matrix_reduce(instruction: model.MatrixReduce, shader: Shader) -> None:
 
 @write_instruction.register
 def matrix_per_element(instruction: model.MatrixPerElement, shader: Shader) -> None:
-    """CM-030: the extra operands in the order of the function's parameters."""
+    """CM-030: the extra operands in the order of the function's parameters; no argument is converted to uint."""
     shader.extensions.add(_EXTENSION)
     function = shader.case.functions[instruction.function]
     assert isinstance(function, model.PerElement)
@@ -43,7 +44,8 @@ def matrix_per_element(instruction: model.MatrixPerElement, shader: Shader) -> N
         shader.value(type_, value, "scalars", n)
         for n, ((_, type_), value) in enumerate(zip(model.scalars_of(function), instruction.scalars, strict=True))
     )
-    matrices, integers = iter(instruction.matrices), iter(shader.operands("integers", instruction.integers))
+    matrices = iter(instruction.matrices)
+    integers = iter(shader.operands("integers", instruction.integers, literal=unsigned))
     arguments = [shader.results[instruction.matrix], callback(shader, instruction.function)]
     for extra in function.extras:
         if extra.matrix or extra.integer:
@@ -171,7 +173,9 @@ def _decode(shader: Shader, name: str, function: model.Decode | model.DecodeVect
     for field in function.block:
         fields[field.name] = members.fresh(field.name)
         array = "" if field.count is None else f"[{field.count}]"
-        declared.append(f"{shader.component(field.type)} {fields[field.name]}{array};")
+        of = field.of
+        type_ = microscaling.name_of(shader, of) if isinstance(of, model.Microscaling) else shader.component(of)
+        declared.append(f"{type_} {fields[field.name]}{array};")
         if field.type.size < 4:
             shader.extensions.add(f"GL_EXT_shader_{8 * field.type.size}bit_storage")
     alignment = model.block_alignment(function.block)

@@ -29,7 +29,7 @@ TIMEOUT = 120
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """The words of a shader (dtype uint32), or None, what glslang says of it, and its exit status."""
+    """The words of a shader (dtype uint32) or None, the messages of glslang, and its exit status."""
 
     words: npt.NDArray[np.uint32] | None
     message: str = ""
@@ -97,7 +97,7 @@ def compiled(command: str, shaders: Iterable[str], jobs: int = 1) -> Iterator[Co
 
 @lru_cache(maxsize=8)
 def version(command: str) -> str:
-    """What the compiler says of its version: "glslang v16.6.0"; "" where it says nothing."""
+    """The version that the compiler prints, for example "glslang v16.6.0", or ""."""
     try:
         done = subprocess.run(  # noqa: S603 - the command is the user's own
             [*split(command), "--version"], capture_output=True, check=False, timeout=TIMEOUT, stdin=subprocess.DEVNULL

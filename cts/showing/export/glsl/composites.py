@@ -39,7 +39,7 @@ def vector_construct(instruction: model.VectorConstruct, shader: Shader) -> None
 
 
 def _parts(shader: Shader, name: str) -> Iterator[str]:
-    """A scalar itself; a vector as an ordinary one where there are such, or else as its components."""
+    """A scalar; an ordinary vector, or the components of a vector that is too long for one."""
     shape, text = shader.types[name], shader.results[name]
     if not isinstance(shape, model.VectorShape):
         yield text

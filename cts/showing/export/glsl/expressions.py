@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
-from cts.case.model import ComponentType
+from cts.case.model import ComponentType, Microscaling
 from cts.case.model import expression as nodes
+from cts.showing.export.glsl import microscaling
 from cts.showing.export.glsl.names import Names
 from cts.showing.export.glsl.shader import Shader
 
@@ -90,6 +91,8 @@ class Evaluation:
         self.lines, self.made = outside, before
 
     def type(self, type_: nodes.ValueType) -> str:
+        if isinstance(type_, Microscaling):
+            return microscaling.name_of(self.shader, type_)
         return self.shader.component(type_) if isinstance(type_, ComponentType) else "bool"
 
     def operand(self, node: nodes.Expression) -> str:
@@ -151,8 +154,21 @@ class Evaluation:
 
     @value.register
     def _(self, node: nodes.Bitcast) -> str:
-        assert isinstance(node.type, ComponentType) and isinstance(node.a.type, ComponentType)
-        return self.shader.cast(node.type, node.a.type, self.value(node.a))
+        value, byte = self.value(node.a), ComponentType.uint8
+        source, target = node.a.type, node.type
+        if isinstance(source, Microscaling):
+            value, source = microscaling.as_bits(self.shader, source, value), byte
+        assert isinstance(source, ComponentType)
+        if isinstance(target, Microscaling):
+            return microscaling.of_bits(self.shader, target, self.shader.cast(byte, source, value))
+        assert isinstance(target, ComponentType)
+        return self.shader.cast(target, source, value)
+
+    @value.register
+    def _(self, node: nodes.Extract) -> str:
+        assert isinstance(node.a.type, ComponentType)
+        operands = self.value(node.a), self.value(node.offset)
+        return microscaling.extracted(self.shader, node.type, node.a.type, *operands)
 
     @value.register
     def _(self, node: nodes.Lookup) -> str:

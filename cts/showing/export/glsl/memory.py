@@ -202,7 +202,9 @@ def matrix_load(instruction: model.MatrixLoad, shader: Shader) -> None:
     """KM-012."""
     result = shader.define(instruction.id, declared_type(shader, instruction.type))
     stride = shader.operand("stride", instruction.stride)
-    shader.line(f"coopMatLoad({result}, {place_of(shader, instruction)}, {stride}, {_order(instruction.order)});")
+    shader.line(
+        f"coopMatLoad({result}, {place_of(shader, instruction)}, {stride}, {_order(shader, instruction.order)});"
+    )
 
 
 @write_instruction.register
@@ -210,8 +212,12 @@ def matrix_store(instruction: model.MatrixStore, shader: Shader) -> None:
     """KM-012."""
     matrix = shader.results[instruction.matrix]
     stride = shader.operand("stride", instruction.stride)
-    shader.line(f"coopMatStore({matrix}, {place_of(shader, instruction)}, {stride}, {_order(instruction.order)});")
+    shader.line(
+        f"coopMatStore({matrix}, {place_of(shader, instruction)}, {stride}, {_order(shader, instruction.order)});"
+    )
 
 
-def _order(order: model.Order) -> str:
+def _order(shader: Shader, order: model.Order) -> str:
+    if order.blocked:
+        raise shader.cannot(f"the order {order.value}: glslang has no extension for it")
     return f"gl_CooperativeMatrixLayout{order.value}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from cts.case import model
@@ -164,19 +164,21 @@ class Shader:
         self.spec_constants.append(f"layout(constant_id = {slot.spec_id}) const {type_} {name} = {value};")
         return name
 
-    def operands(self, field: str, values: Iterable[model.Operand]) -> list[str]:
-        """The values of a tuple of operands, each a 32-bit integer."""
-        return [self._operand(v, f"{field}[{i}]", field, i) for i, v in enumerate(values)]
+    def operands(
+        self, field: str, values: Iterable[model.Operand], literal: Callable[[int], str] | None = None
+    ) -> list[str]:
+        """The values of a tuple of operands, each a 32-bit integer; `literal` writes a constant (plain if None)."""
+        return [self._operand(v, f"{field}[{i}]", field, i, literal=literal or plain) for i, v in enumerate(values)]
 
     def operand(self, field: str, value: model.Operand) -> str:
         """A 32-bit integer."""
-        return self._operand(value, field, field)
+        return self._operand(value, field, field, literal=plain)
 
     def word(self, place: str) -> str:
         """The word of a dynamic operand of the current instruction."""
         return f"{PARAMETERS}.words[{self._words[self.at, place]}]"
 
-    def _operand(self, operand: model.Operand, place: str, *path: int | str) -> str:
+    def _operand(self, operand: model.Operand, place: str, *path: int | str, literal: Callable[[int], str]) -> str:
         factors, modulus = model.factors_of(operand), model.modulus_of(operand)
         if isinstance(operand, model.Scalar) and operand.spec is not None:
             base = self.spec_constant("uint", unsigned(operand.spec), *path)
@@ -185,7 +187,7 @@ class Shader:
         elif factors.any_set or modulus is not None:
             base = unsigned(model.base_of(operand)) if model.base_of(operand) else ""
         else:
-            return plain(model.base_of(operand))
+            return literal(model.base_of(operand))
         text = self._varied(base, factors)
         return text if modulus is None else f"({text}) % {modulus}u"
 
@@ -270,7 +272,7 @@ def factors_of_workgroup(factors: Factors) -> tuple[int, int, int]:
 
 
 def plain(value: int) -> str:
-    """A constant argument: what is negative is converted, what needs 32 bits says that it is unsigned."""
+    """A constant argument: a negative one is converted, one of 32 bits has the suffix u."""
     if value == -(2**31):
         return "0x80000000u"
     return str(value) if value < 2**31 else f"{value}u"

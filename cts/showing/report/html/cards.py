@@ -28,6 +28,9 @@ SHOWN = 24
 #: Steps of an element.
 STEPS = 40
 
+#: The panels of a picture that a reader compares.
+COMPARED = ("expected", "actual")
+
 #: Facts named beside the most likely one, and guesses.
 ALSO = 5
 
@@ -49,7 +52,7 @@ class Pictures:
             return None
         scene = scene_of_finding(finding, explanation, self.oracle, self.limits)
         shown = None if scene is None else figure(scene, self.limits)
-        self.spent += 0 if shown is None else sum(map(len, shown["panels"]))
+        self.spent += 0 if shown is None else sum(len(svg) for row in shown["rows"] for _, svg in row)
         return shown
 
 
@@ -69,11 +72,16 @@ class Cited:
 
 
 def figure(scene: Scene, limits: Limits) -> dict[str, Any]:
-    """A picture for the template: panels and legend as SVG, which has escaped all it was given."""
+    """A picture for the template: panels and legend as SVG, which has escaped all it was given.
+
+    `rows` are the panels by name; expected and actual elements are always beside each other.
+    """
+    named = list(zip((grid.key for grid in scene.grids), panels(scene, limits), strict=True))
+    compared = [panel for panel in named if panel[0] in COMPARED]
     return {
         "title": scene.title,
         "description": scene.description,
-        "panels": panels(scene, limits),
+        "rows": [[panel] for panel in named if panel not in compared] + [compared] * bool(compared),
         "legend": legend(scene),
         "notes": scene.notes,
     }

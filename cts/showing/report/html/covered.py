@@ -7,7 +7,7 @@ from typing import Any
 
 from cts.judging.events import ExamplesJudged, SetsJudged
 from cts.running.covered import Covered, chance
-from cts.showing.report.terminal import AREA_COLUMNS
+from cts.showing.report.tables import AREA_COLUMNS
 
 #: The size of a curve's drawing, and the points that it has at most.
 WIDTH, HEIGHT, POINTS = 640, 220, 300

@@ -13,6 +13,7 @@ from cts.findings.pictures import Limits
 from cts.judging.events import ExamplesJudged, Result
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
+from cts.running.compiling import times_of
 from cts.running.slowest import slowest
 from cts.running.store.files import file_name
 from cts.running.store.run import Run
@@ -55,6 +56,8 @@ def view(
         "manifest": run.manifest,
         "earlier": earlier,
         "drivers": list(dict.fromkeys(r.driver for r in run.results)),
+        "devices": _devices(run),
+        "suite": " ".join(filter(None, (run.manifest.suite, run.manifest.commit))),
         "verdicts": [v.value for v in Verdict if tally.verdicts[v]],
         "counts": {v.value: tally.verdicts[v] for v in Verdict if tally.verdicts[v]},
         "examples": tally.examples,
@@ -68,6 +71,7 @@ def view(
         "fixed": grouped.fixed,
         "gone": grouped.gone,
         "slowest": slowest([*run.results, *run.examples]),
+        "slow_sizes": times_of([*run.results, *run.examples]).slowest(),
         "results": [_row(r, numbers.get(id(r))) for r in run.results],
         "facts": facts_tested(run, samples) if coverage else [],
         "samples": {area: len(drawn) for area, drawn in samples.items()},
@@ -155,6 +159,12 @@ class _Cards:
             return quote(Path(os.path.relpath(path, page)).as_posix())
         except ValueError:  # on another drive of Windows
             return path.absolute().as_uri()
+
+
+def _devices(run: Run) -> list[str]:
+    """The devices on which a run has results, as their drivers report them, or else the drivers' specs."""
+    reported = {driver.driver: driver.identity for driver in run.manifest.drivers}
+    return list(dict.fromkeys(reported.get(r.driver) or r.driver for r in run.results))
 
 
 def _summary(tally: Tally) -> dict[str, list[dict[str, Any]]]:

@@ -312,7 +312,7 @@ static bool supports(void *instance, void *physical) {
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
     for (family = 0; family < count && !(families[family].flags & 2); family++) continue;
     if (family == count) lack("a queue with compute");
-    for (size_t i = 0; i < COUNT(features); i++) need(&features[i]);
+    for (size_t i = 0; i != COUNT(features); i++) need(&features[i]);
     check_limits();
 //% if matrices %//
     list_matrices(instance, physical);

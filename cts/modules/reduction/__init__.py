@@ -1,0 +1,1 @@
+"""Smaller modules and dispatches that a driver still gets wrong. See docs/reduction.md."""
