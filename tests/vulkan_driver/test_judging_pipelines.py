@@ -53,6 +53,8 @@ def test_a_planted_abort_is_found_made_smaller_and_bundled(tmp_path: Path) -> No
     driver = f"vulkan:worker={worker},judge=pipeline,journal={tmp_path / 'journal'}"
     bundles = tmp_path / "bundles"
     words = ["--driver", driver, "--area", "matrix_programs", "--max-examples", "30", "--seed", "1", "--no-corpus"]
+    # Each smaller case costs a process here: on a busy machine the default of 20 seconds ends reductions early.
+    words += ["--reduce-time", "600"]
     result = ran_in(
         tmp_path, "run", *words, "--keep", "2", "--bundle-dir", str(bundles), "--save-dir", str(tmp_path / "runs")
     )
