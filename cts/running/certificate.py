@@ -25,7 +25,7 @@ from cts.judging.judge import OUR_ENDS, OpenDriver
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.accumulation import Accumulation, measurable, measured
-from cts.running.cases import run_entry
+from cts.running.cases import run_entries
 from cts.running.corpus import Entry
 from cts.running.listed import FOLDER
 
@@ -86,12 +86,13 @@ class Certificate(Struct, frozen=True):
 
 @dataclass
 class _Listed:
-    """A row with its cases, and their results."""
+    """A row with its cases, and their results. `unfinished` is the case that was not waited for."""
 
     kind: str
     key: dict[str, Any]
     cases: list[Case]
     results: list[Result] = field(default_factory=list)
+    unfinished: str = ""
     accumulation: Accumulation | None = None
 
     @property
@@ -128,11 +129,18 @@ def certify(
 
 
 def _try(row: _Listed, opened: OpenDriver, oracle: Oracle) -> None:
-    """Run the cases of a row, smallest first, until one is wrong; then measure with the smallest that is right."""
+    """Run the cases of a row, smallest first, until one is wrong or slow; then measure with the smallest that is right.
+
+    A slow case is not waited for: compilers need minutes for the largest sizes, and the row is slow either way.
+    """
     for case in row.cases:
-        (result,) = run_entry(Entry(case.name, Path(case.name), in_corpus=True), case, [opened], oracle)
-        row.results.append(result)
-        if result.verdict.is_finding:
+        entry, unfinished = Entry(case.name, Path(case.name), in_corpus=True), list[str]()
+        (results,) = run_entries(
+            [(entry, case)], [opened], oracle, seconds=SLOW, set_aside=lambda late, _, to=unfinished: to.append(late.name)
+        )
+        row.results += results
+        row.unfinished = "".join(unfinished)
+        if unfinished or any(result.verdict.is_finding for result in results):
             break
     passed = {result.name for result in row.results if result.verdict is Verdict.PASS}
     case_of_row = next((case for case in row.cases if case.name in passed and measurable(case)), None)
@@ -148,6 +156,9 @@ def _try(row: _Listed, opened: OpenDriver, oracle: Oracle) -> None:
 def _row(row: _Listed, headline: Callable[[Result], str]) -> Row:
     states = {_STATE.get(result.verdict, "not tried") for result in row.results}
     seconds = max((result.seconds for result in row.results), default=0.0)
+    if row.unfinished:
+        states.add("slow")
+        seconds = max(seconds, SLOW)
     state: State = next((state for state in STATES if state in states), "not tried")
     if state == "right" and seconds >= SLOW:
         state = "slow"
@@ -156,6 +167,8 @@ def _row(row: _Listed, headline: Callable[[Result], str]) -> Row:
     )
     ran = sum(r.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN) for r in row.results)
     finding = said(headline(shown)).partition("\n")[0] if shown is not None else ""
+    if shown is None and row.unfinished:
+        finding = f"not finished after {SLOW:g} s"
     return Row(
         row.kind,
         row.name,
@@ -165,7 +178,7 @@ def _row(row: _Listed, headline: Callable[[Result], str]) -> Row:
         round(seconds, 3),
         round(max((result.compiling for result in row.results), default=0.0), 3),
         finding,
-        shown.name if shown else "",
+        shown.name if shown else row.unfinished,
         row.accumulation,
     )
 

@@ -89,6 +89,28 @@ def test_how_long_a_row_takes_to_compile(fakes: ModuleType) -> None:
     assert {row.compiling for row in untold.rows} == {0.0}
 
 
+def test_a_slow_case_is_not_waited_for(fakes: ModuleType) -> None:
+    """The largest size would take minutes: the row is slow after ten seconds, and its smallest size has run."""
+
+    class Compiles(Planted):
+        def run(self, job: Job) -> Outcome:
+            if all(word in job.case.name for word in self.words):
+                assert job.patience == 10.0
+                return Outcome(Status.SET_ASIDE, detail="no answer for 10 s")
+            return super().run(job)
+
+    row = "multiplication int8 int8 int32 int32"
+    words = [case.name for case in registry.listed()(PROFILE).cases if ".mul_add.int8_int8_int32_int32." in case.name]
+    late = OpenDriver("planted", Compiles(fakes, (words[-1],), None), PROFILE)  # type: ignore[arg-type]
+    made = certify(late, registry.oracle(), headline, 600.0, (row,))
+    slow = [r for r in made.rows if r.state == "slow"]
+    assert slow and all((r.finding, r.shown_by) == ("not finished after 10 s", words[-1]) for r in slow)
+    assert all(r.seconds == 10.0 and r.cases == len(words) - 1 for r in slow)
+    assert any("not finished after 10 s" in line for line in lines(made)) and not made.wrong
+    nothing = OpenDriver("planted", Compiles(fakes, (".mul_add.",), None), PROFILE)  # type: ignore[arg-type]
+    assert {(r.state, r.cases) for r in certify(nothing, registry.oracle(), headline, 600.0, (row,)).rows} == {("slow", 0)}
+
+
 @pytest.mark.parametrize(
     ("spec", "state", "status"),
     [
