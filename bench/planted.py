@@ -1,6 +1,6 @@
 """Plants changes in the product, and says which tier of tests finds each (tests/tiers.py).
 
-    python bench/planted.py [--count N] [--seed N] [-j N] [--for SECONDS] [--out FILE] [--list]
+    python bench/planted.py [--count N] [--seed N] [-j N] [--for SECONDS] [--out FILE] [--covering FILE] [--list]
 
 A change is one operator, constant, condition or statement of a product file; a seed chooses them, in proportion to the
 files' lines. Each is planted in a copy of the tree, and then tests run there, stage by stage, until one fails:
@@ -8,6 +8,9 @@ files' lines. Each is planted in a copy of the tree, and then tests run there, s
 1. near: the fast tests of the changed folder;
 2. fast: the fast tier;
 3. 1 to 8: the eighths of the rotating tests.
+
+With a file that bench/covering.py wrote, `near` are the quickest tests that execute the changed line, and `fast` all
+of the fast tier that do; a line that no test executes by itself has the stages above.
 
 The fast tier finds what `near` or `fast` finds. Every change goes through a stage before any goes through the next one:
 a call that ends early has tried all survivors with some of the eighths, and what the others would have found is
@@ -38,6 +41,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from covering import Covering
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("cts", "drivers", "generators", "reference")
@@ -231,13 +236,19 @@ class Copy:
         return status, time.monotonic() - began, output
 
 
-def judge(copy: Copy, change: Change, stage: str, without: Sequence[str], limit: float) -> dict[str, Any]:
+def judge(
+    copy: Copy, change: Change, stage: str, without: Sequence[str], limit: float, covering: Covering
+) -> dict[str, Any]:
     """What the tests of a stage say of a change: `found`, `passed` or `timeout`, with the test and the seconds."""
+    tests = [*_tests(change, stage), *(f"--deselect={test}" for test in without)]
+    if covering.knows(key(change)) and stage in ("near", "fast"):
+        tests = [test for test in covering.tests(key(change), first=stage == "near") if test not in without]
+        if not tests:
+            return {"ends": "passed", "test": "", "seconds": 0.0}
     original = (copy.root / change.path).read_bytes()
     copy.write(change.path, changed(original, change))
-    away = [f"--deselect={test}" for test in without]
     try:
-        status, seconds, output = copy.run(["-x", *_tests(change, stage), *away], limit)
+        status, seconds, output = copy.run(["-x", *tests], limit)
     finally:
         copy.write(change.path, original)
     if status is None:
@@ -268,9 +279,9 @@ def _failing(output: str) -> list[str]:
     return [line.partition(" ")[2].partition(" - ")[0] for line in lines]
 
 
-def unchanged(copy: Copy, limit: float) -> list[str]:
+def unchanged(copy: Copy, processes: int, limit: float) -> list[str]:
     """The fast tests that fail without a change. Raises SystemExit if there is no answer."""
-    status, seconds, output = copy.run([], limit)
+    status, seconds, output = copy.run(["-n", str(processes), "--dist", "worksteal"] if processes > 1 else [], limit)
     if status not in (0, 1):
         raise SystemExit(f"the fast tier does not run without a change (status {status}): {output[-2000:]}")
     failing = _failing(output)
@@ -287,6 +298,7 @@ def main() -> None:
     parser.add_argument("--for", dest="duration", type=float, default=float("inf"), help="seconds of this call")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a stage")
     parser.add_argument("--out", type=Path, default=Path("planted.jsonl"))
+    parser.add_argument("--covering", type=Path, help="what bench/covering.py wrote, of the same count and seed")
     parser.add_argument("--list", action="store_true", help="print the changes, and run nothing")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT))
@@ -301,6 +313,7 @@ def main() -> None:
 def run(changes: Sequence[Change], options: argparse.Namespace) -> None:
     """Run the stages that have no line yet: all changes through one stage, then the survivors through the next."""
     end = time.monotonic() + options.duration
+    covering = Covering(options.covering)
     with tempfile.TemporaryDirectory(prefix="planted-", ignore_cleanup_errors=True) as folder:
         copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
         for number in range(options.j):
@@ -310,7 +323,7 @@ def run(changes: Sequence[Change], options: argparse.Namespace) -> None:
             without = known["unchanged"][""]["failing"]
         else:
             copy = copies.get()
-            without = unchanged(copy, min(options.limit, end - time.monotonic()))
+            without = unchanged(copy, options.j, min(options.limit, end - time.monotonic()))
             copies.put(copy)
             _write(options.out, {"key": "unchanged", "stage": "", "failing": without})
 
@@ -318,23 +331,24 @@ def run(changes: Sequence[Change], options: argparse.Namespace) -> None:
             if time.monotonic() >= end:
                 return
             copy = copies.get()
-            answer = judge(copy, change, stage, without, min(options.limit, end - time.monotonic()))
+            limit = min(options.limit, end - time.monotonic())
+            answer = judge(copy, change, stage, without, limit, covering)
             copies.put(copy)
             if answer["ends"] == "timeout" and time.monotonic() >= end:
                 return  # the call has ended, not the stage
-            _write(options.out, {"key": _key(change), "stage": stage, **asdict(change), **answer})
+            _write(options.out, {"key": key(change), "stage": stage, **asdict(change), **answer})
             print(f"{change.path}:{change.line} {change.kind}: {stage} {answer['ends']} {answer['test']}", flush=True)
 
         for stage in STAGES:
             known = done(options.out)
-            left = [c for c in changes if fate(known, c)[0] == "passed" and stage not in known.get(_key(c), {})]
+            left = [c for c in changes if fate(known, c)[0] == "passed" and stage not in known.get(key(c), {})]
             with ThreadPoolExecutor(options.j) as pool:
                 list(pool.map(work, left, [stage] * len(left)))
 
 
 def fate(known: Answers, change: Change) -> tuple[str, int]:
     """How a change ends, with the number of stages it went through: `passed` where none has found it yet."""
-    stages = known.get(_key(change), {})
+    stages = known.get(key(change), {})
     for number, stage in enumerate(STAGES):
         if stage not in stages:
             return "passed", number
@@ -343,7 +357,8 @@ def fate(known: Answers, change: Change) -> tuple[str, int]:
     return "passed", len(STAGES)
 
 
-def _key(change: Change) -> str:
+def key(change: Change) -> str:
+    """The name of a change in files."""
     return hashlib.sha256(repr(change).encode()).hexdigest()[:16]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
+import sqlite3
 from pathlib import Path
 from types import ModuleType
 
@@ -75,7 +77,7 @@ def test_survivors_go_on_and_what_the_other_eighths_find_is_estimated(
     changes = planted.chosen(planted.ROOT, 4, 7)
     ends = [["found"], ["passed", "found"], ["passed", "passed", "found"], ["passed"] * 4]
     known = {
-        planted._key(change): {stage: {"ends": end} for stage, end in zip(planted.STAGES, each, strict=False)}
+        planted.key(change): {stage: {"ends": end} for stage, end in zip(planted.STAGES, each, strict=False)}
         for change, each in zip(changes, ends, strict=True)
     }
     assert [planted.fate(known, change) for change in changes] == [("near", 1), ("fast", 2), ("1", 3), ("passed", 4)]
@@ -91,3 +93,33 @@ def test_a_copy_has_every_file_of_the_product(planted: ModuleType, tmp_path: Pat
     for folder in planted.PRODUCT:
         files = {p.relative_to(planted.ROOT) for p in (planted.ROOT / folder).rglob("*.py")}
         assert files == {p.relative_to(copy.root) for p in (copy.root / folder).rglob("*.py")}
+
+
+def test_tests_that_execute_a_changed_line_run_quickest_first(planted: ModuleType, tmp_path: Path) -> None:
+    covering = importlib.import_module("covering")
+    path = tmp_path / "covering.json"
+    tests = [["tests/a.py::a", 1.0], ["tests/a.py::b", 8.0], ["tests/a.py::c", 20.0]]
+    path.write_text(json.dumps({"tests": tests, "changes": {"one": [0, 1, 2], "none": []}}))
+    known = covering.Covering(path)
+    assert known.tests("one", first=True) == ["tests/a.py::a", "tests/a.py::b"]
+    assert known.tests("one", first=False) == ["tests/a.py::c"]
+    assert known.knows("one") and not known.knows("none") and not covering.Covering(None).knows("one")
+
+
+def test_what_coverage_py_and_pytest_write_is_read(planted: ModuleType, tmp_path: Path) -> None:
+    covering = importlib.import_module("covering")
+    data = tmp_path / "data"
+    with sqlite3.connect(data) as base:
+        base.executescript(
+            "create table file (id, path); create table context (id, context);"
+            "create table line_bits (file_id, context_id, numbits);"
+            "insert into file values (1, '/x/tree/cts/case/a.py'), (2, '/x/site/other.py');"
+            "insert into context values (1, 'tests/t.py::f[a b]|run'), (2, 'tests/t.py::g (call)'), (3, 'none');"
+        )
+        base.executemany("insert into line_bits values (?, ?, ?)", [(1, 1, b"\x06"), (1, 2, b"\x04"), (1, 3, b"\x08")])
+        base.execute("insert into line_bits values (2, 1, ?)", (b"\x02",))
+    assert covering.read([data]) == {
+        "cts/case/a.py": {1: {"tests/t.py::f[a b]"}, 2: {"tests/t.py::f[a b]", "tests/t.py::g"}}
+    }
+    lines = ["1.50s call     tests/t.py::f[a b]", "0.25s setup    tests/t.py::f[a b]", "tests/t.py::g PASSED"]
+    assert covering.durations(lines) == {"tests/t.py::f[a b]": 1.75}
