@@ -26,6 +26,7 @@ from cts.judging.verdict import Verdict
 from cts.plugins import registry
 from cts.running.accumulation import Accumulation, measurable, measured
 from cts.running.cases import run_entries
+from cts.running.compiling import size_of
 from cts.running.corpus import Entry
 from cts.running.listed import FOLDER
 
@@ -50,9 +51,9 @@ SLOW = 10.0
 class Row(Struct, frozen=True, omit_defaults=True):
     """A row that a device lists, and what became of its cases.
 
-    `key` are its types and sizes by name, as the device lists them. `cases` counts those that ran. `seconds` is the
-    longest time that one took, with compilation, `compiling` the longest compilation, 0 if unknown. `finding` is the
-    first thing that is wrong, `shown_by` the case.
+    `key` are its types and sizes by name, as the device lists them. `cases` counts those that ran, and `left` those for
+    which no time was left: larger ones. `seconds` is the longest time that one took, with compilation, `compiling` the
+    longest compilation, 0 if unknown. `finding` is the first thing that is wrong, `shown_by` the case.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
     finding: str = ""
     shown_by: str = ""
     accumulation: Accumulation | None = None
+    left: int = 0
 
 
 class Certificate(Struct, frozen=True):
@@ -86,14 +88,28 @@ class Certificate(Struct, frozen=True):
 
 @dataclass
 class _Listed:
-    """A row with its cases, and their results. `unfinished` is the case that was not waited for."""
+    """A row with its cases, and their results.
+
+    `unfinished` is the case that was not waited for; `left` counts those for which no time was left.
+    """
 
     kind: str
     key: dict[str, Any]
     cases: list[Case]
     results: list[Result] = field(default_factory=list)
     unfinished: str = ""
+    left: int = 0
     accumulation: Accumulation | None = None
+
+    @property
+    def names(self) -> set[str]:
+        """The names of its cases."""
+        return {case.name for case in self.cases}
+
+    @property
+    def ended(self) -> bool:
+        """Whether no other case can change its state."""
+        return bool(self.unfinished) or any(result.verdict.is_finding for result in self.results)
 
     @property
     def name(self) -> str:
@@ -108,49 +124,48 @@ def certify(
     headline: Callable[[Result], str],
     max_seconds: float,
     words: Sequence[str] = (),
-    on_row: Callable[[str, str], None] = lambda name, state: None,
 ) -> Certificate:
-    """Run the cases of each row whose name has all the words; rows that are not begun in time are not tried.
+    """Run the cases of each row whose name has all the words, the smallest of all rows first, until the time is up.
 
-    `headline` puts a failure into words; `on_row` gets the name and state of each row as it ends.
+    `headline` puts a failure into words.
     """
     start = time.monotonic()
     generated = registry.listed()(opened.capabilities)
     rows = [row for row in _rows(opened.capabilities, generated.cases) if all(w in row.name for w in words)]
-    finished: list[Row] = []
-    for row in rows:
-        if time.monotonic() - start < max_seconds:
-            _try(row, opened, oracle)
-        finished.append(_row(row, headline))
-        on_row(finished[-1].name, finished[-1].state)
+    cases = {case.name: case for row in rows for case in row.cases}.values()
+    for case in sorted(cases, key=lambda case: size_of(case).elements):
+        of_case = [row for row in rows if not row.ended and case.name in row.names]
+        if time.monotonic() - start >= max_seconds:
+            for row in of_case:
+                row.left += 1
+        elif of_case:
+            _try(case, of_case, opened, oracle)
     seconds = round(time.monotonic() - start, 3)
     device = opened.identity or opened.spec
+    finished = [_row(row, headline) for row in rows]
     return Certificate(device, opened.spec, suite(), seconds, finished, list(generated.left_out))
 
 
-def _try(row: _Listed, opened: OpenDriver, oracle: Oracle) -> None:
-    """Run the cases of a row, smallest first, until one is wrong or slow; then measure with the smallest that is right.
+def _try(case: Case, rows: Sequence[_Listed], opened: OpenDriver, oracle: Oracle) -> None:
+    """Run a case for its rows, and measure with it if it is right: how a row accumulates is asked once.
 
     A slow case is not waited for: compilers need minutes for the largest sizes, and the row is slow either way.
     """
-    for case in row.cases:
-        entry, unfinished = Entry(case.name, Path(case.name), in_corpus=True), list[str]()
-        (results,) = run_entries(
-            [(entry, case)], [opened], oracle, seconds=SLOW, set_aside=lambda late, _, to=unfinished: to.append(late.name)
-        )
+    entry, unfinished = Entry(case.name, Path(case.name), in_corpus=True), list[str]()
+    (results,) = run_entries(
+        [(entry, case)], [opened], oracle, seconds=SLOW, set_aside=lambda late, _: unfinished.append(late.name)
+    )
+    right = bool(results) and results[0].verdict is Verdict.PASS and measurable(case)
+    for row in rows:
         row.results += results
         row.unfinished = "".join(unfinished)
-        if unfinished or any(result.verdict.is_finding for result in results):
-            break
-    passed = {result.name for result in row.results if result.verdict is Verdict.PASS}
-    case_of_row = next((case for case in row.cases if case.name in passed and measurable(case)), None)
-    if case_of_row is not None:
-        try:
-            row.accumulation = measured(opened, case_of_row)
-        except OUR_ENDS:
-            raise
-        except Exception:  # noqa: BLE001 - a driver may raise anything, or not run a probe: the row's cases have passed
-            row.accumulation = None
+        if right and row.accumulation is None:
+            try:
+                row.accumulation = measured(opened, case)
+            except OUR_ENDS:
+                raise
+            except Exception:  # noqa: BLE001 - a driver may raise anything, or not run a probe: its cases have passed
+                row.accumulation = None
 
 
 def _row(row: _Listed, headline: Callable[[Result], str]) -> Row:
@@ -180,6 +195,7 @@ def _row(row: _Listed, headline: Callable[[Result], str]) -> Row:
         finding,
         shown.name if shown else row.unfinished,
         row.accumulation,
+        row.left,
     )
 
 

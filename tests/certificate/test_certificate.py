@@ -15,6 +15,7 @@ from cts.device.driver import Job, Outcome, Status
 from cts.judging.judge import OpenDriver
 from cts.plugins import registry
 from cts.running.certificate import Certificate, certify
+from cts.running.compiling import size_of
 from cts.showing.report.certificate import ALLOWED, header, lines, page
 from cts.showing.report.failure import headline
 from tests.cli.command_line import Cts
@@ -108,7 +109,31 @@ def test_a_slow_case_is_not_waited_for(fakes: ModuleType) -> None:
     assert all(r.seconds == 10.0 and r.cases == len(words) - 1 for r in slow)
     assert any("not finished after 10 s" in line for line in lines(made)) and not made.wrong
     nothing = OpenDriver("planted", Compiles(fakes, (".mul_add.",), None), PROFILE)  # type: ignore[arg-type]
-    assert {(r.state, r.cases) for r in certify(nothing, registry.oracle(), headline, 600.0, (row,)).rows} == {("slow", 0)}
+    assert {(r.state, r.cases) for r in certify(nothing, registry.oracle(), headline, 600.0, (row,)).rows} == {
+        ("slow", 0)
+    }
+
+
+def test_time_goes_to_the_smallest_cases_first(fakes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case or a probe takes a second, and there are eight: rows say how many of their cases are left."""
+    clock = [0.0]
+    monkeypatch.setattr("cts.running.certificate.time.monotonic", lambda: clock[0])
+    ran: list[int] = []
+
+    class Second(Planted):
+        def run(self, job: Job) -> Outcome:
+            clock[0] += 1.0
+            ran.append(size_of(job.case).elements)
+            return super().run(job)
+
+    driver = OpenDriver("planted", Second(fakes, ("none",), None), PROFILE)  # type: ignore[arg-type]
+    made = certify(driver, registry.oracle(), headline, 8.0, ("multiplication",))
+    assert len(ran) >= 8 and ran == sorted(ran)
+    assert {row.state for row in made.rows} <= {"right", "not tried"}
+    assert all((row.state == "right") == (row.cases > 0) for row in made.rows)
+    assert any(row.left for row in made.rows)
+    assert any("no time was left for the largest cases of" in line for line in lines(made))
+    assert any(f'"number">{row.cases} of {row.cases + row.left}<' in page(made) for row in made.rows if row.left)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ def lines(certificate: Certificate) -> Iterator[str]:
             compiling = f", {row.compiling:.1f} s of them compiling" if row.compiling else ""
             yield f"{row.state:<9} {row.name}: {row.finding or f'{row.seconds:.1f} s{compiling}'}{by}"
     yield f"{certificate.device}: {counted(certificate)}, in {certificate.seconds:.0f} s"
+    if late := [row for row in certificate.rows if row.left]:
+        yield f"no time was left for the largest cases of {len(late):,} rows: more have it with --max-time S"
 
 
 def counted(certificate: Certificate) -> str:
