@@ -263,6 +263,18 @@ NEIGHBOURS = [
         "UConvert, component: uint32",
     ),
     (
+        "vector-load-moves",
+        "vector_arithmetic.dependence.physical_load_before_a_store",
+        "storage: PhysicalStorageBuffer",
+        "storage: StorageBuffer",
+    ),
+    (
+        "vector-umax-of-smin",
+        "vector_arithmetic.integers.unsigned_maximum_of_a_minimum",
+        "operation: SMin",
+        "operation: UMin",
+    ),
+    (
         "vector-loop-of-many-bytes",
         "vector_arithmetic.divergence.four_carried_of_512",
         "length: 512",
