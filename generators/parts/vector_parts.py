@@ -265,12 +265,15 @@ def _of_construct(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vec
     if kernel.spec_lengths:
         return None
     parts: list[Vector | Component] = [draw_extract(choices, kernel, vector)]
+    known = vector.known
     if vector.length > 1:
-        parts.insert(0, of_load(choices, kernel, replace(vector, length=vector.length - 1)))
+        other = of_load(choices, kernel, replace(vector, length=vector.length - 1))
+        parts.insert(0, other)
+        known = _of_both(known, other.known)
     name = kernel.name("v")
     declared = kernel.type(vector.component, vector.length)
     kernel.program.emit(model.VectorConstruct(id=name, type=declared, parts=tuple(p.id for p in parts)))
-    return replace(vector, id=name, fresh=False)
+    return replace(vector, id=name, known=known, fresh=False)
 
 
 def _of_operation(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vector | None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import Phase, find, settings
 
-from cts.base.choices import strategy
+from cts.base.choices import Seeded, strategy
 from cts.base.errors import NothingToGenerate
 from cts.case import model
 from cts.device.capabilities import Capabilities, VectorMulSupport, everything
+from cts.generators.build.contents import Wanted, draw_contents
+from cts.generators.build.value_ranges import Known
+from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.parts.vector_parts import MAKERS
 from cts.plugins import registry
 from tests.generators.samples import sample
 from tests.generators.vector_devices import DEVICES, LEAST, REQUIRED
@@ -139,3 +144,30 @@ def test_an_optimal_layout_shrinks_to_one_product() -> None:
 def test_a_loop_shrinks_to_few_steps() -> None:
     """A loop with one step has 5 to 7 instructions; shrinking does not always end at one."""
     assert len(smallest("vector_arithmetic", has(model.EndLoop)).program) <= 8
+
+
+def test_what_is_constructed_of_parts_has_the_numbers_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector that is constructed of loaded parts may have negative numbers, which no unsigned conversion takes."""
+    loaded: list[Known | None] = []
+    load = VectorKernel.load
+
+    def noted(self: VectorKernel, *arguments: Any) -> Vector:
+        vector = load(self, *arguments)
+        loaded.append(vector.known)
+        return vector
+
+    monkeypatch.setattr(VectorKernel, "load", noted)
+    parts = 0
+    for seed in range(40):
+        choices = Seeded(f"made {seed}")
+        kernel = VectorKernel(choices, everything(), model.Dispatch(invocations=1))
+        contents = draw_contents(choices, model.ComponentType.float32, Wanted(size=8, sign="nonnegative", exact=True))
+        vector = kernel.load(choices, model.ComponentType.float32, 3, contents)
+        loaded.clear()
+        made = MAKERS["construct"](choices, kernel, vector)
+        if made is None:
+            continue
+        parts += 1
+        assert all(part is not None and made.range.covers(part) for part in loaded), (made, loaded)
+        assert made.range.covers(vector.range)
+    assert parts > 20
