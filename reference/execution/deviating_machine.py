@@ -53,13 +53,17 @@ class DeviatingMachine(DeviatingResults):
         # Copies take longer than most steps, and few deviations are of the memory that a load sees.
         self.keeps_memory = any(MEMORY in parts for parts in self.parts.values())
         #: The states of each buffer before its last writes, the latest first, and before the dispatch.
-        self.earlier = {k: [deepcopy(memory)] for k, memory in result.memories.items()} if self.keeps_memory else {}
+        self.earlier: dict[str, list[Memory]] = {}
+        self.dispatch = -1
         numbers = [step.arguments for parts in self.parts.values() for step in parts.get(MEMORY, ())]
         self.kept = max((int(n) for n, *_ in filter(None, numbers)), default=1)
         #: Loads that wait, by their results: for the first use, or for so many writes.
         self.waiting: dict[str, tuple[Step, int]] = {}
 
     def take(self, step: Step) -> None:
+        if self.keeps_memory and step.taken.dispatch != self.dispatch:
+            self.dispatch = step.taken.dispatch
+            self.earlier = {name: [deepcopy(memory)] for name, memory in self.result.memories.items()}
         instruction = self.case.program[step.index]
         for name in {*model.references(instruction)} & set(self.waiting):
             self._take(self.waiting.pop(name)[0], {})

@@ -192,6 +192,20 @@ def test_memory_as_it_was() -> None:
         assert memory is not None and memory["d"].tolist() == B.tolist()
 
 
+def test_initial_memory_is_that_of_the_same_dispatch() -> None:
+    """`d` is x at first, what it is behind the first dispatch in the second one; y has been stored there in both."""
+    text = SUM.replace("a: x, b: y}", "a: x, b: x}").splitlines()
+    load = next(line for line in text if "id: x," in line)
+    seen = load.replace("id: x,", "id: z,").replace("buffer: a", "buffer: d")
+    kept = "  - {op: MatrixStore, matrix: z, buffer: b, stride: 4}"
+    case = loads_case("\n".join([*text, seen, kept]))
+    twice = structs.replace(case, dispatch=structs.replace(case.dispatch, times=2))
+    place = len(case.program) - 2
+    for of, wanted in ((case, initial_bits(case.buffers["d"]).view(np.int32)), (twice, 2 * A)):
+        memory = left(of, wrong(place, MEMORY, "initial"))
+        assert memory is not None and memory["b"].reshape(-1).tolist() == wanted.reshape(-1).tolist()
+
+
 def test_a_load_sees_memory_as_it_was_before_several_stores() -> None:
     """Of the contents, x, y, and x + y, which are in `d` one after the other, it sees each."""
     stored = [f"  - {{op: MatrixStore, matrix: {name}, buffer: d, stride: 4}}" for name in ("x", "y")]
