@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from math import sqrt
@@ -20,11 +20,13 @@ from cts.findings.explain.arithmetic import fitting
 from cts.findings.explain.change import Change
 from cts.findings.explain.changes import changes
 from cts.findings.explain.float_environment import gives_fast_math, of_freedoms
-from cts.findings.explain.instrument import instrumented, points
+from cts.findings.explain.instrument import Instrumented, instrumented, points
 from cts.findings.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.findings.explain.needed import needed
 from cts.findings.explain.results import Mask, Result, compared
+from cts.findings.learning.deeds import Deed
 from cts.judging.compare import compare
+from cts.judging.deviations import leaves
 from cts.judging.sentences import step_parts
 
 #: Elements whose steps are compared, of the wrong and of the right ones each.
@@ -56,14 +58,21 @@ class Tried(NamedTuple):
     of_number: bool
     before: int
     simplified: bool = False
+    deed: Deed | None = None
 
 
 def explaining(
-    case: Case, oracle: Oracle, result: Result, index: int, memory: dict[str, npt.NDArray[np.uint8]]
+    case: Case,
+    oracle: Oracle,
+    result: Result,
+    index: int,
+    memory: dict[str, npt.NDArray[np.uint8]],
+    among: Set[str] | None = None,
 ) -> tuple[Tried, ...]:
     """Changes of the case that make the actual values right, changes that explain all elements first.
 
-    For a result within a loop and for a store, memory is compared instead.
+    For a result within a loop and for a store, memory is compared instead. `among`: changes with these words alone,
+    without what belongs to one case.
     """
     own = oracle.expect(case)
     free = _free(own)
@@ -72,11 +81,22 @@ def explaining(
     size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
     most = min(MOST, max(LEAST, BYTES // max(size, 1)))
 
+    storing = None if in_memory else _storing(case, result)
+
     def fits(change: Change, before: int) -> Iterator[Tried]:
-        expectation = expected(change.case, oracle)
-        if expectation is None:
+        if among is not None and general(change.what) not in among:
             return
-        if in_memory:
+        if change.deed is not None:
+            if storing is None:
+                righted, exact = (wrong, True) if leaves(case, change.deviations, memory) else (0, False)
+            else:
+                left = oracle.leaves(storing.case, change.deviations)
+                if left is None:
+                    return
+                righted, exact = _made_right(storing.judged(left, result.actual), result)
+        elif (expectation := expected(change.case, oracle)) is None:
+            return
+        elif in_memory:
             # A comparison without differences proves nothing if more elements may be anything than before.
             judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
             same = judged and compare(change.case, expectation, memory) is None
@@ -85,7 +105,7 @@ def explaining(
             righted, exact = _righted(change.case, oracle, expectation, result)
         if righted:
             as_if = AsIf(change.what, change.facts, righted, wrong, exact)
-            yield Tried(as_if, change.of_number, before, change.simplified)
+            yield Tried(as_if, change.of_number, before, change.simplified, change.deed)
 
     explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
     best = [t for t in explanations if t.as_if.exact]
@@ -94,12 +114,13 @@ def explaining(
         # All else are other ways to the same few roundings and zeros.
         best = simplified
     elif not in_memory:
-        best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
+        models = fitting(case, own, result)
+        best += [Tried(a, many, MOST) for a, many in models if among is None or general(a.what) in among]
     if not simplified or gives_fast_math(case):
         best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
     if not best:
         best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
-    return tuple(best)
+    return tuple(sorted(best, key=lambda t: t.of_number))
 
 
 def _free(expectation: Expectation) -> int:
@@ -127,8 +148,11 @@ def expected(case: Case, oracle: Oracle) -> Expectation | None:
 def _righted(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
     """How many wrong elements a changed case makes right, and whether it makes all elements right."""
     other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
-    if other is None:
-        return 0, False
+    return (0, False) if other is None else _made_right(other, result)
+
+
+def _made_right(other: Result, result: Result) -> tuple[int, bool]:
+    """The same, given what the actual values are under the change."""
     # Elements that may be anything are no evidence.
     wrong = other.wrong | _anything(other)
     righted = int((result.wrong & ~wrong).sum())
@@ -137,15 +161,19 @@ def _righted(case: Case, oracle: Oracle, expectation: Expectation, result: Resul
 
 def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
     """The actual bits judged as memory is, by a changed case that stores them; None if it cannot."""
+    storing = _storing(case, result)
+    expectation = None if storing is None else expected(storing.case, oracle)
+    return None if storing is None or expectation is None else storing.judged(expectation, result.actual)
+
+
+def _storing(case: Case, result: Result) -> Instrumented | None:
+    """The case that stores a result, too; None if it cannot."""
     point = next((p for p in points(case)[0] if p.name == result.name and not p.kept), None)
     if point is None or point.loops or point.block is not None:
         return None
     storing = instrumented(case, [point])
     slots = storing.slots[0]
-    expectation = expected(storing.case, oracle)
-    if expectation is None or result.actual.shape != (slots.instances, slots.rows, slots.cols):
-        return None
-    return storing.judged(expectation, result.actual)
+    return storing if result.actual.shape == (slots.instances, slots.rows, slots.cols) else None
 
 
 def _as_computed(expectation: Expectation, result: Result) -> Result | None:
@@ -238,10 +266,9 @@ def suspects(
     for named in verdict:
         add_evidence(named.fact, named.why, VERDICT)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
-    for change, of_number, before, _ in as_if:
+    for change, of_number, before, *_ in as_if:
         if change.exact:
-            coarse = of_number or change.what.endswith(("did nothing", "had no view", "all 0"))
-            strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
+            strength = (NUMBER * few if of_number else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
                 add_evidence(fact, _as_if(change), strength - place / 100)
     if result is not None:

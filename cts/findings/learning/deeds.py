@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, is_dataclass
-from itertools import chain, product, zip_longest
+from itertools import chain, combinations, product, zip_longest
 from keyword import iskeyword
 from math import prod
 from typing import Any
@@ -85,6 +85,9 @@ _OF_MEMBER = {
 }
 #: Fields that name the function of an instruction.
 _FUNCTIONS = ("function", "decode")
+
+#: Fields that an instruction may do without.
+_OPTIONAL = ("view", "decode_vector", "bias")
 
 #: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
 _BOUNDS = ("layout_dimension", "span", "view_dimension")
@@ -171,10 +174,10 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
     if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
         parts.append(_of_body(model.body_of(case.functions[name], case.helpers)))
-    if isinstance(getattr(instruction, "a", None), str) and isinstance(getattr(instruction, "b", None), str):
-        parts.append([Deed("a", (Step("exchanged", ("b",)),))])
-    if len(carried := getattr(instruction, "next", ())) > 1:
-        parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(1, len(carried)))
+    named = [field for field in "abc" if isinstance(getattr(instruction, field, None), str)]
+    parts.append([Deed(field, (Step("exchanged", (other,)),)) for field, other in combinations(named, 2)])
+    if carried := getattr(instruction, "next", ()):
+        parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(len(carried)))
     if isinstance(instruction, model.Exit):
         parts.append([Deed(KIND, word="Continue" if isinstance(instruction, model.Break) else "Break")])
     if isinstance(instruction, model.MatrixPerElement | model.MatrixComponents):
@@ -182,6 +185,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
             chain(
                 _steps(COORDINATES[0], ("zero",), {"low_bits": (3, 4)}),
                 [Deed(COORDINATES[0], (Step("swapped", (0, 1)),))],
+                [Deed(COORDINATES[0], (Step("with_entry", (entry, 0)),)) for entry in (0, 1)],
             )
         )
     if isinstance(instruction, model.MatrixReduce):
@@ -366,12 +370,25 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
     for field in instruction.__struct_fields__:
         value = getattr(instruction, field)
         items = value if isinstance(value, tuple) else (value,)
+        if field in _OPTIONAL and value is not None:
+            yield [Deed(field, word="none")]
         if field in ("id", "type", "dim") or field in operands:
             continue
         if items and all(_is_number(item) for item in items):
             yield _of_numbers(field, len(items) if isinstance(value, tuple) else 1)
+        elif field == "operands" and not value and _is_of_floats(instruction, types):
+            continue
+        elif field == "operands":
+            changes = (Step("without" if flag in value else "added", (flag.name,)) for flag in model.MulAddOperand)
+            none = [Deed(field, word="none")] * (len(value) > 1)
+            yield [*none, *(Deed(field, (change,)) for change in changes)]
         else:
             yield _of_words(field, value)
+
+
+def _is_of_floats(instruction: model.Instruction, types: dict[str, ResultType]) -> bool:
+    components = [getattr(types.get(name), "component", None) for name in instruction.defines]
+    return any(component is not None and component.is_float for component in components)
 
 
 def _is_number(item: Any) -> bool:
