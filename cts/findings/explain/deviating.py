@@ -104,8 +104,8 @@ def deviation_of(case: model.Case, place: int, deed: Deed, facts: tuple[str, ...
     kind = "Case" if place == OF_CASE else type(case.program[place]).__name__
     words = parse_deviation(f"wrong({kind}, {deed.text})").words
     what = words if place == OF_CASE else words.replace(f" of {kind} ", f" of program[{place}] {kind} ", 1)
-    few = deed.part in ("operands", "condition", "next") or (deed.part == RESULT and "bits" in deed.how)
-    by_chance = deed.word == "none" or (any(step.name in _BY_CHANCE for step in deed.steps) and not few)
+    few = deed.part in ("operands", "condition", "next", "bias") or (deed.part == RESULT and "bits" in deed.how)
+    by_chance = deed.text == "view=None" or (any(step.name in _BY_CHANCE for step in deed.steps) and not few)
     return Change(what, facts, case, by_chance, deed=deed, place=place)
 
 

@@ -87,7 +87,7 @@ _OF_MEMBER = {
 _FUNCTIONS = ("function", "decode")
 
 #: Fields that an instruction may do without.
-_OPTIONAL = ("view", "decode_vector", "bias")
+_OPTIONAL = ("view", "decode_vector")
 
 #: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
 _BOUNDS = ("layout_dimension", "span", "view_dimension")
@@ -171,6 +171,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     if isinstance(instruction, model.MatrixCopy):
         parts.append(_of_components(instruction))
     if isinstance(instruction, model.VectorMatrixMul):
+        parts.append([Deed("bias", (Step("zero"),))] * (instruction.bias is not None))
         parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
     if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
         parts.append(_of_body(model.body_of(case.functions[name], case.helpers)))
