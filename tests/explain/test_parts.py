@@ -31,7 +31,7 @@ def test_every_instruction_has_facts() -> None:
     ("name", "index", "what"),
     [
         ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] was inverted: permutation [1, 2, 0]"),
-        ("tensor_addressing.block.own_strides", 6, "the result of program[3] TensorLayoutSetStride is before"),
+        ("tensor_addressing.block.own_strides", 6, "the result of program[3] TensorLayoutSetStride is as before"),
         ("matrix_arithmetic.mul_add.s8", 3, "the operands of program[3] MatrixMulAdd are without (MatrixASigned)"),
         ("conversions.integer.s8_by_uconvert", 1, "the operation of program[1] MatrixConvert is SConvert"),
         ("vector_multiply.float.bias", 1, "the bias of program[1] VectorMatrixMul is zero"),
