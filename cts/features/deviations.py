@@ -204,5 +204,8 @@ def _verb(part: str) -> str:
 def _words(steps: tuple[Step, ...], word: str) -> str:
     if word:
         return word
-    texts = (("as " if name == "before" else "") + name + (f" ({', '.join(map(str, arguments))})" if arguments else "") for name, arguments in steps)
+    texts = (
+        ("as " if name == "before" else "") + name + (f" ({', '.join(map(str, arguments))})" if arguments else "")
+        for name, arguments in steps
+    )
     return ", then ".join(text.replace("_", " ") for text in texts)

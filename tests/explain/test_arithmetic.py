@@ -10,8 +10,8 @@ import pytest
 
 from cts.case.model import Case, MatrixShape, loads_case, types_of
 from cts.findings.explain.model import AsIf
-from cts.findings.explain.ranking import explaining
 from cts.findings.explain.results import compared
+from cts.findings.explain.tried import explaining
 from cts.plugins import registry
 
 F64 = Any

@@ -19,8 +19,8 @@ from cts.findings.explain.locate import locate
 from cts.findings.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
 from cts.findings.explain.needed import needed
 from cts.findings.explain.other_contents import other_contents
-from cts.findings.explain.ranking import Tried, explaining
 from cts.findings.explain.text import lines
+from cts.findings.explain.tried import Tried, explaining
 from cts.judging.judge import OpenDriver, judge
 from cts.judging.sentences import step_parts
 from cts.judging.verdict import Verdict

@@ -32,10 +32,7 @@ from cts.findings.explain.picture import picture
 from cts.findings.explain.ranking import (
     LISTED,
     Evidence,
-    Tried,
     agreed,
-    expected,
-    explaining,
     prioritised,
     said_by,
     suspects,
@@ -43,6 +40,7 @@ from cts.findings.explain.ranking import (
 )
 from cts.findings.explain.results import Result
 from cts.findings.explain.search import STORES, Located
+from cts.findings.explain.tried import Tried, expected, explaining
 from cts.findings.explain.verdict_facts import classes_of, facts_of_verdict, undefined_quotient
 from cts.findings.learning.models import alike, models, simplest
 from cts.judging.compare import Bytes

@@ -15,24 +15,20 @@ Alternatives: TypeAlias = Iterator[tuple[str, tuple[str, ...], model.AnyInstruct
 
 def alternatives(i: Any) -> Alternatives:
     """The instructions that differ from an instruction in the order or the choice of what it lists."""
-    match i:
-        case model.TensorView():
-            permutation = tuple(int(str(model.constant_of(p))) for p in i.permutation)
-            inverse = tuple(permutation.index(n) for n in range(len(permutation)))
-            for text, other in (("was inverted", inverse), ("did not permute", tuple(range(len(permutation))))):
-                if other != permutation:
-                    changed = structs.replace(i, permutation=other)
-                    yield f"{text}: permutation {list(other)}", ("TA-033", "TA-011"), changed
-        case model.MatrixPerElement():
-            for field, words in (("matrices", "matrices"), ("scalars", "scalars")):
-                items = getattr(i, field)
-                if len(set(map(str, items))) > 1:
-                    yield f"had its extra {words} in reverse", ("CM-030",), structs.replace(i, **{field: items[::-1]})
-                instead = i.matrix if field == "matrices" else next(iter(items), None)
-                if items and set(items) != {instead}:
-                    changed = structs.replace(i, **{field: (instead,) * len(items)})
-                    yield f"had its first {words[:-1]} for every extra one", ("CM-030",), changed
-        case model.VectorConstruct() if len(i.parts) > 1:
-            yield "had its parts in reverse", ("CV-011",), structs.replace(i, parts=i.parts[::-1])
-        case _:
-            return
+    fields = i.__struct_fields__
+    if "permutation" in fields:
+        permutation = tuple(int(str(model.constant_of(p))) for p in i.permutation)
+        inverse = tuple(permutation.index(n) for n in range(len(permutation)))
+        for text, other in (("was inverted", inverse), ("did not permute", tuple(range(len(permutation))))):
+            if other != permutation:
+                changed = structs.replace(i, permutation=other)
+                yield f"{text}: permutation {list(other)}", ("TA-033", "TA-011"), changed
+    for field, word in (("matrices", "matrix"), ("scalars", "scalar")):
+        items = getattr(i, field, ())
+        if len(set(map(str, items))) > 1:
+            yield f"had its extra {field} in reverse", ("CM-030",), structs.replace(i, **{field: items[::-1]})
+        first = (i.matrix if field == "matrices" else items[0],) * len(items) if items else ()
+        if first != items:
+            yield f"had its first {word} for every extra one", ("CM-030",), structs.replace(i, **{field: first})
+    if len(getattr(i, "parts", ())) > 1:
+        yield "had its parts in reverse", ("CV-011",), structs.replace(i, parts=i.parts[::-1])

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from cts.case.model import AnyInstruction, Case
 from cts.case.oracle.deviation import Deviation
-from cts.findings.learning.deeds import Deed
+from cts.findings.learning.deed import Deed
 
 
 class Change(NamedTuple):

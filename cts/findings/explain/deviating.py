@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from cts.case import model
+from cts.case.model.instruction import Product
 from cts.case.oracle.deviation import ADDRESS, COORDINATES, KIND, MEMORY, OF_CASE, OUTPUTS, RESULT, STATE, Step
 from cts.features.deviations import parse_deviation
 from cts.findings.explain.change import Change
-from cts.findings.learning.deeds import Deed, deeds
+from cts.findings.learning.deed import Deed
+from cts.findings.learning.deeds import deeds
 
 #: What is tried of results, of operands and of numbers: transforms with any arguments, or with certain ones alone.
 #: Numbers that go by way of other types leave sums so free that they explain other mistakes.
@@ -89,10 +91,10 @@ def of_instruction(case: model.Case, place: int) -> Iterator[Change]:
         yield deviation_of(case, place, deed, facts_against(case, place, deed))
 
 
-def _strides(case: model.Case, i: model.Instruction) -> Iterator[Deed]:
+def _strides(case: model.Case, i: Any) -> Iterator[Deed]:
     """Strides of a load or store that follow from its shape."""
-    if isinstance(i, model.MatrixLoad | model.MatrixStore):
-        shape = model.types_of(case).get(i.matrix if isinstance(i, model.MatrixStore) else i.id)
+    if "order" in i.__struct_fields__:
+        shape = model.types_of(case).get(i.stored if isinstance(i, model.Store) else i.id)
         extents = (shape.rows, shape.cols) if isinstance(shape, model.MatrixShape) else ()
         for extent in (1, 2, 4) if i.order.blocked else sorted({*extents}):
             if extent != i.stride:
@@ -129,42 +131,31 @@ def _is_tried(i: Any, deed: Deed) -> bool:
 def facts_against(case: model.Case, place: int, deed: Deed) -> tuple[str, ...]:
     """The facts that the deed of an instruction would break, the most specific one first."""
     i: Any = case.program[place]
-    own, part = i.explained_by, deed.part
+    own, part, of_vectors = i.explained_by, deed.part, isinstance(i, model.VectorInstruction)
     name = deed.steps[0].name if deed.steps else ""
-    match i:
-        case model.MatrixMulAdd() | model.VectorMatrixMul() if part == "operands":
-            if deed.steps and deed.steps[0].arguments == (model.MulAddOperand.SaturatingAccumulation.name,):
-                return ("NU-002",)
-            return ("NU-001",) if isinstance(i, model.MatrixMulAdd) else ("CV-017",)
-        case model.MatrixMulAdd():
-            component = model.types_of(case)[i.id].component  # type: ignore[union-attr]
-            own = ("NU-010" if component.is_float else "NU-001", "KM-014")
-        case model.VectorArithmetic() if part == "operation" or name == "exchanged":
-            return ("CV-012",)
-        case model.MatrixArithmetic() if part == "operation" or name == "exchanged":
-            return ("NU-011",) if i.operation.value.startswith("F") else ("NU-004",)
-        case model.MatrixConvert() | model.VectorConvert() if part == "operation":
+    operation, order = getattr(i, "operation", None), getattr(i, "order", None)
+    if part == "operands":
+        saturates = deed.steps and deed.steps[0].arguments == (model.MulAddOperand.SaturatingAccumulation.name,)
+        return ("NU-002",) if saturates else ("CV-017",) if of_vectors else ("NU-001",)
+    if isinstance(operation, model.Conversion | model.VectorConversion):
+        if part == "operation" or (part != RESULT and name == "rounded"):
             return (_CONVERSIONS.get(deed.word, "NU-012"),)
-        case model.MatrixConvert() if part == "matrix" and name == "rounded":
-            return ("NU-012",)
-        case model.MatrixConvert() | model.MatrixConvertUse() if part == "transpose":
-            return ("MX-003",)
-        case model.MatrixLoad() | model.MatrixStore() if part == "order" and i.order.blocked:
-            return "AL-005", "AL-003" if i.order is model.Order.RowBlockedInterleavedARM else "AL-004"
-        case model.MatrixLoad() | model.MatrixStore() if part == "stride" and i.order.blocked:
-            return ("AL-005",)
-        case model.Exit() if part in ("condition", "next", KIND):
-            return "KM-022", "TA-071"
-        case model.Return() if part == "condition":
-            return "KM-024", "TA-071"
-        case model.EndLoop():
-            return ("KM-011",)
-        case model.TensorLayout() if part == "clamp":
-            return ("TA-039", "TA-035") if deed.word == "Constant" else ("TA-035",)
-        case model.MatrixLoadTensor() if part in COORDINATES:
-            return "DV-011", "TA-035"
-        case _ if part in COORDINATES:
-            return "CM-031", "CM-030"
-        case _ if part == "view" and any(isinstance(other, model.TensorViewSetClip) for other in case.program):
-            return "TA-032", "TA-033"
+    elif operation is not None and (part == "operation" or name == "exchanged"):
+        return ("CV-012",) if of_vectors else ("NU-011",) if operation.value.startswith("F") else ("NU-004",)
+    if part == "transpose" and not of_vectors:
+        return ("MX-003",)
+    if part in ("order", "stride") and order is not None and order.blocked:
+        of_order = "AL-003" if order is model.Order.RowBlockedInterleavedARM else "AL-004"
+        return ("AL-005", of_order) if part == "order" else ("AL-005",)
+    if part in ("condition", "next", KIND) and not isinstance(i, model.BlockStart):
+        return (*i.facts, "TA-071")
+    if part == "clamp":
+        return ("TA-039", "TA-035") if deed.word == "Constant" else ("TA-035",)
+    if part in COORDINATES:
+        return ("CM-031", "CM-030") if getattr(i, "decode", None) is None else ("DV-011", "TA-035")
+    if part == "view" and any(isinstance(other, model.TensorViewSetClip) for other in case.program):
+        return "TA-032", "TA-033"
+    if isinstance(i, Product) and not of_vectors:
+        component = model.types_of(case)[i.id].component  # type: ignore[union-attr]
+        own = ("NU-010" if component.is_float else "NU-001", "KM-014")
     return _OF_PLACES.get(name) or _FACTS.get(part) or (*_OF_FLOATS.get(name, ()), *own)

@@ -11,7 +11,7 @@ from cts.case.model import Case, FastMath, FloatControls, FloatMode
 from cts.case.oracle.deviation import OF_CASE, Step
 from cts.findings.explain.change import Change
 from cts.findings.explain.deviating import deviation_of
-from cts.findings.learning.deeds import Deed
+from cts.findings.learning.deed import Deed
 
 
 def of_freedoms(case: Case, index: int) -> Iterator[Change]:

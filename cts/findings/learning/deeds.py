@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, is_dataclass
 from itertools import chain, combinations, product, zip_longest
-from keyword import iskeyword
 from math import prod
 from typing import Any
 
 from cts.case import model
-from cts.case.model import expression
 from cts.case.model.instruction import Product
 from cts.case.model.types import ResultType
 from cts.case.oracle.deviation import (
     ADDRESS,
-    BODY,
     COORDINATES,
     KIND,
     LAYOUT_MEMBERS,
@@ -32,6 +28,8 @@ from cts.case.oracle.deviation import (
     WORKGROUPS,
     Step,
 )
+from cts.findings.learning.body_deeds import of_body
+from cts.findings.learning.deed import Deed
 
 #: Numbers of bits, rows, columns and instances that hardware has a border at.
 _WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
@@ -104,35 +102,6 @@ def _computes(instruction: model.Instruction) -> bool:
     return isinstance(instruction, model.MatrixArithmetic | model.VectorArithmetic | conversions)
 
 
-@dataclass(frozen=True)
-class Deed:
-    """How one part of an instruction is wrong: `steps`, or another `word` of a field that is no number."""
-
-    part: str
-    steps: tuple[Step, ...] = ()
-    word: str = ""
-
-    @property
-    def text(self) -> str:
-        """The argument of `wrong(...)`."""
-        return f"{self.part}={self.how}"
-
-    @property
-    def how(self) -> str:
-        """What stands behind the part."""
-        if self.word:
-            word = {"none": "None"}.get(self.word, self.word)
-            # What begins small is a transform, unless it is in quotes.
-            plain = all(part.isidentifier() and part[0].isupper() for part in word.split("|"))
-            return word if plain else repr(word)
-        texts = [_text(step) for step in self.steps]
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-
-
-def _text(step: Step) -> str:
-    return step.name + (f"({', '.join(map(str, step.arguments))})" if step.arguments else "")
-
-
 def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     """All that the instruction at a place may do wrong, of its parts in turn the commonest first.
 
@@ -174,7 +143,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         parts.append([Deed("bias", (Step("zero"),))] * (instruction.bias is not None))
         parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
     if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
-        parts.append(_of_body(model.body_of(case.functions[name], case.helpers)))
+        parts.append(of_body(model.body_of(case.functions[name], case.helpers)))
     named = [field for field in "abc" if isinstance(getattr(instruction, field, None), str)]
     parts.append([Deed(field, (Step("exchanged", (other,)),)) for field, other in combinations(named, 2)])
     if carried := getattr(instruction, "next", ()):
@@ -251,44 +220,6 @@ def _of_components(copy: model.MatrixCopy) -> Iterator[Deed]:
         yield from (Deed(RESULT, (dealt, Step(name))) for name in _HELD)
         if copy.through is model.CopyPath.Component:
             yield from (Deed("component", (dealt, Step("plus", (n,)))) for n in (-1, 1))
-
-
-def _of_body(body: expression.Body) -> Iterator[Deed]:
-    """Operations in the body of a function, and in the helpers that it calls, of which each is wrong alike."""
-    for name, counts in dict(_operations(body)).items():
-        inside = Step("inside", (name + "_" * iskeyword(name),))
-        steps = [Step(n) for n in ("negated", "zero")]
-        steps += [Step("operand", (of,)) for of in "abc"[:counts]]
-        if name == "call":
-            steps.insert(0, Step("first_alike"))
-        if counts > 1:
-            steps.insert(0, Step("reversed"))
-        if name not in ("call", "select", "bitcast"):
-            _, *words = WORDS["beside"]
-            steps += [Step("beside", (of, *pair)) for of in "ab"[:counts] for pair in product(*words)]
-            steps += [Step(n) for n in ("magnitude", "flushed", "integral")]
-            steps += [Step("instead", pair) for pair in product(*WORDS["instead"]) if pair[0] != pair[1]]
-        yield from (Deed(BODY, (inside, step)) for step in steps)
-
-
-def _operations(item: Any) -> Iterator[tuple[str, int]]:
-    """The operations of a body, and of how many operands each is."""
-    match item:
-        case expression.Unary(operation=operation):
-            yield operation, 1
-        case expression.Binary(operation=operation):
-            yield operation, 2
-        case expression.Select():
-            yield "select", 3
-        case expression.Convert():
-            yield "convert", 1
-        case expression.Bitcast():
-            yield "bitcast", 1
-        case expression.Call(arguments=arguments):
-            yield "call", len(arguments)
-    inner = item if isinstance(item, tuple) else vars(item).values() if is_dataclass(item) else ()
-    for one in inner:
-        yield from _operations(one)
 
 
 def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:

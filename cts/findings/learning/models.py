@@ -13,7 +13,8 @@ from itertools import combinations, zip_longest
 
 from cts.case import model
 from cts.case.oracle.deviation import OF_CASE, RESULT, Deviation, Step
-from cts.findings.learning.deeds import Deed, deeds
+from cts.findings.learning.deed import Deed
+from cts.findings.learning.deeds import deeds
 from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
 from cts.plugins import registry
