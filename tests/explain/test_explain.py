@@ -80,6 +80,15 @@ def test_a_product_is_read_from_none_of_its_factors() -> None:
     assert found.facts[0] == "CV-018"
 
 
+def test_a_mistake_that_leaves_all_memory_is_said_once() -> None:
+    case, driver = corpus_case("conversions.transpose.bytes"), open_driver("emulator:mutant=transpose-not-applied")
+    alone, found = (explain(case, driver, ORACLE, deviations=most) for most in (0, 40))
+    words = "the result of program[1] MatrixTranspose is operand (matrix)"
+    assert f"match each of these mistakes:\n  {words}: CM-052" in text(alone)
+    assert words in {one.what for one in found.as_if} and "these mistakes" not in text(found)
+    assert "wrong(MatrixTranspose, result=operand(matrix))" in {one.text for one in found.leaves}
+
+
 def test_everything_survives_json() -> None:
     found = explained(MIRRORED, "emulator:mutant=mirror-edge-twice")
     assert msgspec.json.decode(msgspec.json.encode(found), type=Explanation) == found

@@ -42,7 +42,7 @@ from cts.findings.explain.results import Result
 from cts.findings.explain.search import STORES, Located
 from cts.findings.explain.tried import Tried, expected, explaining
 from cts.findings.explain.verdict_facts import classes_of, facts_of_verdict, undefined_quotient
-from cts.findings.learning.models import alike, models, simplest
+from cts.findings.learning.models import alike, model_at, models, simplest
 from cts.judging.compare import Bytes
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
@@ -144,16 +144,23 @@ def _of_failure(
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
         classes=classes_of(case, expectation, result),
-        leaves=_leaving(failure, others, located, deviations),
+        leaves=_leaving(failure, others, located, fitting, deviations),
     )
 
 
-def _leaving(failure: _Seen, others: Sequence[_Seen], located: Located, most: int) -> tuple[Leaving, ...]:
+def _leaving(
+    failure: _Seen, others: Sequence[_Seen], located: Located, tried: Sequence[Tried], most: int
+) -> tuple[Leaving, ...]:
     """Deviations that leave the memory of the case, and of the others, if any leaves both.
 
-    Where it is known which instruction is wrong first, those of its kind, and of layouts and views that it may have.
+    Those that explain the result are among them. Where it is known which instruction is wrong first, those of its kind,
+    and of layouts and views that it may have.
     """
-    fitting = simplest(models(failure.case, failure.memory, most) if most else ())
+    if not most:
+        return ()
+    own = [model_at(failure.case, t.place, t.deed) for t in tried if t.deed is not None]
+    own = alike(own, failure.case, failure.memory)
+    fitting = simplest((*own, *models(failure.case, failure.memory, most)))
     for other in others:
         fitting = alike(fitting, other.case, other.memory) or fitting
     op, states = _op(failure.case, located), ("TensorLayout", "TensorView")

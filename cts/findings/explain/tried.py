@@ -36,6 +36,7 @@ class Tried(NamedTuple):
     before: int
     simplified: bool = False
     deed: Deed | None = None
+    place: int = 0
 
 
 def explaining(
@@ -84,7 +85,7 @@ def explaining(
             righted, exact = _made_right(of.judged(expectation, result.actual), result)
         if righted:
             as_if = AsIf(change.what, change.facts, righted, wrong, exact)
-            yield Tried(as_if, change.of_number, before, change.simplified, change.deed)
+            yield Tried(as_if, change.of_number, before, change.simplified, change.deed, change.place)
 
     explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
     best = [t for t in explanations if t.as_if.exact]

@@ -56,6 +56,12 @@ def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
 
 
+def model_at(case: model.Case, place: int, deed: Deed) -> Model:
+    """A deed of the instruction at a place, at all instructions of its kind."""
+    kind = "Case" if place == OF_CASE else type(case.program[place]).__name__
+    return Model(kind, deed, places_of(case, kind))
+
+
 def models(case: model.Case, memory: Mapping[str, Bytes], most: int | None = None) -> Iterator[Model]:
     """Models of a failing case, those at all instructions of a kind before those at one of them.
 
