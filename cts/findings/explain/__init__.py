@@ -153,12 +153,12 @@ def _leaving(
 ) -> tuple[Leaving, ...]:
     """Deviations that leave the memory of the case, and of the others, if any leaves both.
 
-    Those that explain the result are among them. Where it is known which instruction is wrong first, those of its kind,
-    and of layouts and views that it may have.
+    Those that explain the result are among them, but for other numbers, which may fit by chance. Where it is known
+    which instruction is wrong first, those of its kind, and of layouts and views that it may have.
     """
     if not most:
         return ()
-    own = [model_at(failure.case, t.place, t.deed) for t in tried if t.deed is not None]
+    own = [model_at(failure.case, t.place, t.deed) for t in tried if t.deed is not None and not t.of_number]
     own = alike(own, failure.case, failure.memory)
     fitting = simplest((*own, *models(failure.case, failure.memory, most)))
     for other in others:
