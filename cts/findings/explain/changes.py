@@ -28,12 +28,12 @@ def changes(case: model.Case, index: int) -> Iterator[Change]:
 def _every(case: model.Case, index: int) -> Iterator[Change]:
     """All changes, including those that change nothing."""
     yield from of_floats(case, index)
+    yield from of_bodies(case, index)
     for j in (index, *_behind(case, index)):
         yield from of_instruction(case, j)
         yield from _of_pointers(case, j)
         for what, facts, instruction in alternatives(case.program[j]):
             yield Change(f"program[{j}] {what}", facts, with_instruction(case, j, instruction))
-    yield from of_bodies(case, index)
     yield from of_blocks(case, index)
 
 

@@ -120,7 +120,8 @@ def _is_tried(i: Any, deed: Deed) -> bool:
         return part not in _OF_SIBLINGS or frozenset({model.constant_of(value).name, deed.word}) in _SIBLINGS
     tried = _OTHERS.get(part)
     if part == RESULT:
-        tried = set() if isinstance(i, model.Load) else _RESULTS
+        # The possible errors of loads and stores are those of addresses; and a store may do nothing.
+        tried = {"before"} if isinstance(i, model.Store) else set() if isinstance(i, model.Load) else _RESULTS
     elif part.startswith(STATE) or (part == MEMORY and isinstance(i, model.Load)):
         tried = set()
     elif tried is None:
