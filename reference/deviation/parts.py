@@ -46,7 +46,8 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             case = structs.replace(case, program=_with(case.program, one.place, instruction))
         if one.steps and one.steps[0].name in ("added", "without"):
             instruction = structs.replace(case.program[one.place], **{one.part: _flags(case, one)})
-            case = structs.replace(case, program=_with(case.program, one.place, instruction))
+            changed = structs.replace(case, program=_with(case.program, one.place, instruction))
+            case = changed if _is_well_formed(changed) else case
         if not one.word:
             continue
         if one.place < OF_CASE:
@@ -64,6 +65,15 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
             case = structs.replace(case, program=_with(case.program, one.place, changed))
     return case
+
+
+def _is_well_formed(case: model.Case) -> bool:
+    """Whether instructions may have their words: some are of integers alone, where a word more changes nothing."""
+    try:
+        model.types_of(case)
+    except ValueError:
+        return False
+    return True
 
 
 def _flags(case: model.Case, one: Deviation) -> tuple[Enum, ...]:

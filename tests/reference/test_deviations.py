@@ -368,6 +368,12 @@ program:
     memories = [registry.oracle().leaves(case, some) for some in several]
     assert [m and m.buffers["d"].exact.view(np.int32)[0] for m in memories] == [4, 4 * 255 * 255, 4 * 255 * -1]
     assert registry.oracle().leaves(case, [wrong(3, "operands", "added", "MatrixDSigned")]) is None
+    floats = corpus.read(corpus.find_one("matrix_arithmetic.mul_add.c_is_kept"), registry.oracle())
+    right, wide = (
+        registry.oracle().leaves(floats, some) for some in ([], [wrong(3, "operands", "added", "MatrixASigned")])
+    )
+    assert right is not None and wide is not None
+    assert all((right.buffers[name].exact == wide.buffers[name].exact).all() for name in floats.buffers)
 
 
 def test_a_loop_that_counts_wrong_or_carries_nothing_on() -> None:

@@ -117,7 +117,8 @@ def _is_tried(i: Any, deed: Deed) -> bool:
     if part in _OF_TYPES:
         return False
     if deed.word:
-        return part not in _OF_SIBLINGS or frozenset({model.constant_of(value).name, deed.word}) in _SIBLINGS
+        own: Any = model.constant_of(value) if part in _OF_SIBLINGS else None
+        return own is None or frozenset({own.name, deed.word}) in _SIBLINGS
     tried = _OTHERS.get(part)
     if part == RESULT:
         # The possible errors of loads and stores are those of addresses; and a store may do nothing.
@@ -157,6 +158,6 @@ def facts_against(case: model.Case, place: int, deed: Deed) -> tuple[str, ...]:
     if part == "view" and any(isinstance(other, model.TensorViewSetClip) for other in case.program):
         return "TA-032", "TA-033"
     if isinstance(i, Product) and not of_vectors:
-        component = model.types_of(case)[i.id].component  # type: ignore[union-attr]
-        own = ("NU-010" if component.is_float else "NU-001", "KM-014")
+        result: Any = model.types_of(case)[i.defines[0]]
+        own = ("NU-010" if result.component.is_float else "NU-001", "KM-014")
     return _OF_PLACES.get(name) or _FACTS.get(part) or (*_OF_FLOATS.get(name, ()), *own)
