@@ -102,7 +102,7 @@ class _Parser:
         sites = sites_of(node.args, self._text, self._where)
         conditions = [said(argument) for argument in node.args[1:]]
         of = f" with {' and '.join(conditions)}" if conditions else ""
-        self.words += [f"the {part} of {kind}{of} is {_words(steps, word)}" for part, steps, word in parts]
+        self.words += [f"the {part} of {kind}{of} {_verb(part)} {_words(steps, word)}" for part, steps, word in parts]
 
         def at(case: Case) -> Iterator[Deviation]:
             for site in sites(view(case)):
@@ -196,8 +196,16 @@ def place_of(site: Site) -> int:
     return site.of.place
 
 
+def _verb(part: str) -> str:
+    """Parts with an s at their end are several, but for these."""
+    return "are" if part.endswith("s") and part not in ("address", "bias") else "is"
+
+
 def _words(steps: tuple[Step, ...], word: str) -> str:
     if word:
         return word
-    texts = (name + (f" ({', '.join(map(str, arguments))})" if arguments else "") for name, arguments in steps)
+    texts = (
+        ("as " if name == "before" else "") + name + (f" ({', '.join(map(str, arguments))})" if arguments else "")
+        for name, arguments in steps
+    )
     return ", then ".join(text.replace("_", " ") for text in texts)

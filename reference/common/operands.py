@@ -20,11 +20,16 @@ from cts.case.model.operand import ComponentValue, Factors
 from cts.case.oracle.deviation import OF_CASE, OPERANDS, Step
 from cts.reference.deviation import numbers
 from cts.reference.deviation.elements import constant
+from cts.reference.deviation.moves import NotComputable
 from cts.reference.deviation.parts import NO_PARTS, Parts
 from cts.reference.numeric.arrays import U32
 from cts.reference.numeric.value import Value
 
 _MASK = 0xFFFFFFFF
+
+#: By so many iterations, and four times as many, a loop may be longer that counts wrong. Longer ones take the oracle
+#: most of its time, and end only where a program is too large to judge.
+_MORE = 16
 
 
 class ParameterSetOperands:
@@ -69,7 +74,10 @@ class ParameterSetOperands:
         if self._parts and (steps := self._steps(instruction, field) or self._of_all):
             with self._counting(steps):
                 value = self._value(operand, (instruction, field), _first(steps, iterations))
-            return numbers.transformed(value, steps)
+            changed = numbers.transformed(value, steps)
+            if field == "count" and (changed > 4 * value.astype(np.int64) + _MORE).any():
+                raise NotComputable("a loop that hardly ends")
+            return changed
         return self._value(operand, (instruction, field), iterations)
 
     @contextmanager

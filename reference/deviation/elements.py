@@ -22,6 +22,9 @@ from cts.reference.numeric.modes import Mode
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, anything, where, with_freedom
 
+#: Either rounding would allow all between two neighbours, and so explain what is rounded to a wider type.
+_NEAREST = Mode(rounding="nearest")
+
 _UNKNOWN = ("made of a value that is not exact by a deviation",)
 
 
@@ -181,7 +184,7 @@ def _each(value: Value, component: ComponentType, of_bits: Callable[[Bits], Bits
     return where(value.flags != 0, anything(component, value.shape, _UNKNOWN), result)
 
 
-def _rounded(value: Value, component: ComponentType, to: str, mode: Mode | None = None) -> Value:
+def _rounded(value: Value, component: ComponentType, to: str, mode: Mode = _NEAREST) -> Value:
     if to not in ComponentType.__members__:
         raise NotComputable(to)
     target, watch = ComponentType(to), Watch()
@@ -189,7 +192,7 @@ def _rounded(value: Value, component: ComponentType, to: str, mode: Mode | None 
         return value
     if not component.is_float:
         return converted(converted(value, target, watch), component, watch)
-    modes = MappingProxyType({} if mode is None else {target: mode})
+    modes = MappingProxyType({target: mode})
     return converted(converted(value, target, watch, False, True, modes), component, watch, False, True)
 
 

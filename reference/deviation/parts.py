@@ -22,6 +22,9 @@ Steps: TypeAlias = tuple[Step, ...]
 #: The steps of each part of each instruction that deviates.
 Parts: TypeAlias = Mapping[int, Mapping[str, Steps]]
 
+#: Words of which a field may have several, or none.
+_FLAGS: tuple[type[Enum], ...] = (model.MulAddOperand, model.FastMath)
+
 NO_PARTS: Parts = MappingProxyType({})
 
 
@@ -41,6 +44,10 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
         if one.steps and one.steps[0].name == "signed_as":
             instruction = _signed_as(case.program[one.place], one.part, str(one.steps[0].arguments[0]))
             case = structs.replace(case, program=_with(case.program, one.place, instruction))
+        if one.steps and one.steps[0].name in ("added", "without"):
+            instruction = structs.replace(case.program[one.place], **{one.part: _flags(case, one)})
+            changed = structs.replace(case, program=_with(case.program, one.place, instruction))
+            case = changed if _is_well_formed(changed) else case
         if not one.word:
             continue
         if one.place < OF_CASE:
@@ -58,6 +65,29 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
             case = structs.replace(case, program=_with(case.program, one.place, changed))
     return case
+
+
+def _is_well_formed(case: model.Case) -> bool:
+    """Whether instructions may have their words: some are of integers alone, where a word more changes nothing."""
+    try:
+        model.types_of(case)
+    except ValueError:
+        return False
+    return True
+
+
+def _flags(case: model.Case, one: Deviation) -> tuple[Enum, ...]:
+    """The words of a field that has several, with others or without some. Raises NotComputable for unknown words."""
+    flags = getattr(case.program[one.place], one.part, None) or ()
+    if not isinstance(flags, tuple):
+        raise NotComputable(f"{one.part} has one word")
+    for name, arguments in one.steps:
+        kind = next((kind for kind in _FLAGS if arguments[0] in kind.__members__), None)
+        if kind is None:
+            raise NotComputable(f"no word {arguments[0]}")
+        flag = kind[str(arguments[0])]
+        flags = (*(other for other in flags if other is not flag), *((flag,) if name == "added" else ()))
+    return flags
 
 
 def _of_kind(instruction: model.Instruction, kind: str) -> model.Instruction:

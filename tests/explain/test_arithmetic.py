@@ -1,4 +1,4 @@
-"""Models of arithmetic that went wrong: each is said of a result that is as it says, and of no other."""
+"""Arithmetic that went wrong: each mistake is said of a result that is as it says, and of no other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cts.case.model import Case, MatrixShape, loads_case, types_of
-from cts.findings.explain.arithmetic import fitting
 from cts.findings.explain.model import AsIf
 from cts.findings.explain.results import compared
+from cts.findings.explain.tried import explaining
 from cts.plugins import registry
 
 F64 = Any
@@ -68,7 +68,8 @@ def first(text: str, index: int, wrong: Callable[..., F64]) -> tuple[list[AsIf],
     spread = expectation.spreads.get(name)
     result = compared(index, name, shape.component, wanted, actual, spread)
     assert result.wrong.any()
-    return [as_if for as_if, _ in fitting(case, expectation, result)], case
+    tried = explaining(case, registry.oracle(), result, index, {})
+    return [one.as_if for one in tried if one.as_if.exact], case
 
 
 def halves(numbers: F64) -> F64:
@@ -90,20 +91,20 @@ def tile_before(a: F64, b: F64, c: F64, **_: F64) -> F64:
     [
         (3, lambda a, b, c, **_: a[:, :8] @ b[:8] + c, "left out k = 8..11 of 12"),
         (3, lambda a, b, c, **_: a @ b + np.outer(a[:, 5], b[5]) + c, "added k = 5 of 12 twice"),
-        (3, lambda c, **_: c, "gave 'c' as it was"),
-        (3, lambda a, b, c, **_: a @ b + halves(c), "rounded C to float16"),
+        (3, lambda c, **_: c, "the result of program[3] MatrixMulAdd is operand (c)"),
+        (3, lambda a, b, c, **_: a @ b + halves(c), "the c of program[3] MatrixMulAdd is rounded (float16)"),
         (3, stepwise, "rounded sums to float16 at each step"),
         (3, tile_before, "took rows of A that are 8 before from row 8 on"),
-        (3, lambda d, **_: d.T, "transposed its result"),
+        (3, lambda d, **_: d.T, "the result of program[3] MatrixMulAdd is transposed"),
         (3, lambda d, **_: d[:, np.arange(16) ^ 4], "swapped columns that are 4 apart"),
-        (4, lambda e, **_: halves(e), "rounded its result to float16"),
+        (4, lambda e, **_: halves(e), "the result of program[4] MatrixArithmetic is rounded (float16)"),
         (2, lambda d, **_: d, "program[3] MatrixMulAdd had overwritten 'c'"),
         (4, lambda e, **_: e * 1.5 + 7, ""),
     ],
 )
 def test_a_model_is_said_of_floats(index: int, wrong: Callable[..., F64], said: str) -> None:
     found, case = first(FLOATS, index, wrong)
-    at = "" if said.startswith("program") else f"program[{index}] {type(case.program[index]).__name__} "
+    at = "" if said.startswith(("program", "the ")) else f"program[{index}] {type(case.program[index]).__name__} "
     assert [as_if.what for as_if in found][:1] == ([f"{at}{said}"] if said else [])
     assert all(as_if.exact and as_if.facts for as_if in found)
 
@@ -116,14 +117,16 @@ def pairs(a: F64, b: F64, c: F64, **_: F64) -> F64:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda a, b, c, **_: np.clip(a @ b + c, -(2**31), 2**31 - 1), "saturated"),
-        (pairs, "wrapped pairs of products at 16 bits"),
+        (lambda a, b, c, **_: np.clip(a @ b + c, -(2**31), 2**31 - 1), "program[3] MatrixMulAdd saturated"),
+        (pairs, "program[3] MatrixMulAdd wrapped pairs of products at 16 bits"),
+        (lambda a, b, c, **_: -a @ b + c, "the operands of program[3] MatrixMulAdd are without (MatrixASigned)"),
         (lambda a, b, c, **_: (a ^ 85) @ b + c, ""),
     ],
 )
 def test_a_model_is_said_of_integers(wrong: Callable[..., F64], said: str) -> None:
     found, _ = first(BYTES, 3, wrong)
-    assert [as_if.what for as_if in found][:1] == ([f"program[3] MatrixMulAdd {said}"] if said else [])
+    assert {said} - {""} <= {as_if.what for as_if in found}
+    assert bool(said) == bool(found)
 
 
 def away_from_zero(c: F64, **_: F64) -> F64:

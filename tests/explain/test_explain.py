@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 
@@ -14,10 +15,12 @@ from cts.case.oracle.trace import StepKind
 from cts.device.driver import Fault, Job, Outcome, Status
 from cts.findings.explain import Explanation, explain
 from cts.findings.explain.instrument import instrumented, points
+from cts.findings.explain.locate import locate
 from cts.findings.explain.model import INSTRUMENTED, MEMORY, SHORTENED, SHOWN
 from cts.findings.explain.needed import needed
 from cts.findings.explain.other_contents import other_contents
 from cts.findings.explain.text import lines
+from cts.findings.explain.tried import Tried, explaining
 from cts.judging.judge import OpenDriver, judge
 from cts.judging.sentences import step_parts
 from cts.judging.verdict import Verdict
@@ -73,8 +76,17 @@ def test_a_product_is_read_from_none_of_its_factors() -> None:
     found = explained("vector_multiply.memory.stride_read_by_two", "emulator:mutant=vector-stride-of-lane-four")
     assert (found.op, found.elements[0].actual) == ("VectorMatrixMul", "0x4000 (2.0)")
     assert {e.read_instead for e in found.elements} == {""}
-    assert "match this mistake:\n  program[1].stride was 0: CV-018" in text(found)
+    assert "match this mistake:\n  the stride of program[1] VectorMatrixMul is zero: CV-018" in text(found)
     assert found.facts[0] == "CV-018"
+
+
+def test_a_mistake_that_leaves_all_memory_is_said_once() -> None:
+    case, driver = corpus_case("conversions.transpose.bytes"), open_driver("emulator:mutant=transpose-not-applied")
+    alone, found = (explain(case, driver, ORACLE, deviations=most) for most in (0, 40))
+    words = "the result of program[1] MatrixTranspose is operand (matrix)"
+    assert f"match each of these mistakes:\n  {words}: CM-052" in text(alone)
+    assert words in {one.what for one in found.as_if} and "these mistakes" not in text(found)
+    assert "wrong(MatrixTranspose, result=operand(matrix))" in {one.text for one in found.leaves}
 
 
 def test_everything_survives_json() -> None:
@@ -122,7 +134,7 @@ def test_a_product_lists_its_terms() -> None:
     assert found.op == "MatrixMulAdd"
     steps = [step_parts(s)[0] for s in found.elements[0].steps if s.kind is StepKind.PRODUCT]
     assert len(steps) == 16
-    assert found.as_if[0].what == "program[3] did not have MatrixASigned"
+    assert found.as_if[0].what == "the operands of program[3] MatrixMulAdd are without (MatrixASigned)"
 
 
 def test_a_loop_names_its_iteration() -> None:
@@ -298,6 +310,15 @@ def test_other_contents_have_no_two_neighbours_alike_and_other_signs() -> None:
     assert [initial_bits(b)[:3].tolist() for b in (small, other)] == [[1, 2, 3], [2**32 - 65521 + n for n in range(3)]]
 
 
+def seen(case: Case, driver: OpenDriver) -> Sequence[Tried]:
+    """What explains a failing case by itself, without other contents."""
+    expectation = ORACLE.expect(case)
+    attempt = judge(driver, case, expectation)
+    located = locate(case, driver, ORACLE, expectation, attempt)
+    assert located.result is not None and attempt.outcome is not None
+    return explaining(case, ORACLE, located.result, located.result.index, attempt.outcome.memory)
+
+
 def test_a_change_that_other_contents_refute_is_dropped() -> None:
     """Where the source repeats itself, an offset of 4 is as good as one of 0."""
     case = loads_case(
@@ -318,7 +339,10 @@ program:
 """
     )
     driver = open_driver("emulator:mutant=load-aligned-to-16")
-    assert {a.what for a in explain(case, driver, ORACLE).as_if} == {"program[0].offset was a quarter (0)"}
+    refuted = "the offset of program[0] MatrixLoad is times (2)"
+    assert refuted in {one.as_if.what for one in seen(case, driver)}
+    offset = "the offset of program[0] MatrixLoad is"
+    assert {a.what for a in explain(case, driver, ORACLE).as_if} == {f"{offset} zero", f"{offset} divided (4)"}
 
 
 @pytest.mark.parametrize(

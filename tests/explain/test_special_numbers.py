@@ -69,7 +69,7 @@ def f16(numbers: F64) -> F64:
     return numbers.astype(np.float16).astype(np.float64)
 
 
-FREE = "rearranged|NSZ|roundings free"
+FREE = "fast_math|float controls"
 STRICT = "float_controls: NoContraction"
 MODES = "float_controls: FastMathNone\nfloat_modes: {float16: [DenormPreserve]}"
 TOWARDS_ZERO = "float_controls: FastMathNone\nfloat_modes: {float16: [RoundingModeRTZ]}"
@@ -102,11 +102,11 @@ MISTAKES = [
             without=("nan", "infinities")),
     Mistake("flushed", PRODUCT, lambda r, **_: np.where(np.abs(r) < 2.0**-14, 0 * r, r),
             f"DenormFlushToZero|flushed|{FREE}", MODES),
-    Mistake("signless", PRODUCT, lambda r, **_: r + 0.0, f"sign of zeros|{FREE}"),
-    Mistake("clamped", PRODUCT, lambda r, **_: np.clip(r, -65504, 65504), f"clamped infinities|{FREE}"),
-    Mistake("transposed", PRODUCT, lambda r, **_: r.T, "transposed its result"),
-    Mistake("unchanged", PRODUCT, lambda x, **_: x, "gave 'x' as it was"),
-    Mistake("bfloat16", PRODUCT, lambda r, **_: r.astype(ml_dtypes.bfloat16).astype(np.float64), "to bfloat16"),
+    Mistake("signless", PRODUCT, lambda r, **_: r + 0.0, f"instead (negative zero, zero)|{FREE}"),
+    Mistake("clamped", PRODUCT, lambda r, **_: np.clip(r, -65504, 65504), f"instead (infinity, greatest)|{FREE}"),
+    Mistake("transposed", PRODUCT, lambda r, **_: r.T, "is transposed"),
+    Mistake("unchanged", PRODUCT, lambda x, **_: x, "is operand (a)"),
+    Mistake("bfloat16", PRODUCT, lambda r, **_: r.astype(ml_dtypes.bfloat16).astype(np.float64), "rounded (bfloat16)"),
     Mistake("wrong-mode", PRODUCT, lambda x, y, **_: f16(x * y), f"RoundingModeRTE|{FREE}", TOWARDS_ZERO),
 ]  # fmt: skip
 

@@ -13,7 +13,8 @@ from cts.base.memory import GUARD_BYTES
 from cts.case.model import Case, loads_case
 from cts.case.oracle.deviation import Step
 from cts.features.deviations import parse_deviation
-from cts.findings.learning.deeds import Deed, deeds
+from cts.findings.learning.deed import Deed
+from cts.findings.learning.deeds import deeds
 from cts.findings.learning.deviating import DeviationLearner, Evidence, LearntDeviation, Ran, rivals
 from cts.findings.learning.models import Model, models, places_of
 from cts.judging.deviations import leaves

@@ -338,6 +338,8 @@ program:
         expectation = registry.oracle().leaves(case, deviations)
         assert expectation is not None
         assert np.unique(expectation.buffers["d"].exact.view(np.float32)).tolist() == [value]
+    rounded = registry.oracle().leaves(case, [wrong(0, RESULT, "rounded", "bfloat16")])
+    assert rounded is not None and rounded.buffers["d"].intervals == (), "to nearest, and to neither neighbour else"
 
 
 def test_a_load_gives_what_the_one_before_gave(case: Case) -> None:
@@ -372,6 +374,52 @@ program:
     memories = [registry.oracle().leaves(case, some) for some in several]
     sums = [memory and memory.buffers["d"].exact.view(np.int32)[0] for memory in memories]
     assert sums == [4 * -1 * 255, 4, 4 * 255 * 255]
+    several = [
+        [wrong(3, "operands", "added", "MatrixBSigned")],
+        [wrong(3, "operands", "without", "MatrixASigned")],
+        [Deviation(3, "operands", (Step("added", ("MatrixBSigned",)), Step("without", ("MatrixASigned",))))],
+    ]
+    memories = [registry.oracle().leaves(case, some) for some in several]
+    assert [m and m.buffers["d"].exact.view(np.int32)[0] for m in memories] == [4, 4 * 255 * 255, 4 * 255 * -1]
+    assert registry.oracle().leaves(case, [wrong(3, "operands", "added", "MatrixDSigned")]) is None
+    floats = corpus.read(corpus.find_one("matrix_arithmetic.mul_add.c_is_kept"), registry.oracle())
+    right, wide = (
+        registry.oracle().leaves(floats, some) for some in ([], [wrong(3, "operands", "added", "MatrixASigned")])
+    )
+    assert right is not None and wide is not None
+    assert all((right.buffers[name].exact == wide.buffers[name].exact).all() for name in floats.buffers)
+
+
+def test_a_loop_that_counts_wrong_or_carries_nothing_on() -> None:
+    case = loads_case("""
+schema: 1
+name: deviations.loop
+description: A sum by a loop.
+buffers:
+  a: {type: int32, shape: [16], data: {fill: 5}}
+  d: {type: int32, shape: [16], data: {fill: 0}}
+program:
+  - op: MatrixLoad
+    id: x
+    type: {component: int32, scope: Subgroup, rows: 4, cols: 4, use: Accumulator}
+    buffer: a
+    stride: 4
+  - {op: Loop, count: 3, carry: [{id: s, init: x}]}
+  - {op: MatrixArithmetic, id: t, operation: IAdd, a: s, b: x}
+  - {op: EndLoop, next: [t]}
+  - {op: MatrixStore, matrix: s, buffer: d, stride: 4}
+""")  # fmt: skip
+    several = [wrong(1, "count", "times", 2), wrong(1, "count", "plus", -1), wrong(3, "next", "at_most", 0)]
+    memories = [registry.oracle().leaves(case, [one]) for one in several]
+    assert [m and m.buffers["d"].exact.view(np.int32)[0] for m in memories] == [35, 15, 5]
+    assert registry.oracle().leaves(case, [wrong(1, "count", "negated")]) is None, "it hardly ends"
+
+
+def test_a_product_without_its_bias() -> None:
+    right, without = (of_corpus("vector_multiply.float.bias", *some) for some in ((), (wrong(1, "bias", "zero"),)))
+    bias = right["bias"].view(np.float16)[:5]
+    sums, alone = (memory["y"].view(np.float16)[:5] for memory in (right, without))
+    assert bias.any() and (sums - alone).tolist() == bias.tolist()
 
 
 def test_a_product_leaves_a_part_of_the_sum_in_its_c() -> None:
@@ -531,6 +579,8 @@ def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
         "saturated",
         "first_alike",
         "exchanged",
+        "added",
+        "without",
     ):
         return  # of operands as they were made, of products, and of additions: each has a test of its own
     arguments = words.get(name, arguments)

@@ -46,6 +46,8 @@ class Domain(enum.Flag):
     OPERANDS = enum.auto()
     #: The operations in the body of a function.
     BODIES = enum.auto()
+    #: Words of a field that may have several.
+    WORDS = enum.auto()
     #: The conversions of a case.
     COMMANDS = enum.auto()
 
@@ -142,6 +144,8 @@ TRANSFORMS: dict[str, Transform] = {
     "unreduced": Transform(Domain.STATES),
     "to_the_end": Transform(Domain.STATES),
     "inside": Transform(Domain.BODIES, (str,)),
+    "added": Transform(Domain.WORDS, (str,)),
+    "without": Transform(Domain.WORDS, (str,)),
     "repeated": Transform(Domain.COMMANDS),
     "clamped": Transform(Domain.PLACES, (str,)),
     "wide_index": Transform(Domain.PLACES),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import NamedTuple
 
@@ -26,16 +26,13 @@ from cts.findings.explain.elements import (
 )
 from cts.findings.explain.in_memory import untouched
 from cts.findings.explain.locate import locate
-from cts.findings.explain.model import KEPT, AsIf, Element, Explanation, Leaving, Suspect
+from cts.findings.explain.model import KEPT, AsIf, Element, Explanation, Leaving, Suspect, general
 from cts.findings.explain.other_contents import other_contents
 from cts.findings.explain.picture import picture
 from cts.findings.explain.ranking import (
     LISTED,
     Evidence,
-    Tried,
     agreed,
-    expected,
-    explaining,
     prioritised,
     said_by,
     suspects,
@@ -43,8 +40,9 @@ from cts.findings.explain.ranking import (
 )
 from cts.findings.explain.results import Result
 from cts.findings.explain.search import STORES, Located
+from cts.findings.explain.tried import Tried, expected, explaining
 from cts.findings.explain.verdict_facts import classes_of, facts_of_verdict, undefined_quotient
-from cts.findings.learning.models import alike, models, simplest
+from cts.findings.learning.models import alike, model_at, models, simplest
 from cts.judging.compare import Bytes
 from cts.judging.finding import mismatches
 from cts.judging.judge import Attempt, OpenDriver, judge, refusal
@@ -118,7 +116,8 @@ def _of_failure(
     reached = oracle.reached(case, result.index)
     places = requested_elements(result, wanted) if wanted else worst_elements(result, reached)
     failure = _failure_seen(case, oracle, attempt, located, result, reduced=reduced)
-    others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle))
+    among = {general(t.as_if.what) for t in failure.tried}
+    others = [] if wanted else list(_elsewhere(_op(case, located), case, found, driver, oracle, among))
     fitting = agreed(failure.tried, [other.tried for other in others])
     as_if = tuple(t.as_if for t in _fitting(failure, others, fitting))[:LISTED]
     instance = int(np.argwhere(result.wrong)[0][0]) if result.wrong.any() else 0
@@ -145,16 +144,23 @@ def _of_failure(
         values=_values(result, instance),
         stored=_wrong_memory(case, attempt) if isinstance(case.program[result.index], STORES) else (),
         classes=classes_of(case, expectation, result),
-        leaves=_leaving(failure, others, located, deviations),
+        leaves=_leaving(failure, others, located, fitting, deviations),
     )
 
 
-def _leaving(failure: _Seen, others: Sequence[_Seen], located: Located, most: int) -> tuple[Leaving, ...]:
+def _leaving(
+    failure: _Seen, others: Sequence[_Seen], located: Located, tried: Sequence[Tried], most: int
+) -> tuple[Leaving, ...]:
     """Deviations that leave the memory of the case, and of the others, if any leaves both.
 
-    Where it is known which instruction is wrong first, those of its kind, and of layouts and views that it may have.
+    Those that explain the result are among them, but for other numbers, which may fit by chance. Where it is known
+    which instruction is wrong first, those of its kind, and of layouts and views that it may have.
     """
-    fitting = simplest(models(failure.case, failure.memory, most) if most else ())
+    if not most:
+        return ()
+    own = [model_at(failure.case, t.place, t.deed) for t in tried if t.deed is not None and not t.of_number]
+    own = alike(own, failure.case, failure.memory)
+    fitting = simplest((*own, *models(failure.case, failure.memory, most)))
     for other in others:
         fitting = alike(fitting, other.case, other.memory) or fitting
     op, states = _op(failure.case, located), ("TensorLayout", "TensorView")
@@ -172,10 +178,17 @@ class _Seen(NamedTuple):
 
 
 def _failure_seen(
-    case: Case, oracle: Oracle, attempt: Attempt, located: Located, result: Result, *, reduced: bool
+    case: Case,
+    oracle: Oracle,
+    attempt: Attempt,
+    located: Located,
+    result: Result,
+    among: Set[str] | None = None,
+    *,
+    reduced: bool,
 ) -> _Seen:
     assert attempt.outcome is not None
-    tried = explaining(case, oracle, result, result.index, attempt.outcome.memory)
+    tried = explaining(case, oracle, result, result.index, attempt.outcome.memory, among)
     steps = () if located.trace is None else located.trace.steps
     own = steps_of(case, oracle, result)
     facts = (*facts_of_verdict(attempt.divergence), *undefined_quotient(case, result))
@@ -183,8 +196,13 @@ def _failure_seen(
     return _Seen(case, attempt.outcome.memory, tried, ranked_facts)
 
 
-def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle) -> Iterator[_Seen]:
-    """The same of other cases that fail in an instruction of this name: with other contents, and as it was found."""
+def _elsewhere(
+    op: str, case: Case, found: Case | None, driver: OpenDriver, oracle: Oracle, among: Set[str]
+) -> Iterator[_Seen]:
+    """The same of other cases that fail in an instruction of this name: with other contents, and as it was found.
+
+    Of these only changes that make values right in the case itself are tried: a cause explains all.
+    """
     for other in (*other_contents(case), *([] if found is None else [found])):
         expectation = expected(other, oracle)
         if expectation is None or refusal(driver, other) is not None:
@@ -194,7 +212,7 @@ def _elsewhere(op: str, case: Case, found: Case | None, driver: OpenDriver, orac
             continue
         located = locate(other, driver, oracle, expectation, attempt)
         if located.result is not None and _op(other, located) == op:
-            yield _failure_seen(other, oracle, attempt, located, located.result, reduced=False)
+            yield _failure_seen(other, oracle, attempt, located, located.result, among, reduced=False)
 
 
 def _op(case: Case, located: Located) -> str:

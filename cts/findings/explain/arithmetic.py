@@ -18,7 +18,7 @@ from cts.case import model as m
 from cts.case.model.instructions import defined_ids
 from cts.case.oracle.expectation import Expectation, Freedom, Spread
 from cts.findings.explain.model import AsIf
-from cts.findings.explain.model_values import NARROW, TILES, Model, Numbers, Values, bits_of, numbers, through
+from cts.findings.explain.model_values import TILES, Model, Numbers, Values, bits_of, numbers
 from cts.findings.explain.product_models import of_matrices, of_vector
 from cts.findings.explain.results import Mask, Result, allowed
 from cts.judging.compare import Bits
@@ -120,12 +120,11 @@ def _models(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
             yield from of_vector(case, instruction, values, expected, result)
         case m.MatrixConvert() if component.is_float and (values.component(instruction.matrix) or component).is_float:
             yield from _roundings(values.numbers(instruction.matrix), component)
-    yield from _narrowed(expected, component, facts)
     yield from _moved(values, result.name, expected, facts)
 
 
 def _held(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
-    """The result as another value of the program: an unchanged operand, or a value that overwrote it."""
+    """The result as another value of the program, that overwrote it."""
     ids = defined_ids(case.program)
     shape = result.expected.shape[1:]
     for name in values.names:
@@ -145,13 +144,10 @@ def _held(case: m.Case, values: Values, result: Result) -> Iterator[Model]:
         if index > result.index and (constant or result.name in m.references(other)):
             what = f"program[{index}] {type(other).__name__} had overwritten {result.name!r}"
             yield Model(what, other.explained_by, held, moved=values.moved(name))
-        elif not isinstance(case.program[result.index], m.Load) and name in m.references(case.program[result.index]):
-            facts = case.program[result.index].explained_by
-            yield Model(f"gave {name!r} as it was", facts, held, moved=values.moved(name))
 
 
 def _roundings(source: Numbers | None, component: m.ComponentType) -> Iterator[Model]:
-    """A conversion between floats by another rounding, or by way of another type."""
+    """A conversion between floats by another rounding."""
     if source is None:
         return
     facts = ("NU-012",)
@@ -162,29 +158,6 @@ def _roundings(source: Numbers | None, component: m.ComponentType) -> Iterator[M
     with np.errstate(all="ignore"):
         away = np.where((rounded != source) & (np.abs(source) >= np.abs(down + up) / 2), up, down)
         yield Model("rounded ties away from zero", facts, away)
-        for name, narrow in NARROW:
-            yield Model(f"went by way of {name}", facts, through(source, narrow))
-
-
-def _narrowed(expected: Numbers, component: m.ComponentType, facts: tuple[str, ...]) -> Iterator[Model]:
-    """The result rounded to a narrower type first, or without a type's infinities and NaNs."""
-    with np.errstate(all="ignore"):
-        if not component.is_float:
-            for bits in (8, 16, 24):
-                if bits < component.size * 8:
-                    low = expected & ((1 << bits) - 1)
-                    yield Model(f"kept {bits} bits", facts, low)
-                    yield Model(f"kept {bits} bits, with a sign", facts, low - ((low >> bits - 1) << bits))
-            return
-        fmt = component.format
-        for name, narrow in NARROW:
-            if name != component.value:
-                yield Model(f"rounded its result to {name}", facts, through(expected, narrow))
-        yield Model(
-            "flushed denormals", ("NU-042", *facts), np.where(np.abs(expected) < fmt.least, 0 * expected, expected)
-        )
-        yield Model("lost the sign of zeros", ("NU-020", *facts), expected + 0.0)
-        yield Model("clamped infinities", ("NU-020", *facts), np.clip(expected, -fmt.greatest, fmt.greatest))
 
 
 def _moved(values: Values, name: str, expected: Numbers, facts: tuple[str, ...]) -> Iterator[Model]:
@@ -192,20 +165,13 @@ def _moved(values: Values, name: str, expected: Numbers, facts: tuple[str, ...])
     _, rows, cols = expected.shape
     right = values.moved(name)
 
-    def moved(what: str, move: Callable[[Any], Any], *, one_of_many: bool = False) -> Model:
-        return Model(what, facts, expected, one_of_many, right.map(move))
+    def moved(what: str, move: Callable[[Any], Any]) -> Model:
+        return Model(what, facts, expected, True, right.map(move))
 
-    if rows == cols > 1:
-        yield moved("transposed its result", lambda a: a.transpose(0, 2, 1))
-    if rows > 1:
-        yield moved("reversed its rows", lambda a: a[:, ::-1])
-    if cols > 1:
-        yield moved("reversed its columns", lambda a: a[:, :, ::-1])
     for axis, extent, word in ((1, rows, "rows"), (2, cols, "columns")):
         for tile in (t for t in (1, *TILES) if t < extent):
             what = f"took {word} that are {tile} before"
-            yield moved(what, partial(np.roll, shift=tile, axis=axis), one_of_many=True)
+            yield moved(what, partial(np.roll, shift=tile, axis=axis))
             if extent % (2 * tile) == 0:
                 swap = partial(np.take, indices=np.arange(extent) ^ tile, axis=axis)
-                yield moved(f"swapped {word} that are {tile} apart", swap, one_of_many=True)
-    yield Model("gave zeros", facts, np.zeros_like(expected), one_of_many=True)
+                yield moved(f"swapped {word} that are {tile} apart", swap)

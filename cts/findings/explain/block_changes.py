@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from cts.case import model
-from cts.case.model.instructions import defined_ids
-from cts.findings.explain.change import Change, of_numbers, with_instruction
+from cts.findings.explain.change import Change, with_instruction
+from cts.findings.explain.deviating import of_instruction
 
 
 def of_blocks(case: model.Case, index: int) -> Iterator[Change]:
@@ -24,24 +24,15 @@ def of_blocks(case: model.Case, index: int) -> Iterator[Change]:
     for j in opened:
         i = case.program[j]
         if j != index:
-            yield from of_numbers(case, j)
-        if isinstance(i, model.If):
-            for value, text in ((0, "never"), (1, "always")):
-                changed = with_instruction(case, j, structs.replace(i, condition=value))
-                yield Change(f"the condition of program[{j}] {text} held", ("TA-071",), changed)
+            yield from of_instruction(case, j)
         if isinstance(i, model.Switch):
             yield from _switch(case, j)
         for at in model.exits_of(case.program, j):
-            yield from _exit(case, at)
+            yield from of_instruction(case, at)
     for j, i in enumerate(case.program[: index + 1]):
         if isinstance(i, model.Return):
             yield from _return(case, j, i)
     end = case.program[index]
-    if isinstance(end, model.EndLoop):
-        stays = case.program[opened[-1]].defines
-        if stays != end.next:
-            what = "what the loop carries was not replaced after an iteration"
-            yield Change(what, ("KM-011",), with_instruction(case, index, structs.replace(end, next=stays)))
     if isinstance(end, model.EndSwitch):
         for n in range(len(end.merge[0].branches) if end.merge else 0):
             first = tuple(structs.replace(m, branches=(m.branches[n],) * len(m.branches)) for m in end.merge)
@@ -58,27 +49,9 @@ def of_blocks(case: model.Case, index: int) -> Iterator[Change]:
             )
 
 
-def _exit(case: model.Case, at: int) -> Iterator[Change]:
-    """A Break or Continue that is never taken, always taken, taken for the other, or changes nothing carried."""
-    i = case.program[at]
-    assert isinstance(i, model.Exit)
-    kind, other = (model.Break, model.Continue) if isinstance(i, model.Break) else (model.Continue, model.Break)
-    for value, text in ((0, "never"), (1, "always")):
-        changed = with_instruction(case, at, structs.replace(i, condition=value))
-        yield Change(f"the {kind.__name__} of program[{at}] was {text} taken", ("KM-022", "TA-071"), changed)
-    what = f"the {kind.__name__} of program[{at}] was taken for a {other.__name__}"
-    yield Change(what, ("KM-022",), with_instruction(case, at, other(condition=i.condition, next=i.next)))
-    stays = defined_ids(case.program)[at]
-    if stays != i.next:
-        what = f"what the loop carries was not replaced by the {kind.__name__} of program[{at}]"
-        yield Change(what, ("KM-022",), with_instruction(case, at, structs.replace(i, next=stays)))
-
-
 def _return(case: model.Case, at: int, i: model.Return) -> Iterator[Change]:
-    """A Return that is never taken, always taken, or taken for a Break."""
-    for value, text in ((0, "never"), (1, "always")):
-        changed = with_instruction(case, at, structs.replace(i, condition=value))
-        yield Change(f"the Return of program[{at}] was {text} taken", ("KM-024", "TA-071"), changed)
+    """A Return that deviates, or is taken for a Break."""
+    yield from of_instruction(case, at)
     around: list[Any] = []
     for x in case.program[:at]:
         if isinstance(x, model.BlockStart):

@@ -1,4 +1,4 @@
-"""Callbacks that a driver may run by mistake: with other parameters, other tables, or another way through the body."""
+"""Callbacks that a driver may run by mistake: with other tables, or another way through the body."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from msgspec import structs
 from cts.case.model import AnyFunction, Case, Decode, DecodeVector, FloatControls, PerElement, outputs_of, tables_of
 from cts.findings.explain.change import Change
 
-_CALLED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
-    ("row and col had changed places", ("CM-031", "CM-030"), {"row": "col", "col": "row"}),
-    ("row was 0", ("CM-031",), {"row": "0"}),
-    ("col was 0", ("CM-031",), {"col": "0"}),
-)
 _DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     (
         "the block's coordinates and those in it had changed places",
@@ -27,11 +22,11 @@ _DECODED: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
 
 
 def of_bodies(case: Case, index: int) -> Iterator[Change]:
-    """The callback of program[index], with swapped parameters, other tables, or another way taken."""
+    """The callback of program[index], with other tables, or another way taken."""
     i: Any = case.program[index]
     names = {getattr(i, f, None) for f in ("function", "decode", "decode_vector", "combine")}
     functions = {n: f for n, f in case.functions.items() if n in names}
-    for what, facts, pairs in _CALLED if hasattr(i, "function") else _DECODED:
+    for what, facts, pairs in () if hasattr(i, "function") else _DECODED:
         bodies = {n: _replaced(f.body, pairs) for n, f in functions.items()}
         if any(bodies[n] != f.body for n, f in functions.items()):
             changed = {n: structs.replace(f, body=bodies[n]) for n, f in functions.items()}
@@ -142,15 +137,10 @@ def _element_stored(store: ast.Assign) -> None:
     store.value = ast.Name("value")
 
 
-def _nothing_stored(store: ast.Assign) -> None:
-    store.targets = [ast.Name("nothing")]
-
-
 #: Mistakes with the values that a body stores (CM-035).
 _OUTPUTS: tuple[tuple[str, Callable[[ast.Assign], None]], ...] = (
     ("row and col had changed places in indices of outputs", _index_swapped),
     ("stores of the body stored the element itself", _element_stored),
-    ("stores of the body were left out", _nothing_stored),
 )
 
 

@@ -8,21 +8,22 @@ from typing import Any
 from msgspec import structs
 
 from cts.case.model import Case, FastMath, FloatControls, FloatMode
-from cts.findings.explain.change import Change, with_instruction
+from cts.case.oracle.deviation import OF_CASE, Step
+from cts.findings.explain.change import Change
+from cts.findings.explain.deviating import deviation_of
+from cts.findings.learning.deed import Deed
 
 
 def of_freedoms(case: Case, index: int) -> Iterator[Change]:
     """Program[index] with the liberties of fast math, which its module does not give it (NU-017, NU-049, NU-050)."""
     i: Any = case.program[index]
     if case.float_controls is FloatControls.NoContraction:
-        what = "the module had left its roundings free, without NoContraction"
-        changed = structs.replace(case, float_controls=FloatControls.Undecorated)
-        yield Change(what, ("NU-019",), changed)
+        undecorated = Deed("float_controls", word=FloatControls.Undecorated.name)
+        yield deviation_of(case, OF_CASE, undecorated, ("NU-019",))
     if case.float_controls is FloatControls.FastMathNone and hasattr(i, "fast_math"):
-        for fact, own, what, bits in _LIBERTIES:
-            changed = with_instruction(case, index, structs.replace(i, fast_math=bits))
-            facts = (fact, "NU-048") if gives_fast_math(case) else (own,)
-            yield Change(f"program[{index}] {what}", facts, changed)
+        for fact, own, bits in _LIBERTIES:
+            deed = Deed("fast_math", tuple(Step("added", (bit.name,)) for bit in bits))
+            yield deviation_of(case, index, deed, (fact, "NU-048") if gives_fast_math(case) else (own,))
 
 
 def gives_fast_math(case: Case) -> bool:
@@ -30,10 +31,10 @@ def gives_fast_math(case: Case) -> bool:
     return bool(case.fast_math) or any(getattr(i, "fast_math", None) is not None for i in case.program)
 
 
-#: The fact that gives a liberty, the fact against it in modules without any fast math, its words, and its bits.
-_LIBERTIES: tuple[tuple[str, str, str, tuple[FastMath, ...]], ...] = (
-    ("NU-049", "NU-019", "might be rearranged with its operands", (FastMath.AllowContract, FastMath.AllowReassoc)),
-    ("NU-050", "NU-020", "had NSZ", (FastMath.NSZ,)),
+#: The fact that gives a liberty, the fact against it in modules without any fast math, and its bits.
+_LIBERTIES = (
+    ("NU-049", "NU-019", (FastMath.AllowContract, FastMath.AllowReassoc)),
+    ("NU-050", "NU-020", (FastMath.NSZ,)),
 )
 
 #: Of each execution mode the fact, and the mode that a driver may take for it.

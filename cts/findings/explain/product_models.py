@@ -118,22 +118,17 @@ def _products(
     result: Result,
     said: tuple[str, str, str, tuple[str, ...], tuple[str, ...]],
 ) -> Iterator[Model]:
-    """A product with terms lost or doubled, rows of the wrong tile, a transposed operand, or narrower numbers."""
+    """A product with terms lost or doubled, rows of the wrong tile, or narrower numbers."""
     if factors is None or not all(np.isfinite(factor).all() for factor in factors):
         return
     a, b, c = factors
     floats = result.component.is_float
-    of_a, of_b, of_c, of_floats, of_integers = said
+    *_, of_c, of_floats, of_integers = said
     facts = of_floats if floats else of_integers
     count = a.shape[2]
     with np.errstate(all="ignore"):
-        yield Model(f"gave {of_c} alone", facts, c + 0 * expected)
         if c.any():
             yield Model(f"added {of_c} twice", facts, a @ b + 2 * c)
-        if b.shape[1] == b.shape[2]:
-            yield Model(f"read {of_b} transposed", facts, a @ b.transpose(0, 2, 1) + c)
-        if a.shape[1] == a.shape[2]:
-            yield Model(f"read {of_a} transposed", facts, a.transpose(0, 2, 1) @ b + c)
         for tile in TILES:
             yield from _of_tiles(factors, tile, said, facts)
         if a.shape[1] * b.shape[2] * count * len(a) > PRODUCTS:
@@ -142,9 +137,6 @@ def _products(
         yield from _terms(each, expected, facts)
         if floats:
             for name, narrow in NARROW:
-                yield Model(f"rounded {of_a} to {name}", facts, through(a, narrow) @ b + c)
-                yield Model(f"rounded {of_b} to {name}", facts, a @ through(b, narrow) + c)
-                yield Model(f"rounded {of_c} to {name}", facts, a @ b + through(c, narrow))
                 yield Model(f"rounded products to {name}", facts, through(each, narrow).sum(1) + c)
                 sums = c
                 for term in each.transpose(1, 0, 2, 3):

@@ -5,35 +5,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cts.base.errors import BadInput
-from cts.case.model import Case, types_of
-from cts.case.oracle.expectation import Expectation, Freedom, Oracle
+from cts.case.model import Case
 from cts.case.oracle.trace import StepKind, TraceStep
-from cts.findings.explain.arithmetic import fitting
-from cts.findings.explain.change import Change
-from cts.findings.explain.changes import changes
-from cts.findings.explain.float_environment import gives_fast_math, of_freedoms
-from cts.findings.explain.instrument import instrumented, points
 from cts.findings.explain.model import AS_IF, FEW, IN_ANOTHER, SUCH_AS, AsIf, Suspect, general
 from cts.findings.explain.needed import needed
-from cts.findings.explain.results import Mask, Result, compared
-from cts.judging.compare import compare
+from cts.findings.explain.results import Mask, Result
+from cts.findings.explain.tried import MOST, Tried
 from cts.judging.sentences import step_parts
 
 #: Elements whose steps are compared, of the wrong and of the right ones each.
 SAMPLE = 24
 
-#: Changes listed, and the most that are tried: of cases with large buffers fewer, for so many bytes in all.
+#: Changes listed.
 LISTED = 8
-MOST, LEAST = 400, 24
-BYTES = 1 << 30
 
 #: Steps that every tensor access, copy, call, conversion or product takes. Were one of them wrong nearly every case
 #: would fail, so that of steps with the same evidence they are the least likely.
@@ -47,124 +36,6 @@ _EVERYWHERE = frozenset({
 })  # fmt: skip
 
 ElementIndex = tuple[int, int, int]
-
-
-class Tried(NamedTuple):
-    """A change under which values are right, how many were tried before it, and what `Change` says of it."""
-
-    as_if: AsIf
-    of_number: bool
-    before: int
-    simplified: bool = False
-
-
-def explaining(
-    case: Case, oracle: Oracle, result: Result, index: int, memory: dict[str, npt.NDArray[np.uint8]]
-) -> tuple[Tried, ...]:
-    """Changes of the case that make the actual values right, changes that explain all elements first.
-
-    For a result within a loop and for a store, memory is compared instead.
-    """
-    own = oracle.expect(case)
-    free = _free(own)
-    in_memory = bool(result.iterations) or result.name not in _defined(case, index)
-    wrong = int(result.wrong.sum())
-    size = sum(buffer.elements * buffer.components * buffer.type.size for buffer in case.buffers.values())
-    most = min(MOST, max(LEAST, BYTES // max(size, 1)))
-
-    def fits(change: Change, before: int) -> Iterator[Tried]:
-        expectation = expected(change.case, oracle)
-        if expectation is None:
-            return
-        if in_memory:
-            # A comparison without differences proves nothing if more elements may be anything than before.
-            judged = set(change.case.buffers) == set(memory) and _free(expectation) <= free
-            same = judged and compare(change.case, expectation, memory) is None
-            righted, exact = (wrong, True) if same else (0, False)
-        else:
-            righted, exact = _righted(change.case, oracle, expectation, result)
-        if righted:
-            as_if = AsIf(change.what, change.facts, righted, wrong, exact)
-            yield Tried(as_if, change.of_number, before, change.simplified)
-
-    explanations = [t for n, change in enumerate(islice(changes(case, index), most)) for t in fits(change, n)]
-    best = [t for t in explanations if t.as_if.exact]
-    simplified = [t for t in best if t.simplified]
-    if wrong >= FEW and simplified:
-        # All else are other ways to the same few roundings and zeros.
-        best = simplified
-    elif not in_memory:
-        best += [Tried(as_if, one_of_many, MOST) for as_if, one_of_many in fitting(case, own, result)]
-    if not simplified or gives_fast_math(case):
-        best += [t for change in of_freedoms(case, index) for t in fits(change, MOST) if t.as_if.exact]
-    if not best:
-        best = sorted((t for t in explanations if 2 * t.as_if.given > wrong), key=lambda t: -t.as_if.given)[:1]
-    return tuple(best)
-
-
-def _free(expectation: Expectation) -> int:
-    """How many elements of memory may be anything."""
-    groups = (i for allowed in expectation.buffers.values() for i in allowed.intervals)
-    return sum(int(((g.flags & np.uint8(Freedom.ANY)) != 0).sum()) for g in groups)
-
-
-def _defined(case: Case, index: int) -> set[str]:
-    instruction = case.program[index]
-    names = {getattr(instruction, "id", "")}
-    names |= {m.id for m in getattr(instruction, "merge", ())}
-    return names
-
-
-def expected(case: Case, oracle: Oracle) -> Expectation | None:
-    """The expectation of a case; None if the case is not valid."""
-    try:
-        types_of(case)
-        return None if oracle.violations(case) else oracle.expect(case)
-    except (BadInput, ValueError):
-        return None
-
-
-def _righted(case: Case, oracle: Oracle, expectation: Expectation, result: Result) -> tuple[int, bool]:
-    """How many wrong elements a changed case makes right, and whether it makes all elements right."""
-    other = _as_stored(case, oracle, result) or _as_computed(expectation, result)
-    if other is None:
-        return 0, False
-    # Elements that may be anything are no evidence.
-    wrong = other.wrong | _anything(other)
-    righted = int((result.wrong & ~wrong).sum())
-    return righted, bool(righted == result.wrong.sum() and not (wrong & ~result.wrong & ~_anything(result)).any())
-
-
-def _as_stored(case: Case, oracle: Oracle, result: Result) -> Result | None:
-    """The actual bits judged as memory is, by a changed case that stores them; None if it cannot."""
-    point = next((p for p in points(case)[0] if p.name == result.name and not p.kept), None)
-    if point is None or point.loops or point.block is not None:
-        return None
-    storing = instrumented(case, [point])
-    slots = storing.slots[0]
-    expectation = expected(storing.case, oracle)
-    if expectation is None or result.actual.shape != (slots.instances, slots.rows, slots.cols):
-        return None
-    return storing.judged(expectation, result.actual)
-
-
-def _as_computed(expectation: Expectation, result: Result) -> Result | None:
-    wanted = expectation.matrices.get(result.name)
-    if wanted is None:
-        return None
-    actual = result.actual if wanted.ndim == 3 else result.actual[:, 0]
-    if wanted.shape != actual.shape:
-        return None
-    spread = expectation.spreads.get(result.name)
-    return compared(result.index, result.name, result.component, wanted, actual, spread)
-
-
-def _anything(result: Result) -> Mask:
-    """The elements that may have any value."""
-    if result.spread is None:
-        return np.zeros(result.wrong.shape, bool)
-    anything: Mask = (result.spread.flags & np.uint8(Freedom.ANY)) != 0
-    return anything
 
 
 @dataclass(frozen=True)
@@ -238,10 +109,9 @@ def suspects(
     for named in verdict:
         add_evidence(named.fact, named.why, VERDICT)
     few = OF_FEW if result is None or result.wrong.sum() < FEW else 1.0
-    for change, of_number, before, _ in as_if:
+    for change, of_number, before, *_ in as_if:
         if change.exact:
-            coarse = of_number or change.what.endswith(("did nothing", "had no view", "all 0"))
-            strength = (NUMBER * few if coarse else NAMED) - min(before, MOST) / 10000
+            strength = (NUMBER * few if of_number else NAMED) - min(before, MOST) / 10000
             for place, fact in enumerate(change.facts):
                 add_evidence(fact, _as_if(change), strength - place / 100)
     if result is not None:

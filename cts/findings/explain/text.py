@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cts.findings.explain.model import FEW, Element, Explanation
@@ -26,6 +27,9 @@ _FACT_WIDTH = 7
 
 #: Steps shown of one element; `--json` has all.
 STEPS = 40
+
+#: The place of an instruction, which a deviation of all instructions of a kind does not have.
+_OF_PROGRAM = re.compile(r"program\[\d+\] ")
 
 #: Facts shown with the evidence for them.
 SUSPECTS = 8
@@ -54,11 +58,13 @@ def lines(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield f"all memory is as {'this' if len(x.leaves) == 1 else 'each of these'} would leave it:", ""
         for leaving in x.leaves:
             yield f"  {leaving.words}: {leaving.text}", ""
-    if x.as_if:
+    listed = {leaving.words for leaving in x.leaves}
+    mistakes = [change for change in x.as_if if _OF_PROGRAM.sub("", change.what) not in listed]
+    if mistakes:
         yield "", ""
         weak = f" (weak: {x.wrong} wrong of {x.total} elements)" if x.wrong < FEW else ""
-        yield f"the actual values match {'this mistake' if len(x.as_if) == 1 else 'each of these mistakes'}{weak}:", ""
-        for change in x.as_if:
+        yield f"the actual values match {'this mistake' if len(mistakes) == 1 else 'each of these mistakes'}{weak}:", ""
+        for change in mistakes:
             extent = "" if change.exact else f" ({change.given} of {change.wrong} wrong elements)"
             yield f"  {change.what}{extent}: {', '.join(change.facts)}", ""
     if x.suspects:

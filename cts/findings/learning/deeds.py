@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, is_dataclass
-from itertools import chain, product, zip_longest
-from keyword import iskeyword
+from itertools import chain, combinations, product, zip_longest
 from math import prod
 from typing import Any
 
 from cts.case import model
-from cts.case.model import expression
 from cts.case.model.instruction import Product
 from cts.case.model.types import ResultType
 from cts.case.oracle.deviation import (
     ADDRESS,
-    BODY,
     COORDINATES,
     KIND,
     LAYOUT_MEMBERS,
@@ -32,6 +28,8 @@ from cts.case.oracle.deviation import (
     WORKGROUPS,
     Step,
 )
+from cts.findings.learning.body_deeds import of_body
+from cts.findings.learning.deed import Deed
 
 #: Numbers of bits, rows, columns and instances that hardware has a border at.
 _WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
@@ -86,6 +84,9 @@ _OF_MEMBER = {
 #: Fields that name the function of an instruction.
 _FUNCTIONS = ("function", "decode")
 
+#: Fields that an instruction may do without.
+_OPTIONAL = ("view", "decode_vector")
+
 #: Members that bound coordinates, which are not checked if the bound is 2^32 - 1.
 _BOUNDS = ("layout_dimension", "span", "view_dimension")
 
@@ -99,35 +100,6 @@ def _computes(instruction: model.Instruction) -> bool:
     """Whether it computes each element of its result from those of operands at the same place."""
     conversions = model.MatrixConvert | model.VectorConvert
     return isinstance(instruction, model.MatrixArithmetic | model.VectorArithmetic | conversions)
-
-
-@dataclass(frozen=True)
-class Deed:
-    """How one part of an instruction is wrong: `steps`, or another `word` of a field that is no number."""
-
-    part: str
-    steps: tuple[Step, ...] = ()
-    word: str = ""
-
-    @property
-    def text(self) -> str:
-        """The argument of `wrong(...)`."""
-        return f"{self.part}={self.how}"
-
-    @property
-    def how(self) -> str:
-        """What stands behind the part."""
-        if self.word:
-            word = {"none": "None"}.get(self.word, self.word)
-            # What begins small is a transform, unless it is in quotes.
-            plain = all(part.isidentifier() and part[0].isupper() for part in word.split("|"))
-            return word if plain else repr(word)
-        texts = [_text(step) for step in self.steps]
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-
-
-def _text(step: Step) -> str:
-    return step.name + (f"({', '.join(map(str, step.arguments))})" if step.arguments else "")
 
 
 def deeds(case: model.Case, place: int) -> Iterator[Deed]:
@@ -168,13 +140,14 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     if isinstance(instruction, model.MatrixCopy):
         parts.append(_of_components(instruction))
     if isinstance(instruction, model.VectorMatrixMul):
+        parts.append([Deed("bias", (Step("zero"),))] * (instruction.bias is not None))
         parts.append(_steps(TERMS, (), {"whole_pieces": _BORDERS[1:]}))
     if name := next((n for n in (getattr(instruction, field, None) for field in _FUNCTIONS) if n), None):
-        parts.append(_of_body(model.body_of(case.functions[name], case.helpers)))
-    if isinstance(getattr(instruction, "a", None), str) and isinstance(getattr(instruction, "b", None), str):
-        parts.append([Deed("a", (Step("exchanged", ("b",)),))])
-    if len(carried := getattr(instruction, "next", ())) > 1:
-        parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(1, len(carried)))
+        parts.append(of_body(model.body_of(case.functions[name], case.helpers)))
+    named = [field for field in "abc" if isinstance(getattr(instruction, field, None), str)]
+    parts.append([Deed(field, (Step("exchanged", (other,)),)) for field, other in combinations(named, 2)])
+    if carried := getattr(instruction, "next", ()):
+        parts.append(Deed("next", (Step("at_most", (n,)),)) for n in range(len(carried)))
     if isinstance(instruction, model.Exit):
         parts.append([Deed(KIND, word="Continue" if isinstance(instruction, model.Break) else "Break")])
     if isinstance(instruction, model.MatrixPerElement | model.MatrixComponents):
@@ -182,6 +155,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
             chain(
                 _steps(COORDINATES[0], ("zero",), {"low_bits": (3, 4)}),
                 [Deed(COORDINATES[0], (Step("swapped", (0, 1)),))],
+                [Deed(COORDINATES[0], (Step("with_entry", (entry, 0)),)) for entry in (0, 1)],
             )
         )
     if isinstance(instruction, model.MatrixReduce):
@@ -246,44 +220,6 @@ def _of_components(copy: model.MatrixCopy) -> Iterator[Deed]:
         yield from (Deed(RESULT, (dealt, Step(name))) for name in _HELD)
         if copy.through is model.CopyPath.Component:
             yield from (Deed("component", (dealt, Step("plus", (n,)))) for n in (-1, 1))
-
-
-def _of_body(body: expression.Body) -> Iterator[Deed]:
-    """Operations in the body of a function, and in the helpers that it calls, of which each is wrong alike."""
-    for name, counts in dict(_operations(body)).items():
-        inside = Step("inside", (name + "_" * iskeyword(name),))
-        steps = [Step(n) for n in ("negated", "zero")]
-        steps += [Step("operand", (of,)) for of in "abc"[:counts]]
-        if name == "call":
-            steps.insert(0, Step("first_alike"))
-        if counts > 1:
-            steps.insert(0, Step("reversed"))
-        if name not in ("call", "select", "bitcast"):
-            _, *words = WORDS["beside"]
-            steps += [Step("beside", (of, *pair)) for of in "ab"[:counts] for pair in product(*words)]
-            steps += [Step(n) for n in ("magnitude", "flushed", "integral")]
-            steps += [Step("instead", pair) for pair in product(*WORDS["instead"]) if pair[0] != pair[1]]
-        yield from (Deed(BODY, (inside, step)) for step in steps)
-
-
-def _operations(item: Any) -> Iterator[tuple[str, int]]:
-    """The operations of a body, and of how many operands each is."""
-    match item:
-        case expression.Unary(operation=operation):
-            yield operation, 1
-        case expression.Binary(operation=operation):
-            yield operation, 2
-        case expression.Select():
-            yield "select", 3
-        case expression.Convert():
-            yield "convert", 1
-        case expression.Bitcast():
-            yield "bitcast", 1
-        case expression.Call(arguments=arguments):
-            yield "call", len(arguments)
-    inner = item if isinstance(item, tuple) else vars(item).values() if is_dataclass(item) else ()
-    for one in inner:
-        yield from _operations(one)
 
 
 def _steps(part: str, names: tuple[str, ...], by: dict[str, tuple[int, ...]]) -> Iterator[Deed]:
@@ -366,12 +302,25 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
     for field in instruction.__struct_fields__:
         value = getattr(instruction, field)
         items = value if isinstance(value, tuple) else (value,)
+        if field in _OPTIONAL and value is not None:
+            yield [Deed(field, word="none")]
         if field in ("id", "type", "dim") or field in operands:
             continue
         if items and all(_is_number(item) for item in items):
             yield _of_numbers(field, len(items) if isinstance(value, tuple) else 1)
+        elif field == "operands" and not value and _is_of_floats(instruction, types):
+            continue
+        elif field == "operands":
+            changes = (Step("without" if flag in value else "added", (flag.name,)) for flag in model.MulAddOperand)
+            none = [Deed(field, word="none")] * (len(value) > 1)
+            yield [*none, *(Deed(field, (change,)) for change in changes)]
         else:
             yield _of_words(field, value)
+
+
+def _is_of_floats(instruction: model.Instruction, types: dict[str, ResultType]) -> bool:
+    components = [getattr(types.get(name), "component", None) for name in instruction.defines]
+    return any(component is not None and component.is_float for component in components)
 
 
 def _is_number(item: Any) -> bool:

@@ -13,7 +13,8 @@ from itertools import combinations, zip_longest
 
 from cts.case import model
 from cts.case.oracle.deviation import OF_CASE, RESULT, Deviation, Step
-from cts.findings.learning.deeds import Deed, deeds
+from cts.findings.learning.deed import Deed
+from cts.findings.learning.deeds import deeds
 from cts.judging.compare import Bytes, compare
 from cts.judging.deviations import Place, leaves, places
 from cts.plugins import registry
@@ -53,6 +54,12 @@ def places_of(case: model.Case, kind: str) -> tuple[int, ...]:
     if kind == "Case":
         return (OF_CASE,)
     return tuple(place for place, one in enumerate(case.program) if type(one).__name__ == kind)
+
+
+def model_at(case: model.Case, place: int, deed: Deed) -> Model:
+    """A deed of the instruction at a place, at all instructions of its kind."""
+    kind = "Case" if place == OF_CASE else type(case.program[place]).__name__
+    return Model(kind, deed, places_of(case, kind))
 
 
 def models(case: model.Case, memory: Mapping[str, Bytes], most: int | None = None) -> Iterator[Model]:
