@@ -204,8 +204,6 @@ def _verb(part: str) -> str:
 def _words(steps: tuple[Step, ...], word: str) -> str:
     if word:
         return word
-    texts = (
-        ("as " if name == "before" else "") + name + (f" ({', '.join(map(str, arguments))})" if arguments else "")
-        for name, arguments in steps
-    )
-    return ", then ".join(text.replace("_", " ") for text in texts)
+    arguments = ([a.replace("_", " ") if isinstance(a, str) else a for a in step.arguments] for step in steps)
+    texts = (TRANSFORMS[step.name].words.format(*some) for step, some in zip(steps, arguments, strict=True))
+    return ", then ".join(texts)

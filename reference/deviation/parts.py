@@ -62,8 +62,8 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             case = _of_controls(case, word) if is_control else structs.replace(case, **{one.part: word})
         else:
             instruction = case.program[one.place]
-            changed = structs.replace(instruction, **{one.part: _word(instruction, one)})
-            case = structs.replace(case, program=_with(case.program, one.place, changed))
+            deviating = structs.replace(instruction, **{one.part: _word(instruction, one)})
+            case = structs.replace(case, program=_with(case.program, one.place, deviating))
     return case
 
 

@@ -91,13 +91,13 @@ def tile_before(a: F64, b: F64, c: F64, **_: F64) -> F64:
     [
         (3, lambda a, b, c, **_: a[:, :8] @ b[:8] + c, "left out k = 8..11 of 12"),
         (3, lambda a, b, c, **_: a @ b + np.outer(a[:, 5], b[5]) + c, "added k = 5 of 12 twice"),
-        (3, lambda c, **_: c, "the result of program[3] MatrixMulAdd is operand (c)"),
-        (3, lambda a, b, c, **_: a @ b + halves(c), "the c of program[3] MatrixMulAdd is rounded (float16)"),
+        (3, lambda c, **_: c, "the result of program[3] MatrixMulAdd is its operand c"),
+        (3, lambda a, b, c, **_: a @ b + halves(c), "the c of program[3] MatrixMulAdd is rounded to float16"),
         (3, stepwise, "rounded sums to float16 at each step"),
         (3, tile_before, "took rows of A that are 8 before from row 8 on"),
         (3, lambda d, **_: d.T, "the result of program[3] MatrixMulAdd is transposed"),
         (3, lambda d, **_: d[:, np.arange(16) ^ 4], "swapped columns that are 4 apart"),
-        (4, lambda e, **_: halves(e), "the result of program[4] MatrixArithmetic is rounded (float16)"),
+        (4, lambda e, **_: halves(e), "the result of program[4] MatrixArithmetic is rounded to float16"),
         (2, lambda d, **_: d, "program[3] MatrixMulAdd had overwritten 'c'"),
         (4, lambda e, **_: e * 1.5 + 7, ""),
     ],
@@ -119,7 +119,7 @@ def pairs(a: F64, b: F64, c: F64, **_: F64) -> F64:
     [
         (lambda a, b, c, **_: np.clip(a @ b + c, -(2**31), 2**31 - 1), "program[3] MatrixMulAdd saturated"),
         (pairs, "program[3] MatrixMulAdd wrapped pairs of products at 16 bits"),
-        (lambda a, b, c, **_: -a @ b + c, "the operands of program[3] MatrixMulAdd are without (MatrixASigned)"),
+        (lambda a, b, c, **_: -a @ b + c, "the operands of program[3] MatrixMulAdd are without MatrixASigned"),
         (lambda a, b, c, **_: (a ^ 85) @ b + c, ""),
     ],
 )

@@ -32,9 +32,9 @@ def test_every_instruction_has_facts() -> None:
     [
         ("tensor_addressing.clip.cyclic_permutation", 5, "program[2] was inverted: permutation [1, 2, 0]"),
         ("tensor_addressing.block.own_strides", 6, "the result of program[3] TensorLayoutSetStride is as before"),
-        ("matrix_arithmetic.mul_add.s8", 3, "the operands of program[3] MatrixMulAdd are without (MatrixASigned)"),
+        ("matrix_arithmetic.mul_add.s8", 3, "the operands of program[3] MatrixMulAdd are without MatrixASigned"),
         ("conversions.integer.s8_by_uconvert", 1, "the operation of program[1] MatrixConvert is SConvert"),
-        ("vector_multiply.float.bias", 1, "the bias of program[1] VectorMatrixMul is zero"),
+        ("vector_multiply.float.bias", 1, "the bias of program[1] VectorMatrixMul is 0"),
         ("per_element.extras.two_matrices", 3, "program[3] had its extra matrices in reverse"),
     ],
 )

@@ -102,11 +102,11 @@ MISTAKES = [
             without=("nan", "infinities")),
     Mistake("flushed", PRODUCT, lambda r, **_: np.where(np.abs(r) < 2.0**-14, 0 * r, r),
             f"DenormFlushToZero|flushed|{FREE}", MODES),
-    Mistake("signless", PRODUCT, lambda r, **_: r + 0.0, f"instead (negative zero, zero)|{FREE}"),
-    Mistake("clamped", PRODUCT, lambda r, **_: np.clip(r, -65504, 65504), f"instead (infinity, greatest)|{FREE}"),
+    Mistake("signless", PRODUCT, lambda r, **_: r + 0.0, f"zero instead of negative zero|{FREE}"),
+    Mistake("clamped", PRODUCT, lambda r, **_: np.clip(r, -65504, 65504), f"greatest instead of infinity|{FREE}"),
     Mistake("transposed", PRODUCT, lambda r, **_: r.T, "is transposed"),
-    Mistake("unchanged", PRODUCT, lambda x, **_: x, "is operand (a)"),
-    Mistake("bfloat16", PRODUCT, lambda r, **_: r.astype(ml_dtypes.bfloat16).astype(np.float64), "rounded (bfloat16)"),
+    Mistake("unchanged", PRODUCT, lambda x, **_: x, "is its operand a"),
+    Mistake("bfloat16", PRODUCT, lambda r, **_: r.astype(ml_dtypes.bfloat16).astype(np.float64), "rounded to bfloat16"),
     Mistake("wrong-mode", PRODUCT, lambda x, y, **_: f16(x * y), f"RoundingModeRTE|{FREE}", TOWARDS_ZERO),
 ]  # fmt: skip
 

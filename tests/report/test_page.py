@@ -156,7 +156,7 @@ def test_the_page_tells_what_was_found(text: str) -> None:
         "MatrixLoadTensor: ",
         "shown by the driver",
         "60 of 256 elements of m are wrong",
-        "As if <strong>the col_span of program[3] TensorViewSetClip is divided (2)</strong>.",
+        "As if <strong>the col_span of program[3] TensorViewSetClip is divided by 2</strong>.",
         "With a view an element outside the clip rectangle is skipped",
         "outside the clip",
         "read by mistake",
