@@ -120,10 +120,10 @@ def _load(choices: Choices, kernel: Kernel, shape: model.MatrixShape) -> Matrix:
 
 
 def _fits(target: model.MatrixShape, source: model.MatrixShape) -> bool:
-    """Whether each line of the target can be part of a line of the source."""
+    """Whether each line of the target can be a line of the source, or a whole part of one."""
     lines, length = model.line_of(target)
     most, longest = model.line_of(source)
-    return target.component is source.component and lines <= most and length <= longest
+    return target.component is source.component and lines <= most and longest % length == 0
 
 
 def _through(choices: Choices, kernel: Kernel, matrix: Matrix, rows: Sequence[MatrixSupport]) -> Matrix:
@@ -137,9 +137,8 @@ def _through(choices: Choices, kernel: Kernel, matrix: Matrix, rows: Sequence[Ma
     kinds = [own] if length * own.size % 4 or wanted * own.size % 4 else list(dict.fromkeys((own, _WORD)))
     extracted = choices.pick(kinds)
     constructed = choices.pick(kinds) if own.size > 1 else extracted
-    unit = constructed.size // own.size if constructed.size > own.size else 1
-    starts = range(0, (length - wanted) // unit + 1, model.start_multiple(constructed))
-    start = Varying(starts[-1 - choices.below(len(starts))])
+    parts = length // wanted
+    start = Varying((parts - 1 - choices.below(parts)) * (wanted * own.size // constructed.size))
     result = _matrix(kernel, target)
     written = kernel.constness.scalars([start])[0] if length != wanted else 0
     kernel.program.emit(

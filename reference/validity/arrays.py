@@ -13,14 +13,16 @@ from cts.reference.execution.step import Step
 
 
 def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
-    """Where a matrix's arrays begin in those of another one: within them, and where a matrix may begin."""
+    """Where a matrix's arrays begin in those of another one: within them, at a multiple of their length."""
     instruction = evaluation.case.program[step.index]
     if not isinstance(instruction, model.MatrixThroughArrays):
         return
     source, target = (evaluation.types[name] for name in (instruction.matrix, instruction.id))
     assert isinstance(source, model.MatrixShape) and isinstance(target, model.MatrixShape)
-    element = instruction.constructed
-    length, wanted = (model.line_of(s)[1] * s.component.size // element.size for s in (source, target))
+    part = instruction.part(source, target)
+    if part is None:
+        return
+    length, wanted = part
     words = evaluation.operands.scalar(step.index, "start", instruction.start, step.taken.iterations)
     start = words.view(np.int32).astype(np.int64)
     active = evaluation.active_at(step.taken, target.scope)
@@ -36,13 +38,12 @@ def of_step(evaluation: Evaluation, step: Step) -> Iterator[Broken]:
             f"a start of 0 to {last}",
         ),
     )
-    multiple = model.start_multiple(element)
     yield from broken(
         "QC-011",
         path,
-        (start % multiple != 0) & taken,
+        (start % wanted != 0) & taken,
         lambda n: (
-            f"a start of {int(first_of(start, (start % multiple != 0) & taken, n))}",
-            f"a multiple of {multiple}: the array becomes a matrix",
+            f"a start of {int(first_of(start, (start % wanted != 0) & taken, n))}",
+            f"a multiple of the part's length {wanted}",
         ),
     )

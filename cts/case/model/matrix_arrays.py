@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArrayInstruction", "MatrixOfArrays", "MatrixThroughArrays", "MatrixToArrays", "has_arrays", "line_of",
-    "start_multiple",
 ]  # fmt: skip
 
 #: Components of A and B, and the length of their lines (QC-006).
@@ -39,11 +38,6 @@ _WORD = ComponentType.uint32
 def line_of(shape: MatrixShape) -> tuple[int, int]:
     """The number of a matrix's lines, each the array of one invocation, and the components of each (QC-002)."""
     return (shape.cols, shape.rows) if shape.use is Use.B else (shape.rows, shape.cols)
-
-
-def start_multiple(element: ComponentType) -> int:
-    """What the start of a part of an array is a multiple of, in elements, if the part becomes a matrix (QC-011)."""
-    return _LENGTHS[ComponentType.float16 if element is ComponentType.float16 else ComponentType.float32]
 
 
 def _shaped(field: str, shape: MatrixShape, subgroup_size: int | None) -> Iterator[Problem]:
@@ -197,6 +191,12 @@ class MatrixThroughArrays(Instruction, frozen=True):
     constructed: ComponentType
     start: Operand = 0
 
+    def part(self, source: MatrixShape, target: MatrixShape) -> tuple[int, int] | None:
+        """Elements of an array and of the part of it that the result takes (QC-010); None: arrays are taken whole."""
+        sizes = (line_of(s)[1] * s.component.size // self.constructed.size for s in (source, target))
+        length, wanted = sizes
+        return None if wanted == length else (length, wanted)
+
     @property
     def exercised(self) -> tuple[str, ...]:
         cut = () if self.start == 0 else ("QC-010", "QC-011")
@@ -221,9 +221,11 @@ class MatrixThroughArrays(Instruction, frozen=True):
             yield Problem("type", what, "no more: other invocations have undefined arrays", "QC-004")
         if wanted > length:
             yield Problem("type", f"arrays of {wanted} components from {length}", "no more", "QC-010")
+        elif wanted == length and self.start != 0:
+            yield Problem("start", "a start in arrays that are taken whole", "no start", "QC-010")
         changed = self.extracted is not self.constructed
         for field in ("extracted", "constructed"):
-            if getattr(self, field) not in _CAST and (changed or wanted != length or self.start != 0):
+            if getattr(self, field) not in _CAST and (changed or wanted != length):
                 what = f"arrays of {getattr(self, field).value} that are bitcast or taken apart"
                 yield Problem(field, what, ", ".join(c.value for c in _CAST), "QC-009" if changed else "QC-010")
 

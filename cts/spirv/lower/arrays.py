@@ -78,7 +78,7 @@ def through_arrays(instruction: MatrixThroughArrays, lowering: Lowering) -> None
     source = _shape(lowering.matrix(instruction.matrix).declared)
     array = _extracted(lowering, source, lowering.results[instruction.matrix].id, instruction.extracted)
     array = _cast(lowering, source, array, instruction.extracted, instruction.constructed)
-    if instruction.start != 0 or line_of(source)[1] != line_of(target)[1]:
+    if instruction.part(source, target) is not None:
         start = instruction.start
         signed = (
             op("OpConstant", lowering.int, start)

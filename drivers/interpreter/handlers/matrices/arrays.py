@@ -13,7 +13,7 @@ from cts.drivers.interpreter.machine import Machine, matrix_of
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed, Misuse
 from cts.drivers.interpreter.registry import Pure, Step, step, typed
-from cts.drivers.interpreter.values import SUBGROUP, Array, Instances, Matrix
+from cts.drivers.interpreter.values import SUBGROUP, Array, Instances, Matrix, signed_index
 
 _HALF, _SINGLE = ty.Float(16), ty.Float(32)
 _WORD, _SIGNED_WORD = ty.Int(32, False), ty.Int(32, True)
@@ -133,12 +133,13 @@ def sub_array(c: Compiler, i: Instruction) -> Step:
     source, target = _cast_array(c.declared.type(array), "QC-010"), _cast_array(c.declared.result_type(i), "QC-010")
     if source[0] != target[0]:
         raise Malformed("both arrays must have elements of the same type (QC-010)")
-    if c.declared.type(start) != _SIGNED_WORD:
-        raise Malformed("Start Index must be a signed integer of 32 bits (QC-010)")
+    # glslang 16.6 gives unsigned ones, which say the same.
+    if c.declared.type(start) not in (_SIGNED_WORD, _WORD):
+        raise Malformed("Start Index must be an integer of 32 bits (QC-010)")
     last, count = source[1] - target[1], target[1]
 
     def run(m: Machine) -> None:
-        first = m.registers[start].astype(np.int64)
+        first = signed_index(m.registers[start])
         outside = (first < 0) | (first > last)
         if (outside if m.mask is None else outside & m.mask).any():
             raise Misuse(f"{count} elements from {int(first[outside][0])} on of an array of {source[1]} (QC-010)")
