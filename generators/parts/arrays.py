@@ -131,14 +131,16 @@ def _through(choices: Choices, kernel: Kernel, matrix: Matrix, rows: Sequence[Ma
     source = _shape(matrix)
     length = model.line_of(source)[1]
     fitting = [shape for shape in map(shape_of, rows) if _fits(shape, source)]
-    target = choices.pick(fitting)
+    shorter = [shape for shape in fitting if model.line_of(shape)[1] < length]
+    parts = choices.chance(ArrayDraws.PARTS)
+    target = choices.pick(shorter if parts and shorter else fitting)
     wanted = model.line_of(target)[1]
     own = matrix.component
     kinds = [own] if length * own.size % 4 or wanted * own.size % 4 else list(dict.fromkeys((own, _WORD)))
     extracted = choices.pick(kinds)
     constructed = choices.pick(kinds) if own.size > 1 else extracted
-    parts = length // wanted
-    start = Varying((parts - 1 - choices.below(parts)) * (wanted * own.size // constructed.size))
+    times = length // wanted
+    start = Varying((times - 1 - choices.below(times)) * (wanted * own.size // constructed.size))
     result = _matrix(kernel, target)
     written = kernel.constness.scalars([start])[0] if length != wanted else 0
     kernel.program.emit(

@@ -146,6 +146,9 @@ class ArrayDraws:
     #: How many matrices are made of the arrays of others: one mostly, since each is a chain of instructions.
     STEPS = (1, 1, 1, 1, 1, 0, 0, 0, 2, 2)
 
+    #: A matrix takes parts of longer arrays, if the device lists shorter ones: seven of ten, since few matrices have any.
+    PARTS = tenths(7, 5, 9)
+
     #: How many matrices are stored: the last one, or the one before, too.
     STORES = (1, 1, 1, 2)
 

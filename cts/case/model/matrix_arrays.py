@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cts.case.model.component import ComponentType
 from cts.case.model.feature import Feature
-from cts.case.model.instruction import Instruction, TypingResult
+from cts.case.model.instruction import Instruction
 from cts.case.model.matrix_memory import MatrixLoad, MatrixStore
 from cts.case.model.operand import Operand, Order, Scope, Use
 from cts.case.model.types import MatrixShape, MatrixType, Problem
 
 if TYPE_CHECKING:
     from cts.case.model.buffer import Buffer
-    from cts.case.model.names import TypeEnvironment, TypingContext
+    from cts.case.model.names import TypeEnvironment
 
 __all__ = [
     "ArrayInstruction", "MatrixOfArrays", "MatrixThroughArrays", "MatrixToArrays", "has_arrays", "line_of",
@@ -204,7 +204,8 @@ class MatrixThroughArrays(Instruction, frozen=True):
 
     def check(self, environment: TypeEnvironment) -> Iterator[Problem]:
         """QC-005 to QC-010."""
-        yield from super().check(environment)
+        yield from environment.refer("matrix", self.matrix, MatrixShape)
+        yield from environment.define_matrix(self.id, self.type)
         source, target = environment.types.get(self.matrix), environment.types.get(self.id)
         if not isinstance(source, MatrixShape) or not isinstance(target, MatrixShape):
             return
@@ -228,10 +229,6 @@ class MatrixThroughArrays(Instruction, frozen=True):
             if getattr(self, field) not in _CAST and (changed or wanted != length):
                 what = f"arrays of {getattr(self, field).value} that are bitcast or taken apart"
                 yield Problem(field, what, ", ".join(c.value for c in _CAST), "QC-009" if changed else "QC-010")
-
-    def typed(self, context: TypingContext) -> TypingResult:
-        """QC-002."""
-        yield self.type
 
 
 ArrayInstruction: TypeAlias = MatrixOfArrays | MatrixToArrays | MatrixThroughArrays

@@ -46,8 +46,7 @@ def through(i: model.MatrixThroughArrays, context: Context) -> Matrix:
     elif context.bug == m.SUB_ARRAY_IN_WORDS:
         unit = 4
     # Where an instance is not active its start may be anything.
-    first = np.clip(start * unit, 0, arrays.shape[2] - size)
-    places = first[:, None, None] + np.arange(size)
+    places = ((start * unit)[:, None, None] + np.arange(size)) % arrays.shape[2]
     part = np.take_along_axis(arrays, np.broadcast_to(places, (*arrays.shape[:2], size)), axis=2)
     return _matrix(np.ascontiguousarray(part), i.constructed, target, context.bug)
 
