@@ -40,7 +40,9 @@ def shape_of(row: MatrixSupport) -> model.MatrixShape:
 
 def draw_arrays(choices: Choices, supports: Supports, rows: Sequence[MatrixSupport]) -> model.Case:
     """A matrix from memory, some more made of its arrays, and stores: most of arrays, the others plain."""
-    shape, capabilities = shape_of(choices.pick(rows)), supports.capabilities
+    capabilities, long = supports.capabilities, choices.chance(ArrayDraws.LONG)
+    longer = [row for row in rows if _parts(shape_of(row), rows)]
+    shape = shape_of(choices.pick(longer if long and longer else rows))
     dispatch = draw_dispatch(choices, shape.scope, None, capabilities, shape.rows * shape.cols)
     dispatch = replace(dispatch, subgroup_size=capabilities.subgroup_size)
     kernel = Kernel(choices, supports, shape.scope, dispatch)
@@ -126,13 +128,18 @@ def _fits(target: model.MatrixShape, source: model.MatrixShape) -> bool:
     return target.component is source.component and lines <= most and longest % length == 0
 
 
+def _parts(source: model.MatrixShape, rows: Sequence[MatrixSupport]) -> list[model.MatrixShape]:
+    """The matrices that can be made of parts of a matrix's arrays."""
+    longest = model.line_of(source)[1]
+    return [t for t in map(shape_of, rows) if _fits(t, source) and model.line_of(t)[1] < longest]
+
+
 def _through(choices: Choices, kernel: Kernel, matrix: Matrix, rows: Sequence[MatrixSupport]) -> Matrix:
     """A matrix of the same component made of its arrays, or of parts of them."""
     source = _shape(matrix)
     length = model.line_of(source)[1]
     fitting = [shape for shape in map(shape_of, rows) if _fits(shape, source)]
-    shorter = [shape for shape in fitting if model.line_of(shape)[1] < length]
-    parts = choices.chance(ArrayDraws.PARTS)
+    shorter, parts = _parts(source, rows), choices.chance(ArrayDraws.PARTS)
     target = choices.pick(shorter if parts and shorter else fitting)
     wanted = model.line_of(target)[1]
     own = matrix.component

@@ -146,7 +146,10 @@ class ArrayDraws:
     #: How many matrices are made of the arrays of others: one mostly, since each is a chain of instructions.
     STEPS = (1, 1, 1, 1, 1, 0, 0, 0, 2, 2)
 
-    #: A matrix takes parts of longer arrays, if the device lists shorter ones: seven of ten, since few matrices have any.
+    #: The first matrix has arrays of which parts can be taken: half, since few rows of a device have such.
+    LONG = Chance(5, 10)
+
+    #: A matrix takes parts of longer arrays, if the device lists shorter ones: most, since few have any.
     PARTS = tenths(7, 5, 9)
 
     #: How many matrices are stored: the last one, or the one before, too.
