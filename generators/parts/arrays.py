@@ -17,7 +17,7 @@ from cts.generators.build.supports import Supports, draw_dispatch
 from cts.generators.build.value_ranges import UNBOUNDED
 from cts.generators.policy.matrices import ArrayDraws
 
-_WORD, _SIGNED_WORD = ComponentType.uint32, ComponentType.int32
+_SIGNED_WORD, _WORD = (c for c in ComponentType if not c.is_float and c.size == 4)
 
 
 def array_rows(supports: Supports) -> list[MatrixSupport]:

@@ -60,7 +60,7 @@ def there_and_back(use: str, component: str, buffer: str, element: str) -> model
     )
 
 
-@pytest.mark.family(("use", "component", "buffer", "element"), _forms)
+@pytest.mark.family(("use", "component", "buffer", "element"), _forms, parts=1)
 def test_all_three_agree(use: str, component: str, buffer: str, element: str) -> None:
     case = there_and_back(use, component, buffer, element)
     expectation = registry.oracle().expect(case)

@@ -24,14 +24,13 @@ __all__ = [
     "ArrayInstruction", "MatrixOfArrays", "MatrixThroughArrays", "MatrixToArrays", "has_arrays", "line_of",
 ]  # fmt: skip
 
-#: Components of A and B, and the length of their lines (QC-006).
-_LENGTHS = {
-    ComponentType.float32: 8, ComponentType.float16: 16, ComponentType.int8: 32, ComponentType.uint8: 32,
-}  # fmt: skip
-#: Components of an Accumulator (QC-007).
-_ACCUMULATORS = (ComponentType.int32, ComponentType.uint32, ComponentType.float32, ComponentType.float16)
+#: The floats of IEEE 754 and the integers of so many bytes that matrices of arrays have (QC-006, QC-007).
+_FLOATS = tuple(c for c in ComponentType if c.is_float and not c.descriptor.encoding)
+_BYTES, _WORDS = (tuple(c for c in ComponentType if not c.is_float and c.size == size) for size in (1, 4))
+#: Bytes of a line of an A or B (QC-006).
+_LINE = 32
 #: Elements of arrays that are bitcast or taken apart (QC-009, QC-010).
-_CAST = (ComponentType.int32, ComponentType.uint32, ComponentType.float32, ComponentType.float16)
+_CAST = (*_WORDS, *_FLOATS)
 _WORD = ComponentType.uint32
 
 
@@ -49,13 +48,13 @@ def _shaped(field: str, shape: MatrixShape, subgroup_size: int | None) -> Iterat
     if shape.scope is not Scope.Subgroup:
         yield Problem(f"{field}.scope", f"arrays of {shape.scope.value} scope", "Subgroup", "QC-008")
     accumulator = shape.use is Use.Accumulator
-    rule, allowed = ("QC-007", _ACCUMULATORS) if accumulator else ("QC-006", tuple(_LENGTHS))
+    rule, allowed = ("QC-007", _CAST) if accumulator else ("QC-006", (*_BYTES, *_FLOATS))
     if shape.component not in allowed:
         right = ", ".join(component.value for component in allowed)
         yield Problem(f"{field}.component", f"{shape.component.value} of use {shape.use.value}", right, rule)
-    elif not accumulator and length != _LENGTHS[shape.component]:
+    elif not accumulator and length * shape.component.size != _LINE:
         what = f"{length} {'rows' if shape.use is Use.B else 'columns'} of {shape.component.value}"
-        yield Problem(field, what, f"{_LENGTHS[shape.component]}", "QC-006")
+        yield Problem(field, what, f"{_LINE // shape.component.size}", "QC-006")
     if subgroup_size is None:
         yield Problem("", "arrays of invocations without `dispatch.subgroup_size`", "dispatch: {subgroup_size: 32}")
     elif subgroup_size & (subgroup_size - 1):

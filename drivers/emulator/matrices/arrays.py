@@ -91,7 +91,7 @@ def _matrix(arrays: Arrays, element: model.ComponentType, target: Matrix, bug: i
     elif bug == m.ARRAY_WORDS_HIGH_FIRST:
         arrays = _turned(arrays, target, element)
     lines = np.ascontiguousarray(arrays).view(f"u{target.component.size}").astype(np.uint32)
-    halves = target.component is model.ComponentType.float16 and target.use is model.Use.Accumulator
+    halves = target.component.size == 2 and target.use is model.Use.Accumulator
     if bug == m.ARRAY_ACCUMULATOR_UNPACKED and halves and element is not target.component:
         lines = np.repeat(lines[:, :, ::2], 2, axis=2)[:, :, : lines.shape[2]]
     elif bug == m.ARRAYS_OF_LAST_LOST:
