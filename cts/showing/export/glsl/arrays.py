@@ -16,11 +16,11 @@ def of_arrays(instruction: model.MatrixOfArrays, shader: Shader) -> None:
     """QC-002, QC-003: invocations without a line give ones."""
     buffer, shape = shader.case.buffers[instruction.buffer].type, shader.composite(instruction.id)
     assert isinstance(shape, model.MatrixShape)
-    element, inside = _element(shader, instruction, shape)
+    element, n, inside = _element(shader, instruction, shape)
     array = _declared(shader, shape, buffer)
     ones = shader.number(buffer, (1 << 8 * buffer.size) - 1)
-    shader.line(f"for (uint n = 0; n < {_length(shape, buffer)}; ++n)")
-    shader.nested(f"{array}[n] = {inside} ? {element} : {ones};")
+    shader.line(f"for (uint {n} = 0; {n} < {_length(shape, buffer)}; ++{n})")
+    shader.nested(f"{array}[{n}] = {inside} ? {element} : {ones};")
     array = _cast(shader, shape, array, buffer, instruction.element)
     result = shader.define(instruction.id, declared_type(shader, instruction.type))
     shader.line(f"vectorToCoopmatQCOM({array}, {result});")
@@ -33,9 +33,9 @@ def to_arrays(instruction: model.MatrixToArrays, shader: Shader) -> None:
     assert isinstance(shape, model.MatrixShape)
     array = _extracted(shader, shape, shader.results[instruction.matrix], instruction.element)
     array = _cast(shader, shape, array, instruction.element, buffer)
-    element, inside = _element(shader, instruction, shape)
-    shader.line(f"for (uint n = 0; {inside} && n < {_length(shape, buffer)}; ++n)")
-    shader.nested(f"{element} = {array}[n];")
+    element, n, inside = _element(shader, instruction, shape)
+    shader.line(f"for (uint {n} = 0; {inside} && {n} < {_length(shape, buffer)}; ++{n})")
+    shader.nested(f"{element} = {array}[{n}];")
 
 
 @write_instruction.register
@@ -55,15 +55,16 @@ def through_arrays(instruction: model.MatrixThroughArrays, shader: Shader) -> No
 
 def _element(
     shader: Shader, instruction: model.MatrixOfArrays | model.MatrixToArrays, shape: model.MatrixShape
-) -> tuple[str, str]:
-    """Element n of the invocation's array in its buffer, and whether the invocation has a line."""
+) -> tuple[str, str, str]:
+    """An element of the invocation's array in its buffer, its index, and whether the invocation has a line."""
     shader.extensions.update(_EXTENSIONS)
     inside = f"gl_SubgroupInvocationID < {model.line_of(shape)[0]}"
     along = model.Order.ColumnMajor if shape.use is model.Use.B else model.Order.RowMajor
     line, stride = f"({inside} ? gl_SubgroupInvocationID : 0u)", f"uint({shader.operand('stride', instruction.stride)})"
-    place = f"{line} * {stride} + n" if instruction.order is along else f"{line} + n * {stride}"
+    n = shader.names.fresh("element")
+    place = f"{line} * {stride} + {n}" if instruction.order is along else f"{line} + {n} * {stride}"
     offset = shader.operand("offset", instruction.offset)
-    return f"{array_of(shader, instruction.buffer)}[uint({offset}) + {place}]", inside
+    return f"{array_of(shader, instruction.buffer)}[uint({offset}) + {place}]", n, inside
 
 
 def _extracted(shader: Shader, shape: model.MatrixShape, matrix: str, element: model.ComponentType) -> str:
