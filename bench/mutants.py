@@ -19,6 +19,7 @@ from pathlib import Path
 
 from cts.case.model import dumps_case
 from cts.drivers.emulator import create
+from cts.drivers.emulator.mutants import arrays
 from cts.judging.judge import judge
 from cts.judging.verdict import Verdict
 from cts.plugins import registry
@@ -32,6 +33,9 @@ PROMISES = {
     **dict.fromkeys(("vector_arithmetic", "vector_multiply", "vector_training", "vector_conversions"), (3000, 10)),
 }
 PROMISE = (3000, 12)
+
+#: Mutants that only cases for devices of a profile show: the options of the emulator that such a device is.
+PROFILES = {name.lower().replace("_", "-"): "vendor=arrays," for name, n in vars(arrays).items() if isinstance(n, int)}
 
 #: Mutants that share examples in one process.
 TOGETHER = 11
@@ -52,7 +56,7 @@ class Hunt:
 def hunt(area: str, mutants: list[str], seed: int, max_examples: int) -> list[Hunt]:
     """What `cts run` makes of these mutants of an area: find, shrink, reduce."""
     oracle = registry.oracle()
-    drivers = [open_driver(f"emulator:mutant={mutant}") for mutant in mutants]
+    drivers = [open_driver(f"emulator:{PROFILES.get(mutant, '')}mutant={mutant}") for mutant in mutants]
     ran = run_area(area, drivers, oracle, Profile("mutants", max_examples, seed), reruns=0)
     assert not ran.faults, list(ran.faults)
     hunts = []
@@ -87,7 +91,8 @@ def main() -> int:
     groups = [
         (area, mutants[i : i + TOGETHER])
         for area in dict.fromkeys(areas[m] for m in wanted)
-        for mutants in [[m for m in wanted if areas[m] == area]]
+        for profile in dict.fromkeys(PROFILES.get(m) for m in wanted)
+        for mutants in [[m for m in wanted if areas[m] == area and PROFILES.get(m) == profile]]
         for i in range(0, len(mutants), TOGETHER)
     ]
     hunts: list[Hunt] = []

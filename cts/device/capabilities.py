@@ -12,6 +12,7 @@ from cts.case.model import (
     DecodeVector,
     FloatControls,
     MatrixShape,
+    MatrixThroughArrays,
     Scope,
     StorageClass,
     TrainingInstruction,
@@ -119,6 +120,7 @@ class Capabilities:
                 yield f"matrix {where} with {case.dispatch.subgroups} subgroups (VK-020, VK-021)"
         yield from self._missing_memory(case)
         yield from self._missing_mul_adds(case)
+        yield from self._missing_parts(case)
         yield from self._missing_vectors(case)
         shared, room = workgroup_bytes(case), self.workgroup_room(scope)
         if shared > room:
@@ -157,6 +159,17 @@ class Capabilities:
                 names = " ".join(c.value for c in components) + " saturating" * saturating
                 at = "x".join(map(str, sizes))
                 yield f"multiplication {names}, MxNxK {at}, at {scope.value} scope (VK-020, VK-021)"
+
+    def _missing_parts(self, case: Case) -> Iterator[str]:
+        """Lengths of arrays and of parts of them that no multiplication has as N and K (QC-011)."""
+        types = types_of(case)
+        for i in (i for i in case.program if isinstance(i, MatrixThroughArrays)):
+            source, target = types[i.matrix], types[i.id]
+            assert isinstance(source, MatrixShape) and isinstance(target, MatrixShape)
+            for name, length in zip(("N", "K"), i.part(source, target) or (), strict=False):
+                listed = ((getattr(row, name.lower()), row.exact) for row in self.mul_adds)
+                if not any(length == size if exact else length % size == 0 for size, exact in listed):
+                    yield f"parts of arrays with {length} as {name} (QC-011)"
 
 
 def widest_scope(case: Case) -> Scope:

@@ -20,6 +20,7 @@ OPTIONAL = (
     "BLOCK_LOADS",
     "DECODE_VECTOR",
     "ARM_LAYOUTS",
+    "ARRAY_CONVERSIONS",
     "FLOAT4",
     "FLOAT6",
     "FLOAT8_UNSIGNED_E8M0",
@@ -146,6 +147,19 @@ VENDORS: dict[str, Vendor] = {
             ((16, 16, 16), "uint8", "uint8", "uint32", "int32"),
             ((16, 16, 16), "int8", "int8", "int32", "int16"),
         ),
+        tile="row",
+    ),
+    "arrays": Vendor(
+        "arrays of invocations become lines of matrices, as VK_QCOM_cooperative_matrix_conversion says",
+        32,
+        (
+            *_each((16, 32, 16), _HALVES),
+            *_each((32, 16, 16), _HALVES[:1]),
+            *((sizes, "float32", "float32", "float32") for sizes in ((16, 32, 8), (32, 16, 8))),
+            *_each((32, 32, 32), _BYTES),
+            ((16, 16, 32), "int8", "int8", "int32"),
+        ),
+        optional=frozenset({"ARRAY_CONVERSIONS"}),
         tile="row",
     ),
     "vectors-of-4": Vendor(

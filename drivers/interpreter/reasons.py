@@ -60,7 +60,6 @@ OUT_OF_SCOPE: dict[str, tuple[str, ...]] = {
         "OpCooperativeMatrixMulAddNV",
         "OpCooperativeMatrixLengthNV",
     ),
-    "cooperative matrices of Qualcomm": ("Op*QCOM",),
     "tensors and graphs of Arm": ("Op*ARM",),
     "work graphs of AMD": ("Op*AMDX",),
     "group operations of AMD": ("OpGroup*AMD",),

@@ -84,6 +84,7 @@ _LEFT = deque(
         "matrices.arithmetic",
         "matrices.components",
         "matrices.conversions",
+        "matrices.arrays",
         "matrices.callbacks",
         "tensor",
         "matrices.tensors",

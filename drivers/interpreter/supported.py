@@ -93,6 +93,7 @@ CAPABILITIES = frozenset(
         "CooperativeMatrixReductionsNV",
         "CooperativeMatrixConversionsNV",
         "CooperativeMatrixLayoutsARM",
+        "CooperativeMatrixConversionQCOM",
         "CooperativeMatrixConversionsEXT",
         "CooperativeMatrixGetCoordinateEXT",
         "CooperativeMatrixPerElementOperationsNV",

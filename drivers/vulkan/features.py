@@ -36,6 +36,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "BFloat16TypeKHR": ("shaderBFloat16Type",),
     "BitcastExtractEXT": (),
     "CooperativeMatrixBlockLoadsNV": ("cooperativeMatrixBlockLoads",),
+    "CooperativeMatrixConversionQCOM": ("cooperativeMatrixConversion",),
     "CooperativeMatrixConversionsEXT": ("cooperativeMatrixConversionsEXT",),
     "CooperativeMatrixConversionsNV": ("cooperativeMatrixConversions",),
     "CooperativeMatrixDecodeVectorNV": ("cooperativeMatrixDecodeVector", "cooperativeMatrixBlockLoads"),

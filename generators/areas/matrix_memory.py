@@ -15,6 +15,7 @@ from cts.generators.build.kernels import Kernel, Matrix, Tile
 from cts.generators.build.memory import OBJECT, pattern
 from cts.generators.build.robustness import with_robustness
 from cts.generators.build.supports import Supports, draw_dispatch, draw_shape, fits, pointees_of
+from cts.generators.parts.arrays import array_rows, draw_arrays
 from cts.generators.parts.computations import draw_copy
 from cts.generators.parts.dependence import draw_chain
 from cts.generators.parts.flow import draw_if, draw_loop, draw_switch
@@ -32,9 +33,11 @@ def cases(capabilities: Capabilities) -> Source[Case]:
     supports = Supports(capabilities)
     if not supports.rows:
         raise NothingToGenerate("the driver has no matrix type of moderate size")
-    pointees = pointees_of(capabilities)
+    pointees, arrays = pointees_of(capabilities), array_rows(supports)
 
     def matrix_memory(choices: Choices) -> Case:
+        if arrays and choices.chance(MoveDraws.ARRAYS):
+            return draw_arrays(choices, supports, arrays)
         return _draw_case(choices, supports, pointees)
 
     return matrix_memory

@@ -64,6 +64,9 @@ class MoveDraws:
     #: An access of matrix_memory has a drawn order: orders are what the area tests.
     MEMORY_IN_ANY_ORDER = tenths(4, 3, 6)
 
+    #: Arrays of invocations become lines of matrices, on devices that list matrices of such sizes.
+    ARRAYS = tenths(6, 4, 8)
+
     #: A matrix has a shape that blocked layouts allow, on devices that have these.
     BLOCKED_SHAPE = tenths(3, 2, 5)
 
@@ -135,6 +138,34 @@ class MoveDraws:
 
     #: Memory of tiles that change places: more often of workgroups than that of other buffers.
     TILE_STORAGES = range(4, 10)
+
+
+class ArrayDraws:
+    """Chances of matrices made of arrays of the invocations, and taken apart into them."""
+
+    #: How many matrices are made of the arrays of others: one mostly, since each is a chain of instructions.
+    STEPS = (1, 1, 1, 1, 1, 0, 0, 0, 2, 2)
+
+    #: The first matrix has arrays of which parts can be taken: half, since few rows of a device have such.
+    LONG = Chance(5, 10)
+
+    #: A matrix takes parts of longer arrays, if the device lists shorter ones: most, since few have any.
+    PARTS = tenths(7, 5, 9)
+
+    #: How many matrices are stored: the last one, or the one before, too.
+    STORES = (1, 1, 1, 2)
+
+    #: A load or store of arrays is a plain one: so that a mistake in both directions shows.
+    PLAIN = tenths(3, 2, 5)
+
+    #: Elements of an array lie a stride apart: only arrays of components do.
+    ACROSS = tenths(3, 2, 5)
+
+    #: Elements between two arrays in memory.
+    PADS = (0, 0, 0, 0, 1, 1, 3)
+
+    #: A buffer has random bits: seldom, since floats may then be NaN, whose bits are free.
+    RANDOM_CONTENTS = one_in(8, 6, 12)
 
 
 class ConversionDraws:

@@ -88,14 +88,14 @@ class Machine:
                     loaded = self._passed(self._read(step.access))
                 else:
                     loaded = self._load(step, step.access, instruction)
+                    loaded = self._passed(loaded) if self._as_floats(instruction) else loaded
                 self._define(step, instruction.id, loaded)
             case model.Store():
                 access = step.access
                 assert access is not None
                 value = self.values[instruction.stored]
-                stored = self._stored(
-                    self._passed(value) if isinstance(instruction, model.VectorInstruction) else value
-                )
+                moved = isinstance(instruction, model.VectorInstruction) or self._as_floats(instruction)
+                stored = self._stored(self._passed(value) if moved else value)
                 self._store(step, access, stored)
             case model.BlockStart():
                 self._carry(step, instruction, model.references(instruction))
@@ -127,6 +127,12 @@ class Machine:
     def _passed(self, value: Value) -> Value:
         """A value that an instruction moves which need not keep its bits."""
         return passed(value, self.floats.ieee)
+
+    def _as_floats(self, instruction: model.Load | model.Store) -> bool:
+        """Whether elements move as floats in arrays of the invocations, which need not keep their bits (AM-64)."""
+        if not isinstance(instruction, model.MatrixOfArrays | model.MatrixToArrays):
+            return False
+        return instruction.element.is_float or self.case.buffers[instruction.buffer].type.is_float
 
     def _full(self, name: str) -> Value:
         """A vector with all its components."""
@@ -195,6 +201,9 @@ class Machine:
             yield "scalar", self.evaluation.operands.component(i, "scalar", component, scalar)
         name = getattr(instruction, "function", None)
         function = None if name is None else self.case.functions[name]
+        if isinstance(instruction, model.MatrixThroughArrays):
+            words = self.evaluation.operands.scalar(i, "start", instruction.start, step.taken.iterations)
+            yield "start", Value(model.ComponentType.uint32, words[..., None, None])
         if isinstance(instruction, model.MatrixPerElement):
             assert isinstance(function, model.PerElement)
             yield from self.evaluation.passed(step.taken, instruction, function).items()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from cts.case import model
 from cts.case.oracle.expectation import Freedom
@@ -22,6 +24,8 @@ from cts.reference.numeric.floats import Floats
 from cts.reference.numeric.rounding import denormal
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, with_freedom
+
+Array: TypeAlias = npt.NDArray[Any]
 
 _NOT_PRESERVED = "NaN, denormals and -0 need not be preserved (NU-013, NU-014)"
 
@@ -149,6 +153,25 @@ def _convert_use(i: model.MatrixConvertUse, operation: Operation) -> Value:
 def _transpose(i: model.MatrixTranspose, operation: Operation) -> Value:
     """CM-052."""
     return passed(_laid(operation.values[i.matrix], transpose=True), operation.floats.ieee)
+
+
+@computed.register
+def _through_arrays(i: model.MatrixThroughArrays, operation: Operation) -> Value:
+    """QC-002, QC-004, QC-009, QC-010: lines of the one matrix are those of the other, from `start` on."""
+    source, target = operation.matrix_shape(i.matrix), operation.matrix_shape(i.id)
+    lines, length = model.line_of(target)
+    start = operation.scalars["start"].bits.astype(np.int64) * (i.constructed.size // target.component.size)
+    places = start + np.arange(length)
+
+    def moved(a: Array) -> Array:
+        of_lines = np.swapaxes(a, -1, -2) if source.use is model.Use.B else a
+        lead = np.broadcast_shapes(a.shape[:-2], places.shape[:-2])
+        of_lines = np.broadcast_to(of_lines[..., :lines, :], (*lead, lines, of_lines.shape[-1]))
+        taken = np.take_along_axis(of_lines, np.broadcast_to(places, (*lead, lines, length)), axis=-1)
+        return np.swapaxes(taken, -1, -2) if target.use is model.Use.B else taken
+
+    value = operation.full(i.matrix).map(moved)
+    return passed(value, operation.floats.ieee) if i.extracted.is_float or i.constructed.is_float else value
 
 
 def _laid(value: Value, *, transpose: bool) -> Value:

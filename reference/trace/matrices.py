@@ -42,6 +42,11 @@ def explained(
             rule = "CM-052" if isinstance(instruction, model.MatrixTranspose) else "MX-003"
             yield TraceStep(StepKind.SOURCE_ELEMENT, rule, place=place, result=result)
             yield from history.steps_behind(instruction.matrix, number, source_element)
+        case model.MatrixThroughArrays():
+            source_element = _of_array(history, instruction, number, element)
+            place = matrix_place(instruction.matrix, source_element)
+            yield TraceStep(StepKind.SOURCE_ELEMENT, instruction.facts[0], place=place, result=result)
+            yield from history.steps_behind(instruction.matrix, number, source_element)
         case model.MatrixPerElement() | model.MatrixComponents():
             yield _call(history, instruction, number, element, result)
             yield from _tables(history, number, element)
@@ -105,6 +110,17 @@ def _loaded(
         names = {"object": instruction.object}
         yield TraceStep(StepKind.OBJECT_ELEMENT, "TA-038", names=names, result=result)
         yield from history.steps_behind(instruction.object, number, element)
+
+
+def _of_array(history: History, i: model.MatrixThroughArrays, number: int, element: Element) -> Element:
+    """The element of the source behind one of the result: of the same line, from the start on (QC-010)."""
+    source, target = (history.evaluation.types[name] for name in (i.matrix, i.id))
+    assert isinstance(source, model.MatrixShape) and isinstance(target, model.MatrixShape)
+    start = int(element_of(history.recording.read[number]["start"], Element(element.instance, 0, 0)).bits.item())
+    line, place = (element.col, element.row) if target.use is model.Use.B else (element.row, element.col)
+    place += start * i.constructed.size // target.component.size
+    row, col = (place, line) if source.use is model.Use.B else (line, place)
+    return Element(element.instance, row, col)
 
 
 def _decode(

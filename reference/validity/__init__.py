@@ -2,10 +2,10 @@
 
 Kinds of rule: on operands (`operands`) and on what they vary over (`uniformity`), on the state of
 layouts and views (`state`), on the locations that loads and stores access (`memory`), on accesses
-to the same location (`races`), on cooperative vectors alone (`vectors`), on conversions of matrices
-(`conversions`), and on accesses outside buffers (`robustness`). Rules on values (NU-002, NU-004,
-NU-016, CM-023, DV-012, TA-073, AM-28, CV-038) show in the execution. Wrap-around mod 2^32 (TA-075) is
-defined arithmetic and no violation.
+to the same location (`races`), on cooperative vectors alone (`vectors`), on arrays of invocations
+(`arrays`), on conversions of matrices (`conversions`), and on accesses outside buffers (`robustness`).
+Rules on values (NU-002, NU-004, NU-016, CM-023, DV-012, TA-073, AM-28, CV-038) show in the execution.
+Wrap-around mod 2^32 (TA-075) is defined arithmetic and no violation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cts.reference.common.broken import Broken, everywhere, violations_of
 from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
 from cts.reference.numeric.arrays import Mask
-from cts.reference.validity import conversions, memory, operands, robustness, state, uniformity, vectors
+from cts.reference.validity import arrays, conversions, memory, operands, robustness, state, uniformity, vectors
 from cts.reference.validity.races import races, stored_twice
 
 __all__ = ["computes", "races", "rules_broken", "violations"]
@@ -70,6 +70,7 @@ class _Rules:
             for access in step.accesses:
                 yield from self._noted(self._of_access(step, access))
             yield from self._noted(vectors.of_step(evaluation, step))
+            yield from self._noted(arrays.of_step(evaluation, step))
         yield from operands.of_dispatch(evaluation)
         yield from map(everywhere, conversions.of_case(evaluation.case))
         yield from map(everywhere, uniformity.of_program(evaluation))

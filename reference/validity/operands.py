@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cts.case.model import MatrixShape, Order, Scope, StridedInstruction, VectorAtomicAdd
+from cts.case.model import ArrayInstruction, MatrixShape, Order, Scope, StridedInstruction, VectorAtomicAdd
 from cts.case.oracle.expectation import Violation
 from cts.reference.addressing.accesses import Access, Grid
 from cts.reference.common.broken import Broken, broken, everywhere, first_of, of_set
@@ -25,6 +25,8 @@ def of_access(evaluation: Evaluation, access: Access) -> Iterator[Broken]:
         yield from vectors.of_access(access, atomic=isinstance(instruction, VectorAtomicAdd))
     elif isinstance(instruction, StridedInstruction):
         yield from _stride(access)
+        if isinstance(instruction, ArrayInstruction):
+            return  # Invocations load and store elements by themselves: VK-040 does not bind them.
         if instruction.order.blocked:
             yield from _blocked_alignment(access)
         else:

@@ -23,8 +23,8 @@ TOPICS = {
         "sizes", "slice", "store", "types", "view", "wrap",
     },
     "matrix_memory": {
-        "arm", "constants", "copies", "dependence", "dispatch", "large", "pointers", "robust", "scopes", "sizes",
-        "storage", "strided", "types", "use", "vectors", "workgroup",
+        "arm", "arrays", "constants", "copies", "dependence", "dispatch", "large", "pointers", "robust", "scopes",
+        "sizes", "storage", "strided", "types", "use", "vectors", "workgroup",
     },
     "matrix_arithmetic": {
         "apart", "components", "coordinates", "edges", "elements", "environment", "fast_math", "modes", "mul_add",

@@ -296,6 +296,10 @@ class Subgroup:
                 return lambda r, c: bits
             case m.MatrixNull():
                 return lambda r, c: 0
+            case m.MatrixOfArrays() if self.as_floats(i):
+                return lambda r, c: self.passed(t, self.load(i, shape, r, c))
+            case m.MatrixThroughArrays():
+                return lambda r, c: self.through_arrays(i, shape, r, c)
             case m.MatrixLoad() | m.MatrixLoadTensor():
                 return lambda r, c: self.load(i, shape, r, c)
             case m.MatrixCopy():
@@ -355,6 +359,19 @@ class Subgroup:
         if denormal(t, value) and self.choices.drops(t):
             return self.choices.zero(t)
         return self.choices.zero(t) if x == 1 << (f.width - 1) else x
+
+    def as_floats(self, i: m.MatrixOfArrays | m.MatrixToArrays) -> bool:
+        """Whether the invocations hold elements as floats (AM-64)."""
+        return i.element in FORMATS or self.case.buffers[i.buffer].type in FORMATS
+
+    def through_arrays(self, i: m.MatrixThroughArrays, shape: MatrixShape, row: int, col: int) -> Number:
+        """The component of the invocation's array, which is a row, or of a B a column (QC-002, QC-004)."""
+        source = self.shape(i.matrix)
+        invocation, place = (col, row) if shape.use is m.Use.B else (row, col)
+        place += s32(self.value(i.start)) * width(i.constructed) // width(shape.component)
+        of_b = source.use is m.Use.B
+        x = self.matrices[i.matrix][place if of_b else invocation][invocation if of_b else place]
+        return self.passed(shape.component, x) if i.extracted in FORMATS or i.constructed in FORMATS else x
 
     def arithmetic(self, i: m.MatrixArithmetic, t: m.ComponentType, r: int, c: int) -> Number:
         operation = i.operation.value[1:].lower().removesuffix("ate")
@@ -601,7 +618,10 @@ class Subgroup:
             name, byte, *_ = at
             if isinstance(i, m.MatrixStore) and self.case.robustness and byte >= self.case.buffers[name].size:
                 return
-            bits = self.choices.stored(shape.component, self.matrices[i.matrix][row][col])
+            value = self.matrices[i.matrix][row][col]
+            if isinstance(i, m.MatrixToArrays) and self.as_floats(i):
+                value = self.passed(shape.component, value)
+            bits = self.choices.stored(shape.component, value)
             self.result.memory[name][byte : byte + shape.component.size] = bits.to_bytes(shape.component.size, "little")
 
 

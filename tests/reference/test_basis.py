@@ -16,7 +16,7 @@ from cts.case.model import Case
 from cts.case.oracle.expectation import Violation, ViolationKind
 from cts.reference import ORACLE
 from cts.reference.validity.basis import Basis, bases, with_basis
-from tests.reference import test_matrix_validity, test_robustness, test_validity, test_vector_validity
+from tests.reference import test_arrays, test_matrix_validity, test_robustness, test_validity, test_vector_validity
 from tests.reference.test_vector_products import float8_case, identity_case
 from tests.reference.test_vectors import LENGTH, N, three_vectors
 from tests.reference.vector_cases import buffer, load, vector_case
@@ -58,7 +58,7 @@ def rows(test: Any) -> list[Any]:
 
 def breaking() -> Iterator[Case]:
     """Cases of other tests that break rules."""
-    for module in (test_validity, test_matrix_validity):
+    for module in (test_validity, test_matrix_validity, test_arrays):
         yield from (case for case, _, _ in module.BREAKING.values())
     yield from (case for _, _, case in rows(test_robustness.test_rules))
     for path, value, _ in rows(test_vector_validity.test_what_breaks_a_rule):

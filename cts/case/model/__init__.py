@@ -9,6 +9,7 @@ from cts.case.model import (
     instruction,
     instructions,
     matrices,
+    matrix_arrays,
     matrix_callbacks,
     matrix_conversions,
     matrix_memory,
@@ -30,6 +31,7 @@ from cts.case.model.functions import *
 from cts.case.model.instruction import *
 from cts.case.model.instructions import *
 from cts.case.model.matrices import *
+from cts.case.model.matrix_arrays import *
 from cts.case.model.matrix_callbacks import *
 from cts.case.model.matrix_conversions import *
 from cts.case.model.matrix_memory import *
@@ -57,6 +59,7 @@ __all__ += functions.__all__
 __all__ += instruction.__all__
 __all__ += instructions.__all__
 __all__ += matrices.__all__
+__all__ += matrix_arrays.__all__
 __all__ += matrix_callbacks.__all__
 __all__ += matrix_conversions.__all__
 __all__ += matrix_memory.__all__

@@ -13,6 +13,7 @@ class Feature(enum.Enum):
     WORKGROUP_SCOPE = "cooperativeMatrixWorkgroupScope"
     BUFFER_DEVICE_ADDRESS = "bufferDeviceAddress"
     ARM_LAYOUTS = "cooperativeMatrixArmLayouts"
+    ARRAY_CONVERSIONS = "cooperativeMatrixConversion"
     REDUCTIONS = "cooperativeMatrixReductions"
     CONVERSIONS = "cooperativeMatrixConversions"
     #: What VK_NV_cooperative_matrix2 alone has beside these, and what VK_EXT_cooperative_matrix_maintenance1 alone has.

@@ -14,6 +14,7 @@ from cts.case.model.control import ControlInstruction, Exit
 from cts.case.model.feature import Feature
 from cts.case.model.instruction import BlockEnd, BlockStart, Instruction, Setter
 from cts.case.model.matrices import MatrixValueInstruction
+from cts.case.model.matrix_arrays import ArrayInstruction
 from cts.case.model.matrix_callbacks import MatrixCallbackInstruction
 from cts.case.model.matrix_conversions import MatrixConversionInstruction
 from cts.case.model.matrix_memory import MemoryInstruction, PointerInstruction
@@ -218,7 +219,11 @@ LayoutInstruction: TypeAlias = (
 )
 ViewInstruction: TypeAlias = TensorView | TensorViewSetDimension | TensorViewSetStride | TensorViewSetClip
 MatrixInstruction: TypeAlias = (
-    MatrixValueInstruction | MatrixConversionInstruction | MatrixCallbackInstruction | MemoryInstruction
+    MatrixValueInstruction
+    | MatrixConversionInstruction
+    | MatrixCallbackInstruction
+    | MemoryInstruction
+    | ArrayInstruction
 )
 VectorInstruction: TypeAlias = (
     VectorCompositeInstruction | VectorArithmeticInstruction | VectorProductInstruction | VectorAtomicAdd

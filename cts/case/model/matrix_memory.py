@@ -168,7 +168,7 @@ class MatrixLoad(Load, frozen=True):
 
     opcode: ClassVar[str] = "OpCooperativeMatrixLoadKHR"
     facts = ("KM-013", "KM-012")
-    exercises = ("NU-014",)
+    exercises: ClassVar[tuple[str, ...]] = ("NU-014",)
     id: str
     type: MatrixType
     buffer: str
@@ -195,7 +195,7 @@ class MatrixStore(Store, frozen=True):
 
     opcode: ClassVar[str] = "OpCooperativeMatrixStoreKHR"
     facts = ("KM-013", "KM-012")
-    exercises = ("NU-014",)
+    exercises: ClassVar[tuple[str, ...]] = ("NU-014",)
     matrix: str
     buffer: str
     stride: Operand

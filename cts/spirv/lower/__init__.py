@@ -2,6 +2,7 @@
 
 # These modules register their lowering functions when they are imported.
 from cts.spirv.lower import (  # noqa: F401
+    arrays,
     atomics,
     by_form,
     callbacks,

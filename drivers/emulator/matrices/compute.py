@@ -9,7 +9,7 @@ import numpy as np
 
 from cts.case import model
 from cts.drivers.emulator.callbacks import Program, compiled
-from cts.drivers.emulator.matrices import apart, elements, maintenance1, reductions
+from cts.drivers.emulator.matrices import apart, arrays, elements, maintenance1, reductions
 from cts.drivers.emulator.matrices.context import TILE, Context, elements_of, unless
 from cts.drivers.emulator.matrices.origins import factors
 from cts.drivers.emulator.matrices.per_element import per_element
@@ -246,6 +246,7 @@ def _reduced_type(i: model.MatrixReduce, source: Matrix, context: Context) -> Ma
 
 
 result.register(per_element)
+result.register(arrays.through)
 
 
 @result.register

@@ -14,7 +14,7 @@ from cts.drivers.emulator.fast_math import Licences
 from cts.drivers.emulator.history import BUGS as DEPENDENCES
 from cts.drivers.emulator.history import History
 from cts.drivers.emulator.instances import Instances, has_both_scopes
-from cts.drivers.emulator.matrices import fusions, webs
+from cts.drivers.emulator.matrices import arrays, fusions, webs
 from cts.drivers.emulator.matrices import layout as setter
 from cts.drivers.emulator.matrices import state as states
 from cts.drivers.emulator.matrices.access import Access, MemoryFault, clamp_bits
@@ -227,7 +227,7 @@ class Machine:
         self._only_active(addresses.action)
         self._access.read(pointer.buffer, addresses, target, np.zeros(target.instances, np.uint32), target)
         self._spoil(target)
-        return target
+        return arrays.constructed(i, target, self._context) if isinstance(i, model.MatrixOfArrays) else target
 
     def _before_barrier(self, i: model.MatrixLoad) -> Matrix | None:
         """What the same load gave before the last barrier in front of it, if there is one."""
@@ -267,6 +267,8 @@ class Machine:
 
     def _store(self, i: model.MatrixStore) -> None:
         matrix = self.matrices[i.matrix]
+        if isinstance(i, model.MatrixToArrays):
+            matrix = arrays.extracted(i, matrix, self._context)
         work = storing(matrix.owned.work, self._options.subgroup_size, self._bug)
         pointer = self._access.resolve(i.buffer, i.offset)
         addresses = self._access.strided(i, matrix, work, pointer)

@@ -7,6 +7,7 @@ from functools import cache
 from cts.device.driver import Described
 from cts.drivers.emulator.mutants import (
     apart,
+    arrays,
     callbacks,
     control,
     dependences,
@@ -27,7 +28,7 @@ from cts.drivers.emulator.mutants.matrices import ENTRIES
 #: The modules that enter mutants, in the order of their numbers.
 MODULES = (
     *(matrices, apart, control, vectors, numbers, callbacks, origins, fusions, maintenance1),
-    *(dependences, sizes, webs, edges, layouts, microscaling),
+    *(dependences, sizes, webs, edges, layouts, microscaling, arrays),
 )
 
 

@@ -124,6 +124,12 @@ FEATURES = (
         "cooperativeMatrixArmLayouts",
     ),
     _table(
+        "VkPhysicalDeviceCooperativeMatrixConversionFeaturesQCOM",
+        1000172000,
+        "VK_QCOM_cooperative_matrix_conversion",
+        "cooperativeMatrixConversion",
+    ),
+    _table(
         "VkPhysicalDeviceShaderOCPMicroscalingTypesFeaturesEXT",
         1000672000,
         "VK_EXT_shader_ocp_microscaling_types",
@@ -384,6 +390,7 @@ DEPENDENCIES = {
     "VK_KHR_ray_tracing_pipeline": ("VK_KHR_acceleration_structure", "VK_KHR_deferred_host_operations"),
     "VK_NV_cooperative_matrix2": ("VK_KHR_cooperative_matrix",),
     "VK_ARM_cooperative_matrix_layouts": ("VK_KHR_cooperative_matrix",),
+    "VK_QCOM_cooperative_matrix_conversion": ("VK_KHR_cooperative_matrix",),
     "VK_EXT_cooperative_matrix_maintenance1": ("VK_KHR_cooperative_matrix",),
     "VK_NV_cooperative_matrix_decode_vector": ("VK_KHR_cooperative_matrix", "VK_NV_cooperative_matrix2"),
 }

@@ -9,9 +9,12 @@ from msgspec import structs
 from cts.case.model import (
     AnyInstruction,
     Case,
+    MatrixLoad,
+    MatrixOfArrays,
     MatrixReduce,
     MatrixShape,
     MatrixStore,
+    MatrixToArrays,
     Order,
     StridedInstruction,
     Walk,
@@ -47,5 +50,12 @@ def _simpler(instruction: AnyInstruction) -> Iterator[AnyInstruction]:
             yield structs.replace(instruction, **{field: less})
     if isinstance(instruction, StridedInstruction) and instruction.order is Order.ColumnMajor:
         yield structs.replace(instruction, order=Order.RowMajor)
+    match instruction:
+        case MatrixOfArrays(id=name, type=type_, buffer=buffer, stride=stride, order=order, offset=offset):
+            yield MatrixLoad(name, type_, buffer, stride, order, offset)
+        case MatrixToArrays(matrix=name, buffer=buffer, stride=stride, order=order, offset=offset):
+            yield MatrixStore(name, buffer, stride, order, offset)
+        case _:
+            pass
     if isinstance(instruction, MatrixReduce) and (instruction.rows is not None or instruction.cols is not None):
         yield structs.replace(instruction, rows=None, cols=None)

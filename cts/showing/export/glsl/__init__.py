@@ -3,6 +3,7 @@
 # The modules register what they write when they are imported.
 from cts.showing.export.glsl import (  # noqa: F401
     arithmetic,
+    arrays,
     atomics,
     by_form,
     callbacks,
