@@ -51,6 +51,18 @@ program:
   - {{op: MatrixConvert, id: m2, matrix: m1, operation: ConvertSToF, component: float32}}
   - {{op: MatrixStore, matrix: m2, buffer: dst, stride: 16}}
 """
+_NANS = f"""
+schema: 1
+name: nans
+float_controls: FastMathNone
+buffers:
+  src: {{type: float32, shape: [16, 16], data: {{cycle: ['0x7f800001', 1, '0xff800001', -2, 3]}}}}
+  dst: {{type: bfloat16, shape: [16, 16], data: {{fill: -5}}}}
+program:
+  - {{op: MatrixLoad, id: m, type: {{component: float32, {_TILE}, buffer: src, stride: 16}}
+  - {{op: MatrixConvert, id: m1, matrix: m, operation: FConvert, component: bfloat16}}
+  - {{op: MatrixStore, matrix: m1, buffer: dst, stride: 16}}
+"""
 
 #: By a case: the planted changes that it finds.
 KILLS = {
@@ -73,6 +85,7 @@ KILLS = {
     "matrix_arithmetic.elements.udiv_u8": ("bytes-permuted",),
     "conversions.float.f16_to_f32": ("transposed-load-address", "mixed-half"),
     _HALVES: ("mixed-to-other-half",),
+    _NANS: ("comparison-twin",),
     _FRACTIONS: ("trunc-dropped",),
 }  # fmt: skip
 
