@@ -97,8 +97,14 @@ class Executor:
 
     def _used_by(self, run: Run, made: Done, make: Compile) -> _Used:
         def find() -> _Used:
-            words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else []
-            return _Used(words, short_numbers(run.module) if self._generation == 3 else ())
+            words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else ([],)
+            short = short_numbers(run.module) if self._generation == 3 else ()
+            fitting = [used for w in words if _fits(run, made, used := _Used(w, short))]
+            if len(fitting) > 1:
+                raise Unsupported(
+                    "push constants of which it is not known which are used: as many registers hold either"
+                )
+            return fitting[0] if fitting else _Used(words[-1], short)
 
         return remember(self._used, (run.module, tuple(run.specialization.items())), find)
 
@@ -107,6 +113,15 @@ class Executor:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         made = partial(program, texts, self._generation, self._freedoms, self._options.mutant)
         return remember(self._programs, tuple(texts.values()), made)
+
+
+def _fits(run: Run, made: Done, used: _Used) -> bool:
+    """Whether registers have these arguments."""
+    try:
+        arguments_of(run, made.listing, used)
+    except Unsupported:
+        return False
+    return True
 
 
 def arguments_of(run: Run, texts: dict[str, str], used: _Used) -> None:

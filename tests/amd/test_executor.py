@@ -12,6 +12,7 @@ from cts.drivers.amd.driver import Executor
 from cts.drivers.amd.interface import Interface, Loaded, Pushed, arguments, filled, interface
 from cts.drivers.amd.module import used_words
 from cts.drivers.amd.options import Options
+from cts.drivers.amd.pushed import loaded_words
 from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Binding, Done, Memory, ParameterSet, Run, Submitting
@@ -322,15 +323,49 @@ def test_members_of_a_structure_in_the_block_move_alone() -> None:
         return Done(7, (), listing={"Assembly": "changed" if member == 1 else "code"})
 
     run = Run(7, module, (1, 1, 1), (ParameterSet((), push_constants=bytes(16)),))
-    assert used_words(run, "code", make) == [1, 3]
+    assert used_words(run, "code", make) == ([1, 3],)
+
+
+def test_words_of_a_block_that_are_loaded() -> None:
+    """A matrix by columns of 8 bytes, an array of two words, a half and a structure: counted by hand."""
+    types = [
+        [71, 20, 6, 4], [72, 3, 0, 35, 4], [72, 3, 0, 7, 8], [72, 3, 0, 5], [72, 3, 1, 35, 20], [72, 3, 2, 35, 30],
+        [72, 3, 3, 35, 32], [72, 2, 0, 35, 0], [72, 2, 1, 35, 8],
+        [21, 10, 32, 0], [22, 11, 32], [22, 12, 16], [43, 10, 30, 0], [43, 10, 31, 1], [43, 10, 32, 2], [43, 10, 33, 3],
+        [50, 10, 34, 1], [23, 13, 11, 2], [24, 14, 13, 2], [28, 20, 10, 32], [30, 2, 10, 11], [30, 3, 14, 20, 12, 2],
+        [32, 4, 9, 3], [59, 4, 5, 9],
+    ]  # fmt: skip
+    a_column, a_row = [[65, 4, 40, 5, 30, 31], [61, 13, 41, 40]], [[65, 4, 42, 5, 30, 31, 31], [61, 11, 43, 42]]
+    element, computed = [[66, 4, 44, 5, 31, 31], [61, 10, 45, 44]], [[65, 4, 46, 5, 31, 99], [61, 10, 47, 46]]
+    half, whole = [[65, 4, 48, 5, 32], [61, 12, 49, 48]], [[65, 4, 50, 5, 33], [61, 2, 51, 50]]
+    of_structure = [[65, 4, 50, 5, 33], [65, 4, 52, 50, 31], [61, 11, 53, 52]]
+    for code, at_constants, at_indices in (
+        (a_column, {3, 4}, set()),
+        (a_row, {4}, set()),
+        (element, {6}, set()),
+        (computed, set(), {5, 6}),
+        ([*element, *computed], {6}, {5}),
+        (half, {7}, set()),
+        (whole, {8, 10}, set()),
+        (of_structure, {10}, set()),
+        ([], set(), set()),
+    ):
+        assert loaded_words(assemble(types + code)) == (at_constants, at_indices), code
+    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 34], [61, 10, 41, 40]])) is None  # a specialised index
+    assert loaded_words(assemble([*types, [57, 10, 40, 77, 5]])) is None  # a function's argument
+    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 31, 30], [61, 10, 41, 40]])) is None  # no composite
 
 
 def assemble_push_constants() -> bytes:
-    """A block of two words, and of a structure of two words behind them."""
-    header = [0x07230203, 0x00010500, 0, 9, 0]
-    code = [
+    """A block of two words, and of a structure of two words behind them, which is loaded as a whole."""
+    return assemble([
         [72, 3, 0, 35, 0], [72, 3, 1, 35, 4], [72, 3, 2, 35, 8], [72, 2, 0, 35, 0], [72, 2, 1, 35, 4],
-        [30, 2, 1, 1], [30, 3, 1, 1, 2], [32, 4, 9, 3], [59, 4, 5, 9],
-    ]  # fmt: skip
-    words = [*header, *(w for i in code for w in (len(i) << 16 | i[0], *i[1:]))]
+        [21, 1, 32, 0], [30, 2, 1, 1], [30, 3, 1, 1, 2], [32, 4, 9, 3], [59, 4, 5, 9],
+        [61, 3, 6, 5],
+    ])  # fmt: skip
+
+
+def assemble(code: list[list[int]]) -> bytes:
+    """A module of these instructions, each an opcode and operands."""
+    words = [0x07230203, 0x00010500, 0, 100, 0, *(w for i in code for w in (len(i) << 16 | i[0], *i[1:]))]
     return np.array(words, "<u4").tobytes()
