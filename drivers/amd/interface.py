@@ -2,8 +2,8 @@
 
 The order of scalar arguments is that of radv_declare_shader_args in Mesa's src/amd/vulkan/radv_shader_args.c: an
 address of each descriptor set and of the push constants, words of these, the number of workgroups; on RDNA 3 the
-numbers of the workgroup; and a word with the number of the wave, which RDNA 4 does not use. RDNA 4 has the numbers of a
-workgroup and of its waves in registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
+numbers of the workgroup; and a word with how many waves a workgroup has, and on RDNA 3 with the wave's number. RDNA 4
+has the numbers of a workgroup and of its waves in registers that the hardware sets (RDNA 4 ISA, "Initial Wave State").
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ WAVE_SHIFT = 25
 #: Invocations of a workgroup, and bytes of its LDS, at most: as many as the hardware has room for.
 MAX_INVOCATIONS, MAX_LDS = 1024, 1 << 17
 
-#: Where an RDNA 3 wave has its number in its last argument.
+#: Where an RDNA 3 wave has its number in its last argument, whose low bits are the number of waves.
 _WAVE_SHIFTS_RDNA3 = 6, 20
 
 #: The kind of an argument, from the NIR: three numbers at once, the word of a wave, a number below 65,536, or another.
 Kind: TypeAlias = Literal["three", "wave", "short", "other"]
 
-#: What a register holds that is known only when a workgroup begins: a coordinate of the workgroup, or its wave.
+#: What a register holds that is known only when a workgroup begins: a coordinate of it, or the word of its waves.
 Place: TypeAlias = Literal["x", "y", "z", "wave"]
 
 
@@ -172,6 +172,8 @@ def arguments(
         raise Unsupported(f"{what} words of push constants")
     three = any(a.kind == "three" for a in later) or (not short and more >= 3)
     values += workgroups if three else ()
+    if not short and more in (1, 4):
+        values.append("wave")
     if short and not shader.marked and any(a.kind != "three" for a in later):
         raise Unsupported("numbers of workgroups and waves, which Mesa tells apart from 26.2 on")
     shorts = [a for a in later if a.kind == "short"]
@@ -186,7 +188,8 @@ def arguments(
     return values
 
 
-def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int) -> list[int]:
-    """The registers of a wave of a workgroup."""
-    values = {"x": number[0], "y": number[1], "z": number[2], "wave": sum(wave << n for n in _WAVE_SHIFTS_RDNA3)}
+def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int, waves: int) -> list[int]:
+    """The registers of a wave of a workgroup, which has so many `waves`."""
+    word = waves | sum(wave << n for n in _WAVE_SHIFTS_RDNA3)
+    values = {"x": number[0], "y": number[1], "z": number[2], "wave": word}
     return [a if isinstance(a, int) else values[a] for a in given]

@@ -370,6 +370,13 @@ def _other_lanes() -> Iterator[Case]:
                {"v0": [101 + 2 * n for n in range(16)] + [0] * 16})  # fmt: skip
     yield Case("ds_swizzle_b32 v0, v1 offset:swizzle(QUAD_PERM,1,0,3,2) ; d8d480b1 00000001", {"v1": numbers},
                {"v0": [100 + (n ^ 1) for n in LANES]})  # fmt: skip
+    for direction, by, encoding in ((0, 3, 0xC060), (1, 3, 0xC460), (0, 30, 0xC3C0)):
+        moves = [100 + (n - by if direction else n + by) % 32 for n in LANES]
+        code = f"ds_swizzle_b32 v0, v1 offset:swizzle(ROTATE,{direction},{by}) ; d8d4{encoding:04x} 00000001"
+        yield Case(code, {"v1": numbers}, {"v0": moves})
+    # Of a masked bit every lane keeps its own: here those of 4 and more.
+    yield Case("ds_swizzle_b32 v0, v1 offset:0xc03c ; d8d4c03c 00000001", {"v1": numbers},
+               {"v0": [100 + n - n % 4 + (n + 1) % 4 for n in LANES]})  # fmt: skip
     yield Case('ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,4) ; d8d4101f 00000001', {"v1": numbers},
                {"v0": [100 + (n ^ 4) for n in LANES]})  # fmt: skip
 

@@ -242,7 +242,7 @@ def test_words_that_are_loaded_are_found() -> None:
 
 def test_arguments_are_in_order() -> None:
     shader = Interface((64, 1, 1), 64, 0, 7, (0,))
-    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7]
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7, "wave"]
     assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14, 15), (5, 6, 7)) == [
         0x100040,
         11,
@@ -250,9 +250,18 @@ def test_arguments_are_in_order() -> None:
         13,
         14,
         15,
+        "wave",
     ]
     with pytest.raises(Unsupported, match="7 registers of arguments"):
         arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
+
+
+def test_the_last_argument_has_the_number_of_waves() -> None:
+    shader = Interface((64, 1, 1), 32, 0, 2, (0,))
+    given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7))
+    assert filled(given, (2, 3, 4), 1, 2)[1] & 63 == 2
+    given = arguments(replace(shader, arguments=5), [0xFFFF8000_00100040], pushed(), (5, 6, 7))
+    assert filled(given, (2, 3, 4), 1, 3)[1:4] == [5, 6, 7] and filled(given, (2, 3, 4), 1, 3)[4] & 63 == 3
 
 
 def test_an_unused_set_may_have_a_register() -> None:
@@ -265,7 +274,7 @@ def test_numbers_of_workgroups_are_arguments_on_rdna_3() -> None:
     shader = Interface((64, 2, 1), 64, 0, 4, (0,), (Loaded(0, "other"), *loaded))
     given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
     assert given == [0x100040, "x", "z", "wave"]
-    assert filled(given, (2, 3, 4), 5) == [0x100040, 2, 4, 5 << 6 | 5 << 20]
+    assert filled(given, (2, 3, 4), 5, 8) == [0x100040, 2, 4, 8 | 5 << 6 | 5 << 20]
     with_three = replace(
         shader, arguments=7, loaded=(Loaded(1, "three"), *(a._replace(number=a.number + 1) for a in loaded))
     )
