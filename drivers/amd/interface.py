@@ -20,6 +20,7 @@ _WORKGROUP = re.compile(r"^workgroup_size: (\d+), (\d+), (\d+)", re.MULTILINE)
 _SUBGROUP = re.compile(r"^m(?:ax|in)_subgroup_size: (\d+)", re.MULTILINE)
 _SHARED = re.compile(r"^shared_size: (\d+)", re.MULTILINE)
 _SET = re.compile(r"(%\d+) = pack_64_2x32_split (%\d+), %\d+ \(0xffff8000\)")
+_FETCH_COMPUTED = r"@load_(?:global|smem)_amd \({}, %\d+\)"
 _FETCH = r"(\d+)(?:x(\d+))? +%\d+ = @load_(?:global|smem)_amd \({}, %\d+ \((0x[0-9a-f]+)[^)]*\)\) \(base=(\d+)"
 _LOADED = re.compile(
     r"32(x3)? +(%\d+) = @load_scalar_arg(_wg_div)?_amd \(base=(\d+)(?:, arg_upper_bound_u32_amd=(\d+))?"
@@ -33,6 +34,9 @@ WAVE_SHIFT = 25
 
 #: Invocations of a workgroup, and bytes of its LDS, at most: as many as the hardware has room for.
 MAX_INVOCATIONS, MAX_LDS = 1024, 1 << 17
+
+#: Words of push constants in registers at most, the first of those that are used (Mesa's AC_MAX_INLINE_PUSH_CONSTS).
+MAX_INLINE = 8
 
 #: Where an RDNA 3 wave has its number in its last argument, whose low bits are the number of waves.
 _WAVE_SHIFTS_RDNA3 = 6, 20
@@ -62,10 +66,10 @@ class Loaded(NamedTuple):
 class Interface:
     """A shader's workgroup, the lanes of its waves, bytes of LDS, and how many scalar registers hold arguments.
 
-    `pointers` are the arguments that its code takes for addresses of the driver's memory, `loaded` all that it uses,
-    and `fetched` the words that it loads by the last of these addresses at constant offsets. `first` is the register of
-    the first argument: in front of it Mesa 26.1 has an address that no shader uses. `marked`: the NIR has the kinds of
-    all arguments, as in Mesa 26.2 and later.
+    `pointers` are the arguments that its code takes for addresses of the driver's memory, `loaded` all that it uses.
+    `fetched` are the words that it loads by the last of these addresses at constant offsets; `fetches_computed` says
+    whether it loads others. `first` is the register of the first argument: in front of it Mesa 26.1 has an address that
+    no shader uses. `marked`: the NIR has the kinds of all arguments, as in Mesa 26.2 and later.
     """
 
     workgroup: tuple[int, int, int]
@@ -77,6 +81,7 @@ class Interface:
     first: int = 0
     marked: bool = True
     fetched: frozenset[int] = frozenset()
+    fetches_computed: bool = False
 
     @property
     def has_sets(self) -> bool:
@@ -109,6 +114,7 @@ def interface(nir: str, aco: str) -> Interface:
         # Texts come from another process: they may ask for any amount of memory and time.
         raise ValueError(f"no GPU has workgroups of {x} x {y} x {z} in waves of {width}, with {lds} bytes of LDS")
     end = max((at + count for at, count in registers), default=first)
+    addresses = pointers.get(max(pointers, default=0), [])
     return Interface(
         (x, y, z),
         width,
@@ -118,7 +124,8 @@ def interface(nir: str, aco: str) -> Interface:
         tuple(sorted(set(values.values()))),
         first,
         "arg_num_lsb_zero" in nir or not values,
-        frozenset(n for address in pointers.get(max(pointers, default=0), ()) for n in _fetched(nir, address)),
+        frozenset(n for address in addresses for n in _fetched(nir, address)),
+        any(re.search(_FETCH_COMPUTED.format(re.escape(address)), nir) for address in addresses),
     )
 
 
@@ -157,11 +164,7 @@ def arguments(
     words = pushed.words
     if pushed.words and len(shader.pointers) > len(sets):  # not all are in registers
         values.append(pushed.address & 0xFFFFFFFF)
-        words = {n: word for n, word in words.items() if n not in shader.fetched}
-        inline = {a.number for a in shader.loaded if a.kind == "other" and a.number >= len(values)}
-        if not inline >= set(range(len(values), len(values) + len(words))) or (not short and len(inline) > len(words)):
-            what = f"{len(inline)} registers for words of push constants, of {len(words)} that may be in them"
-            raise Unsupported(what)
+        words = _in_registers(shader, len(values), words, bool(short))
     elif len(shader.pointers) not in (0, len(sets)):
         raise Unsupported(f"{len(shader.pointers)} addresses of descriptor sets, of {len(sets)}")
     values += words.values()
@@ -186,6 +189,19 @@ def arguments(
             if a.kind != "three":
                 values[a.number + 2 * three] = names.get(a.number, "wave" if a.kind == "wave" else "x")
     return values
+
+
+def _in_registers(shader: Interface, at: int, words: dict[int, int], short: bool) -> dict[int, int]:
+    """The words that registers from `at` on hold: the first ones, or the first that the code does not load."""
+    inline = {a.number for a in shader.loaded if a.kind == "other" and a.number >= at}
+    for chosen in (words, {n: word for n, word in words.items() if n not in shader.fetched}):
+        first = dict(list(chosen.items())[:MAX_INLINE])
+        # A load of several words of which one is in no register loads them all.
+        held = {n for n, word in enumerate(first, at) if n in inline or word not in shader.fetched}
+        more = shader.arguments - at - len(first)
+        if inline >= held and (more >= 0 if short else inline <= held and more in (0, 1, 3, 4)):
+            return first
+    raise Unsupported(f"{len(inline)} registers for words of push constants, of {len(chosen)} that may be in them")
 
 
 def filled(given: Sequence[int | Place], number: tuple[int, int, int], wave: int, waves: int) -> list[int]:

@@ -70,7 +70,7 @@ def used_words(run: Run, code: str, make: Compile) -> tuple[list[int], ...]:
             raise Unsupported(f"push constants of which it is not known which are used: {made.what}")
         if made.listing.get("Assembly") != code:
             used |= set(range(member.offset // 4, -(-end // 4)))
-    loaded = loaded_words(run.module)
+    loaded = loaded_words(run.module, {n: int.from_bytes(v, "little") for n, v in run.specialization.items()})
     if loaded is None:
         return (sorted(used),)
     sure, every = sorted(used & loaded.at_constants), sorted(used & (loaded.at_constants | loaded.at_indices))

@@ -6,7 +6,7 @@ address of the push constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,10 +15,10 @@ import numpy as np
 _TYPES = range(21, 33)
 _VECTOR, _MATRIX, _ARRAY, _STRUCT = 23, 24, 28, 30
 _CONSTANT, _VARIABLE, _LOAD, _DECORATE, _MEMBER_DECORATE = 43, 59, 61, 71, 72
-_CHAINS, _SPECIALIZED = (65, 66), (48, 49, 50, 51, 52)
+_CHAINS, _SPEC_CONSTANT, _SPECIALIZED = (65, 66), 50, (48, 49, 51, 52)
 #: What gives a pointer another name: calls, copies, arithmetic, selections, phis, returned values.
 _ESCAPES = (57, 63, 64, 67, 70, 83, 169, 245, 254)
-_PUSH_CONSTANT, _ROW_MAJOR, _ARRAY_STRIDE, _MATRIX_STRIDE, _OFFSET = 9, 4, 6, 7, 35
+_PUSH_CONSTANT, _SPEC_ID, _ROW_MAJOR, _ARRAY_STRIDE, _MATRIX_STRIDE, _OFFSET = 9, 1, 4, 6, 7, 35
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,12 @@ class _Place:
 class _Types:
     """Instructions that make types by their result, values of constants, and decorations."""
 
+    specialization: dict[int, int]
     opcodes: dict[int, int] = field(default_factory=dict)
     made: dict[int, list[int]] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
     specialized: set[int] = field(default_factory=set)
+    spec_ids: dict[int, int] = field(default_factory=dict)
     strides: dict[int, int] = field(default_factory=dict)
     members: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
@@ -51,8 +53,12 @@ class _Types:
             self.opcodes[i[1]], self.made[i[1]] = opcode, i
         elif opcode == _CONSTANT:
             self.constants[i[2]] = i[3]
+        elif opcode == _SPEC_CONSTANT:
+            self.constants[i[2]] = self.specialization.get(self.spec_ids.get(i[2], -1), i[3])
         elif opcode in _SPECIALIZED:
             self.specialized.add(i[2])
+        elif opcode == _DECORATE and i[2] == _SPEC_ID:
+            self.spec_ids[i[1]] = i[3]
         elif opcode == _DECORATE and i[2] == _ARRAY_STRIDE:
             self.strides[i[1]] = i[3]
         elif opcode == _MEMBER_DECORATE:
@@ -111,12 +117,12 @@ class LoadedWords(NamedTuple):
     at_indices: frozenset[int]
 
 
-def loaded_words(module: bytes) -> LoadedWords | None:
+def loaded_words(module: bytes, specialization: Mapping[int, int]) -> LoadedWords | None:
     """The words that are loaded; None if the module does something with the block that is not understood.
 
-    An index that the module computes may still be constant once loops are unrolled.
+    `specialization` has values by SpecId. An index that the module computes may be constant once loops are unrolled.
     """
-    types, places = _Types(), dict[int, _Place]()
+    types, places = _Types(dict(specialization)), dict[int, _Place]()
     at_constants, at_indices = set[int](), set[int]()
     try:
         for opcode, i in instructions(module):

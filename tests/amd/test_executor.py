@@ -223,6 +223,18 @@ def test_words_that_registers_do_not_hold_are_loaded() -> None:
         arguments(replace(shader, fetched=frozenset({2})), [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
 
 
+def test_the_first_eight_words_are_in_registers() -> None:
+    """Of twelve words the load of words 6 to 9 is one from memory, so that no code uses the registers of 6 and 7."""
+    loaded = tuple(Loaded(n, "other") for n in range(8))
+    shader = Interface((64, 1, 1), 64, 0, 10, (0, 1), loaded, fetched=frozenset({6, 7, 8, 9, 10, 11}))
+    given = arguments(shader, [0xFFFF8000_00100040], pushed(*range(20, 32)), (5, 6, 7))
+    assert given == [0x100040, 0x100080, *range(20, 28)]
+    with pytest.raises(Unsupported, match="6 registers for words of push constants, of 7"):
+        arguments(
+            replace(shader, fetched=frozenset(range(7, 12))), [0xFFFF8000_00100040], pushed(*range(20, 32)), (5, 6, 7)
+        )
+
+
 def test_words_that_are_loaded_are_found() -> None:
     nir = (
         NIR.format(size=32)
@@ -237,7 +249,7 @@ def test_words_that_are_loaded_are_found() -> None:
     )
     found = interface(nir, ACO.format(more="s1: %3:s[1],  "))
     assert found.pointers == (0, 1)
-    assert found.fetched == {0, 14, 15}
+    assert found.fetched == {0, 14, 15} and found.fetches_computed
 
 
 def test_arguments_are_in_order() -> None:
@@ -359,10 +371,14 @@ def test_words_of_a_block_that_are_loaded() -> None:
         (of_structure, {10}, set()),
         ([], set(), set()),
     ):
-        assert loaded_words(assemble(types + code)) == (at_constants, at_indices), code
-    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 34], [61, 10, 41, 40]])) is None  # a specialised index
-    assert loaded_words(assemble([*types, [57, 10, 40, 77, 5]])) is None  # a function's argument
-    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 31, 30], [61, 10, 41, 40]])) is None  # no composite
+        assert loaded_words(assemble(types + code), {}) == (at_constants, at_indices), code
+    specialised = [[71, 34, 1, 9], *types, [65, 4, 40, 5, 31, 34], [61, 10, 41, 40]]
+    assert loaded_words(assemble(specialised), {9: 0}) == ({5}, set())
+    assert loaded_words(assemble(specialised), {}) == ({6}, set())  # its default is 1
+    computed_before = [*types, [52, 10, 35, 128, 34, 34], [65, 4, 40, 5, 31, 35], [61, 10, 41, 40]]
+    assert loaded_words(assemble(computed_before), {}) is None
+    assert loaded_words(assemble([*types, [57, 10, 40, 77, 5]]), {}) is None  # a function's argument
+    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 31, 30], [61, 10, 41, 40]]), {}) is None  # no composite
 
 
 def assemble_push_constants() -> bytes:

@@ -174,6 +174,13 @@ def test_repeated_instructions_are_run() -> None:
     assert w.s[0] == 32
 
 
+def test_repeated_instructions_have_places_of_their_own() -> None:
+    """A branch over three words: what it skips is the sum, not the first repetition."""
+    code = ["s_mov_b32 s0, 1 ; be800081", "s_branch 3 ; bfa00003", "s_nop 0 ; bf800000", "(then repeated 1 times)"]
+    w = run("\n".join([*code, "s_mov_b32 s0, 2 ; be800082", "s_nop 1 ; bf800001"]))
+    assert w.s[0] == 1
+
+
 @pytest.mark.parametrize("operand", ["v1.x", "s[1:", "#5", "1.5.2", "@x", "v[a:b]"])
 def test_an_unknown_operand_is_named(operand: str) -> None:
     with pytest.raises(Unsupported) as raised:
