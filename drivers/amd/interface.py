@@ -157,8 +157,8 @@ def arguments(
     """The scalar registers from `shader.first` on: addresses of descriptor sets and of push constants, words of these,
     number of workgroups.
 
-    On RDNA 3 `short` are the numbers of a workgroup that the module uses, of y and z. Raises Unsupported where the
-    shader has other registers.
+    On RDNA 3 `short` are the numbers of a workgroup that the module uses, of y and z, and "wave" if it uses the number
+    of subgroups. Raises Unsupported where the shader has other registers.
     """
     values: list[int | Place] = [a & 0xFFFFFFFF for a in sets] if shader.has_sets else []
     words = pushed.words
@@ -180,9 +180,18 @@ def arguments(
     if short and not shader.marked and any(a.kind != "three" for a in later):
         raise Unsupported("numbers of workgroups and waves, which Mesa tells apart from 26.2 on")
     shorts = [a for a in later if a.kind == "short"]
-    if len(shorts) > len(short):
+    coordinates = [name for name in short if name != "wave"]
+    if len(shorts) > len(coordinates):
         raise Unsupported("numbers of a workgroup of which it is not known which they are")
-    names: dict[int, Place] = {a.number: name for a, name in zip(shorts, short, strict=False)}
+    names: dict[int, Place] = {a.number: name for a, name in zip(shorts, coordinates, strict=False)}
+    others = sorted({a.number for a in later if a.kind == "other"})
+    if "wave" in short and others and all(a.kind != "wave" for a in later):
+        # What counts the waves is the last argument.
+        if others[-1] != shader.arguments - 1 - 2 * three:
+            raise Unsupported("a number of which it is not known whether it counts waves")
+        names[others.pop()] = "wave"
+    if short and len(set(others) - {a.number for a in later if a.kind == "wave"}) > 1:
+        raise Unsupported("more numbers of a workgroup than are known")
     if short:
         values += [0] * (shader.arguments - len(values))
         for a in later:

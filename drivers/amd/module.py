@@ -38,7 +38,7 @@ _TYPE_STRUCT, _TYPE_POINTER, _VARIABLE, _LOAD, _ACCESS_CHAIN, _DECORATE, _MEMBER
     72,
     81,
 )
-_PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID = 9, 35, 11, 26
+_PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID, _NUM_SUBGROUPS = 9, 35, 11, 26, 38
 
 #: Bytes that a member is moved by: beyond all that are ever in registers (Mesa's MAX_PUSH_CONSTANTS_SIZE is 256).
 _AWAY = 4096
@@ -100,11 +100,14 @@ def _members(words: Words) -> Iterator[_Member]:
 
 
 def short_numbers(module: bytes) -> tuple[Place, ...]:
-    """Which of y and z of the numbers of a workgroup a module uses; both if that is unknown."""
+    """Which of y and z of a workgroup's numbers a module uses, both if that is unknown; "wave" if it counts subgroups."""
     variables, loaded, used = set(), set(), set()
+    counts: tuple[Place, ...] = ()
     for _, opcode, i in _instructions(np.frombuffer(module, "<u4")):
         if opcode == _DECORATE and i[2:4] == [_BUILT_IN, _WORKGROUP_ID]:
             variables.add(i[1])
+        elif opcode == _DECORATE and i[2:4] == [_BUILT_IN, _NUM_SUBGROUPS]:
+            counts = ("wave",)
         elif opcode == _LOAD and i[3] in variables:
             loaded.add(i[2])
         elif opcode == _EXTRACT and i[3] in loaded:
@@ -112,7 +115,7 @@ def short_numbers(module: bytes) -> tuple[Place, ...]:
         elif opcode == _ACCESS_CHAIN and i[3] in variables:
             used |= {1, 2}
     names: tuple[Place, ...] = ("y", "z")
-    return tuple(name for n, name in enumerate(names, 1) if n in used) or names
+    return (tuple(name for n, name in enumerate(names, 1) if n in used) or names) + counts
 
 
 def _instructions(words: Words) -> Iterator[tuple[int, int, list[int]]]:

@@ -287,6 +287,13 @@ def test_numbers_of_workgroups_are_arguments_on_rdna_3() -> None:
     given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
     assert given == [0x100040, "x", "z", "wave"]
     assert filled(given, (2, 3, 4), 5, 8) == [0x100040, 2, 4, 8 | 5 << 6 | 5 << 20]
+    counted = replace(shader, loaded=(Loaded(0, "other"), Loaded(1, "other"), Loaded(3, "other")))
+    given = arguments(counted, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z", "wave"))
+    assert given == [0x100040, "x", 0, "wave"] and filled(given, (2, 3, 4), 0, 7)[3] & 63 == 7
+    with pytest.raises(Unsupported, match="more numbers of a workgroup"):
+        arguments(counted, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z"))
+    with pytest.raises(Unsupported, match="whether it counts waves"):
+        arguments(replace(counted, arguments=6), [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z", "wave"))
     with_three = replace(
         shader, arguments=7, loaded=(Loaded(1, "three"), *(a._replace(number=a.number + 1) for a in loaded))
     )
