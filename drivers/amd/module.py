@@ -100,7 +100,7 @@ def _members(words: Words) -> Iterator[_Member]:
 
 
 def short_numbers(module: bytes) -> tuple[Place, ...]:
-    """Which of y and z of a workgroup's numbers a module uses, both if that is unknown; "wave" if it counts subgroups."""
+    """Which of y and z of a workgroup's numbers a module uses, both if it is unknown; "wave" if it counts subgroups."""
     variables, loaded, used = set(), set(), set()
     counts: tuple[Place, ...] = ()
     for _, opcode, i in _instructions(np.frombuffer(module, "<u4")):
