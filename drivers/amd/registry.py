@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from cts.drivers.amd.dpp import shuffled
@@ -56,6 +57,9 @@ class Step(NamedTuple):
 
 INSTRUCTIONS: dict[str, Entry] = {}
 
+#: What LLVM's disassembler puts behind an operand whose encoding the instruction does not have.
+_INVALID = "/*Invalid"
+
 
 def instruction(
     *names: str,
@@ -80,6 +84,8 @@ def step(i: Instruction, context: Context) -> Step:
     if i.pair:
         first, second = (step(replace(half, line=i.line), context) for half in i.pair)
         return _both(i, first, second, context.generation)
+    if _INVALID in i.text:
+        return Step(partial(_refused, i), frozenset(), frozenset(), None, i)
     if i.unread:
         raise Unsupported(i.unread, i.where)
     entry = INSTRUCTIONS.get(i.mnemonic)
@@ -90,6 +96,10 @@ def step(i: Instruction, context: Context) -> Step:
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
     reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
     return Step(run, reads, _every(outs), entry.counter, i)
+
+
+def _refused(i: Instruction, w: Wave) -> None:
+    raise Wrong("the encoding of an operand is one that the instruction does not have", i.where)
 
 
 def _of_other_lanes(i: Instruction, entry: Entry, context: Context) -> Run:

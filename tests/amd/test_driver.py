@@ -17,6 +17,7 @@ from cts.drivers.amd.listing import parse
 from cts.drivers.amd.mutants import mutated
 from cts.judging.judge import OpenDriver, job, judge
 from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
 from cts.plugins import registry
 from cts.running.opening import open_driver
 from tests.amd.encodings import disagreements, fields
@@ -206,3 +207,14 @@ def test_texts_and_encodings_agree(folder: Path) -> None:
         assert [found for i in code.instructions for found in disagreements(i)] == []
         read += sum(fields(i) is not None for i in code.instructions)
     assert read > 400
+
+
+def test_a_swap_with_a_constant_is_a_finding() -> None:
+    """Finding 11 of docs/findings/mesa-26.2.6-radv.md; without optimisations the memory is right."""
+    file = Path(__file__).parent / "swapped_constant.yaml"
+    (found,) = run(file, [f"amd:worker={WORKER}"]).runs
+    if found.verdict is Verdict.PASS:
+        pytest.skip("this Mesa swaps no register with a constant")
+    assert found.verdict is Verdict.CRASH and "v_swap_b32" in found.outcome.detail
+    plain = run(file, ["interpreter", f"amd:worker={WORKER},aco=plain"])
+    assert plain.status == 0

@@ -8,7 +8,7 @@ from cts.drivers.amd import isa
 from cts.drivers.amd.listing import Operand, instruction, parse
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.registry import Context, step
-from cts.drivers.machine.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported, Wrong
 from tests.amd.waves import run
 
 
@@ -187,6 +187,13 @@ def test_an_unknown_operand_is_named(operand: str) -> None:
         run(f"s_nop 0\nv_add_f32 v0, {operand}, v2")
     assert operand in str(raised.value)
     assert "v_add_f32 v0" in str(raised.value)
+
+
+def test_code_with_an_operand_that_the_instruction_does_not_have_is_wrong_if_it_runs() -> None:
+    swap = "v_swap_b32 v43, 35/*Invalid immediate*/ ; 7e56caa3"
+    with pytest.raises(Wrong, match="one that the instruction does not have, at line 2, v_swap_b32 v43"):
+        run(f"s_nop 0\n{swap}")
+    run(f"s_branch 1 ; bfa00001\n{swap}\ns_nop 1 ; bf800001")
 
 
 def test_a_word_is_no_operand_of_arithmetic() -> None:
