@@ -354,6 +354,12 @@ def test_members_of_a_structure_in_the_block_move_alone() -> None:
     assert used_words(run, "code", make) == ([1, 3],)
 
 
+def words_of(code: list[list[int]], specialization: dict[int, int] | None = None) -> tuple[set[int], set[int]]:
+    found = loaded_words(assemble(code), specialization or {})
+    assert found is not None
+    return set(found.at_constants), set(found.at_indices)
+
+
 def test_words_of_a_block_that_are_loaded() -> None:
     """A matrix by columns of 8 bytes, an array of two words, a half and a structure: counted by hand."""
     types = [
@@ -378,10 +384,10 @@ def test_words_of_a_block_that_are_loaded() -> None:
         (of_structure, {10}, set()),
         ([], set(), set()),
     ):
-        assert loaded_words(assemble(types + code), {}) == (at_constants, at_indices), code
+        assert words_of(types + code) == (at_constants, at_indices), code
     specialised = [[71, 34, 1, 9], *types, [65, 4, 40, 5, 31, 34], [61, 10, 41, 40]]
-    assert loaded_words(assemble(specialised), {9: 0}) == ({5}, set())
-    assert loaded_words(assemble(specialised), {}) == ({6}, set())  # its default is 1
+    assert words_of(specialised, {9: 0}) == ({5}, set())
+    assert words_of(specialised) == ({6}, set())  # its default is 1
     computed_before = [*types, [52, 10, 35, 128, 34, 34], [65, 4, 40, 5, 31, 35], [61, 10, 41, 40]]
     assert loaded_words(assemble(computed_before), {}) is None
     assert loaded_words(assemble([*types, [57, 10, 40, 77, 5]]), {}) is None  # a function's argument
