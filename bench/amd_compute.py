@@ -36,8 +36,9 @@ OWN = Path(__file__).parent.parent / "tests" / "dispatch"
 #: The subgroup size of lavapipe, which gave the expected values.
 _OF_LAVAPIPE = 8
 
-#: Push constants: whole numbers, those of members whose number quantised blocks divide, and others.
-_WHOLE, _BLOCK, _FLOAT = 16, 256, 0.5
+#: Push constants: whole numbers, those of members whose number quantised blocks divide, dimensions, and others.
+_WHOLE, _BLOCK, _DIMENSION, _FLOAT = 16, 256, 1, 0.5
+_DIMENSIONS = {"param3"}
 _OF_BLOCKS = re.compile(r"ncols|ne00|k$|stride_a|row_stride")
 _NUMBER = re.compile(r"(?<!\w)\d+(?:\.\d+)?(?!\w)")
 _MEMBER = re.compile(r"^(    )(\w+): (.*?)(  # fill in: (\w+).*)$", re.MULTILINE)
@@ -80,7 +81,8 @@ def in_waves(file: Path, folder: Path) -> Path:
 
 def _filled(found: re.Match[str]) -> str:
     space, name, value, rest, kind = found.groups()
-    number = _FLOAT if kind.startswith("float") else _BLOCK if _OF_BLOCKS.search(name) else _WHOLE
+    whole = _BLOCK if _OF_BLOCKS.search(name) else _DIMENSION if name in _DIMENSIONS else _WHOLE
+    number = _FLOAT if kind.startswith("float") else whole
     return f"{space}{name}: {_NUMBER.sub(str(number), value)}{rest}"
 
 
