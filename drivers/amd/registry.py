@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from cts.drivers.amd.dpp import shuffled
+from cts.drivers.amd.dpp import has_other_lanes, shuffled
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import USUAL, Freedoms, Modes
 from cts.drivers.amd.operands import registers
@@ -92,7 +92,7 @@ def step(i: Instruction, context: Context) -> Step:
     if entry is None:
         raise Unsupported(f"the instruction {i.mnemonic}", i.where)
     with _placed(i):
-        run = _of_other_lanes(i, entry, context) if i.encoding.endswith("dpp") else entry.build(i, context)
+        run = _of_other_lanes(i, entry, context) if has_other_lanes(i) else entry.build(i, context)
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
     reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
     return Step(run, reads, _every(outs), entry.counter, i)
