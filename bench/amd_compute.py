@@ -73,6 +73,9 @@ def in_waves(file: Path, folder: Path) -> Path:
         return file
     content |= {"subgroup_size": 32, "module": str((file.parent / content["module"]).resolve())}
     content.pop("expected", None)
+    for buffer in content["buffers"].values():
+        if "file" in buffer:
+            buffer["file"] = str((file.parent / buffer["file"]).resolve())
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / f"{file.parent.name}-{file.name}"
     made.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
