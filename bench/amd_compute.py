@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import yaml  # noqa: TID251
@@ -41,6 +42,8 @@ _WHOLE, _BLOCK, _DIMENSION, _FLOAT = 16, 256, 1, 0.5
 _DIMENSIONS = {"param3"}
 _OF_BLOCKS = re.compile(r"ncols|ne00|k$|stride_a|row_stride")
 _NUMBER = re.compile(r"(?<!\w)\d+(?:\.\d+)?(?!\w)")
+#: Strides of rows that invocations share: as long as rows, or they would write the same elements.
+_STRIDES, _OF_ROWS = re.compile(r"nb2[123]"), "get_rows"
 _MEMBER = re.compile(r"^(    )(\w+): (.*?)(  # fill in: (\w+).*)$", re.MULTILINE)
 
 
@@ -52,7 +55,7 @@ def written(module: Path, folder: Path, constants: list[int]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     text = template(Path(shutil.copy(module, folder)), file)
     head, _, tail = text.partition("buffers:")
-    head = _MEMBER.sub(_filled, head)
+    head = _MEMBER.sub(partial(_filled, of_rows=module.stem.startswith(_OF_ROWS)), head)
     tail = re.sub(r"(\{type: b?float\w+, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {start: -2, modulo: 5}}", tail)
     tail = re.sub(r"(\{type: uint16, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {start: 16000, modulo: 251}}", tail)
     tail = re.sub(r"(\{type: u?int\w+, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {step: 3, modulo: 251}}", tail)
@@ -82,9 +85,10 @@ def in_waves(file: Path, folder: Path) -> Path:
     return made
 
 
-def _filled(found: re.Match[str]) -> str:
+def _filled(found: re.Match[str], of_rows: bool) -> str:
     space, name, value, rest, kind = found.groups()
-    whole = _BLOCK if _OF_BLOCKS.search(name) else _DIMENSION if name in _DIMENSIONS else _WHOLE
+    blocks = _OF_BLOCKS.search(name) or (of_rows and _STRIDES.fullmatch(name))
+    whole = _BLOCK if blocks else _DIMENSION if name in _DIMENSIONS else _WHOLE
     number = _FLOAT if kind.startswith("float") else whole
     return f"{space}{name}: {_NUMBER.sub(str(number), value)}{rest}"
 
