@@ -4,7 +4,8 @@
     python bench/amd_compute.py DIR --host PATH -d amd:worker=COMMAND [--each N] [--files FOLDER] [--compared]
 
 Of ggml's modules N are taken, evenly over their sorted names, with the specialisation constants that its host gives;
-beside them all dispatch files of tests/dispatch. Without `--compared` only the driver runs each. With it the
+beside them all dispatch files of tests/dispatch: those for subgroups of 8 in subgroups of 32, compared with the
+interpreter. Without `--compared` only the driver runs each. With it the
 interpreter runs each, too, and both must leave the same memory, floats within 1 %. Push constants are small numbers:
 accesses outside buffers read zeros and write nothing (robustBufferAccess2). Words of 16 bits are normal numbers.
 """
@@ -16,6 +17,7 @@ import re
 import shutil
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import yaml  # noqa: TID251
@@ -32,10 +34,16 @@ from cts.modules.dispatch.template import template
 INTERPRETER = "interpreter:check=none,max_steps=3000000,max_seconds=60"
 OWN = Path(__file__).parent.parent / "tests" / "dispatch"
 
-#: Push constants: whole numbers, those of members whose number quantised blocks divide, and others.
-_WHOLE, _BLOCK, _FLOAT = 16, 256, 0.5
+#: The subgroup size of lavapipe, which gave the expected values.
+_OF_LAVAPIPE = 8
+
+#: Push constants: whole numbers, those of members whose number quantised blocks divide, dimensions, and others.
+_WHOLE, _BLOCK, _DIMENSION, _FLOAT = 16, 256, 1, 0.5
+_DIMENSIONS = {"param3"}
 _OF_BLOCKS = re.compile(r"ncols|ne00|k$|stride_a|row_stride")
 _NUMBER = re.compile(r"(?<!\w)\d+(?:\.\d+)?(?!\w)")
+#: Strides of rows that invocations share: as long as rows, or they would write the same elements.
+_STRIDES, _OF_ROWS = re.compile(r"nb2[123]"), "get_rows"
 _MEMBER = re.compile(r"^(    )(\w+): (.*?)(  # fill in: (\w+).*)$", re.MULTILINE)
 
 
@@ -47,7 +55,7 @@ def written(module: Path, folder: Path, constants: list[int]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     text = template(Path(shutil.copy(module, folder)), file)
     head, _, tail = text.partition("buffers:")
-    head = _MEMBER.sub(_filled, head)
+    head = _MEMBER.sub(partial(_filled, of_rows=module.stem.startswith(_OF_ROWS)), head)
     tail = re.sub(r"(\{type: b?float\w+, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {start: -2, modulo: 5}}", tail)
     tail = re.sub(r"(\{type: uint16, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {start: 16000, modulo: 251}}", tail)
     tail = re.sub(r"(\{type: u?int\w+, shape: \[[^]]*\], )fill: 0\}", r"\1iota: {step: 3, modulo: 251}}", tail)
@@ -59,9 +67,29 @@ def written(module: Path, folder: Path, constants: list[int]) -> Path:
     return file
 
 
-def _filled(found: re.Match[str]) -> str:
+def in_waves(file: Path, folder: Path) -> Path:
+    """A dispatch file for subgroups of a size that AMD has, 32 instead of 8; without values that are those of 8."""
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if content.get("subgroup_size", _OF_LAVAPIPE) != _OF_LAVAPIPE or (
+        "expected" in content and "subgroup_size" not in content
+    ):
+        return file
+    content |= {"subgroup_size": 32, "module": str((file.parent / content["module"]).resolve())}
+    content.pop("expected", None)
+    for buffer in content["buffers"].values():
+        if "file" in buffer:
+            buffer["file"] = str((file.parent / buffer["file"]).resolve())
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / f"{file.parent.name}-{file.name}"
+    made.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return made
+
+
+def _filled(found: re.Match[str], of_rows: bool) -> str:
     space, name, value, rest, kind = found.groups()
-    number = _FLOAT if kind.startswith("float") else _BLOCK if _OF_BLOCKS.search(name) else _WHOLE
+    blocks = _OF_BLOCKS.search(name) or (of_rows and _STRIDES.fullmatch(name))
+    whole = _BLOCK if blocks else _DIMENSION if name in _DIMENSIONS else _WHOLE
+    number = _FLOAT if kind.startswith("float") else whole
     return f"{space}{name}: {_NUMBER.sub(str(number), value)}{rest}"
 
 
@@ -100,7 +128,7 @@ def main() -> int:
     counted: list[Counted] = []
     for path in [*own, *modules][first::step]:
         try:
-            file = path
+            file = in_waves(path, given.files) if path.suffix == ".yaml" else path
             if path.suffix == ".spv":
                 file = written(path, given.files, ggml_compute.given_to(path.stem, found))
             counted += judged(file, given.driver, given.compared)

@@ -15,7 +15,17 @@ from cts.drivers.machine.problems import Unsupported
 #: Lanes of a row, which no value leaves here, and of its parts.
 ROW, QUAD, EIGHT = 16, 4, 8
 
+#: Orders of lanes, each a modifier.
+_ORDERS = (
+    "quad_perm", "dpp8", "row_shl", "row_shr", "row_ror", "row_mirror", "row_half_mirror", "row_share", "row_xmask",
+)  # fmt: skip
+
 _Lanes = npt.NDArray[Any]
+
+
+def has_other_lanes(i: Instruction) -> bool:
+    """Whether the first source comes from other lanes: LLVM prints comparisons that write vcc without the suffix."""
+    return i.encoding.endswith("dpp") or any(i.flag(name) for name in _ORDERS)
 
 
 def _source_lanes(i: Instruction, lanes: int) -> tuple[_Lanes, Bools]:
@@ -55,6 +65,7 @@ def shuffled(i: Instruction, source: int, plain: Callable[[Wave], None], lanes: 
     does nothing. With eight selectors it counts as 0 always.
     """
     lane, within = _source_lanes(i, lanes)
+    keeps = i.mnemonic.startswith("v_cmpx_")  # what it makes of the active lanes
     allowed, fetches, zero = _allowed(i, lanes), i.flag("fi"), i.flag("bound_ctrl") or i.flag("dpp8")
 
     def run(w: Wave) -> None:
@@ -64,6 +75,7 @@ def shuffled(i: Instruction, source: int, plain: Callable[[Wave], None], lanes: 
         before = w.exec, w.mask, w.full
         w.exec, w.mask, w.full = packed(active), active, bool(active.all())
         plain(w)
-        w.exec, w.mask, w.full = before
+        if not keeps:
+            w.exec, w.mask, w.full = before
 
     return run

@@ -97,8 +97,16 @@ class Executor:
 
     def _used_by(self, run: Run, made: Done, make: Compile) -> _Used:
         def find() -> _Used:
-            words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else []
-            return _Used(words, short_numbers(run.module) if self._generation == 3 else ())
+            words = used_words(run, made.listing["Assembly"], make) if run.sets[0].push_constants else ([],)
+            short = short_numbers(run.module) if self._generation == 3 else ()
+            shader = interface(made.listing.get("NIR Shader(s)", ""), made.listing.get("ACO IR", ""))
+            words = words if shader.fetches_computed else words[-1:]
+            fitting = {tuple(a): u for w in reversed(words) if (a := _fitting(run, made, u := _Used(w, short)))}
+            if len(fitting) > 1:
+                raise Unsupported(
+                    "push constants of which it is not known which are used: as many registers hold either"
+                )
+            return next(iter(fitting.values()), _Used(words[-1], short))
 
         return remember(self._used, (run.module, tuple(run.specialization.items())), find)
 
@@ -109,13 +117,24 @@ class Executor:
         return remember(self._programs, tuple(texts.values()), made)
 
 
-def arguments_of(run: Run, texts: dict[str, str], used: _Used) -> None:
-    """Raises Unsupported where registers have other arguments than are known."""
+def _fitting(run: Run, made: Done, used: _Used) -> list[int | Place] | None:
+    """The registers of arguments if these words are used; None if there are others."""
+    try:
+        return arguments_of(run, made.listing, used)
+    except Unsupported:
+        return None
+
+
+def arguments_of(run: Run, texts: dict[str, str], used: _Used) -> list[int | Place]:
+    """The registers of arguments; each word of the push constants is its number, and addresses are 0.
+
+    Raises Unsupported where registers have other arguments than are known.
+    """
     shader = interface(texts.get("NIR Shader(s)", ""), texts.get("ACO IR", ""))
     if any(b.kind.endswith("dynamic") for b in run.bindings):
         raise Unsupported("descriptors with dynamic offsets")
     sets = len({b.set for b in run.bindings})
-    arguments(shader, [0] * sets, Pushed(dict.fromkeys(used.words, 0), 0), run.workgroups, used.short)
+    return arguments(shader, [0] * sets, Pushed({n: n for n in used.words}, 0), run.workgroups, used.short)
 
 
 class AmdDriver(VulkanDriver):

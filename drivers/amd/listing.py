@@ -128,7 +128,9 @@ def parse(text: str) -> Listing:
         elif body.endswith(":"):
             labels[body[:-1]] = len(instructions)
         elif repeated := _REPEATED.fullmatch(body):
-            instructions += [replace(instructions[-1], line=number)] * int(repeated[1])
+            for _ in range(int(repeated[1])):
+                instructions.append(replace(instructions[-1], line=number, at=at))
+                at += 4 * len(instructions[-1].words)
         else:
             words = tuple(int(word, 16) for word in comment.split()) if comment else ()
             instructions.append(replace(_read(body), words=words, line=number, at=at))

@@ -154,7 +154,8 @@ class Dispatch:
             local = first + np.arange(shader.lanes)
             ids = local % size_x | local // size_x % size_y << 10 | local // (size_x * size_y) << 20
             w.v[0] = ids.astype(np.uint32)
-            w.s[shader.first : shader.first + len(given)] = amd.filled(given, group.number, index)
+            registers = amd.filled(given, group.number, index, -(-shader.invocations // shader.lanes))
+            w.s[shader.first : shader.first + len(given)] = registers
             w.s[amd.TTMP_X], w.s[amd.TTMP_YZ], w.s[amd.TTMP_WAVE] = x, y | z << 16, index << amd.WAVE_SHIFT
             w.written = {*_SET, *range(shader.first, shader.first + len(given))}
             yield w

@@ -2,7 +2,8 @@
 
 RADV puts the used words of the push constants into scalar registers, in order, and no text of RADV lists these words.
 So the module is compiled again for each member of its block, with that member moved to an offset that registers cannot
-hold: if the code stays the same, the shader does not use the member.
+hold: if the code stays the same, the shader does not use the member. Of the members that it uses, `pushed` says which
+words it loads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cts.drivers.amd.interface import Place
+from cts.drivers.amd.pushed import loaded_words
 from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Done, Run
@@ -36,7 +38,7 @@ _TYPE_STRUCT, _TYPE_POINTER, _VARIABLE, _LOAD, _ACCESS_CHAIN, _DECORATE, _MEMBER
     72,
     81,
 )
-_PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID = 9, 35, 11, 26
+_PUSH_CONSTANT, _OFFSET, _BUILT_IN, _WORKGROUP_ID, _NUM_SUBGROUPS = 9, 35, 11, 26, 38
 
 #: Bytes that a member is moved by: beyond all that are ever in registers (Mesa's MAX_PUSH_CONSTANTS_SIZE is 256).
 _AWAY = 4096
@@ -49,14 +51,17 @@ class _Member(NamedTuple):
     place: int
 
 
-def used_words(run: Run, code: str, make: Compile) -> list[int]:
-    """The numbers of the words that are used, in order. Raises Unsupported where that cannot be found out."""
+def used_words(run: Run, code: str, make: Compile) -> tuple[list[int], ...]:
+    """The numbers of the words that may be in registers, in order: first those of constant places, if others differ.
+
+    Raises Unsupported where that cannot be found out.
+    """
     words = np.frombuffer(run.module, "<u4")
     members = sorted(_members(words))
     if not members:
         raise Unsupported("push constants of which it is not known which are used: the module has no block of them")
     ends = [*(m.offset for m in members[1:]), len(run.sets[0].push_constants)]
-    used: list[int] = []
+    used = set[int]()
     for member, end in zip(members, ends, strict=True):
         moved = words.copy()
         moved[member.place] += _AWAY
@@ -64,8 +69,12 @@ def used_words(run: Run, code: str, make: Compile) -> list[int]:
         if isinstance(made, Loss):
             raise Unsupported(f"push constants of which it is not known which are used: {made.what}")
         if made.listing.get("Assembly") != code:
-            used += range(member.offset // 4, end // 4)
-    return used
+            used |= set(range(member.offset // 4, -(-end // 4)))
+    loaded = loaded_words(run.module, {n: int.from_bytes(v, "little") for n, v in run.specialization.items()})
+    if loaded is None:
+        return (sorted(used),)
+    sure, every = sorted(used & loaded.at_constants), sorted(used & (loaded.at_constants | loaded.at_indices))
+    return (sure, every) if sure != every else (sure,)
 
 
 def _members(words: Words) -> Iterator[_Member]:
@@ -91,11 +100,14 @@ def _members(words: Words) -> Iterator[_Member]:
 
 
 def short_numbers(module: bytes) -> tuple[Place, ...]:
-    """Which of y and z of the numbers of a workgroup a module uses; both if that is unknown."""
+    """Which of y and z of a workgroup's numbers a module uses, both if it is unknown; "wave" if it counts subgroups."""
     variables, loaded, used = set(), set(), set()
+    counts: tuple[Place, ...] = ()
     for _, opcode, i in _instructions(np.frombuffer(module, "<u4")):
         if opcode == _DECORATE and i[2:4] == [_BUILT_IN, _WORKGROUP_ID]:
             variables.add(i[1])
+        elif opcode == _DECORATE and i[2:4] == [_BUILT_IN, _NUM_SUBGROUPS]:
+            counts = ("wave",)
         elif opcode == _LOAD and i[3] in variables:
             loaded.add(i[2])
         elif opcode == _EXTRACT and i[3] in loaded:
@@ -103,7 +115,7 @@ def short_numbers(module: bytes) -> tuple[Place, ...]:
         elif opcode == _ACCESS_CHAIN and i[3] in variables:
             used |= {1, 2}
     names: tuple[Place, ...] = ("y", "z")
-    return tuple(name for n, name in enumerate(names, 1) if n in used) or names
+    return (tuple(name for n, name in enumerate(names, 1) if n in used) or names) + counts
 
 
 def _instructions(words: Words) -> Iterator[tuple[int, int, list[int]]]:

@@ -200,6 +200,14 @@ _plant(
     "a comparison of a loop is without equality",
     _text(r"v_cmpx?_ge_\w+", "_ge_", "_gt_"),
 )
+_TWINS = {"lt": "nge", "le": "ngt", "gt": "nle", "ge": "nlt", "eq": "nlg", "neq": "lg"}
+_TWINS |= {twin: how for how, twin in _TWINS.items()}
+_plant(
+    "comparison-twin",
+    "conversions",
+    "a comparison of floats is the one that differs of NaN alone",
+    _text(r"v_cmpx?_\w+_f\d+", rf"(?<=_)({'|'.join(_TWINS)})(?=_f\d)", lambda found: _TWINS[found[0]]),
+)
 _plant("branch-condition", "matrix_programs", "a branch goes the other way", _text("s_cbranch_scc1", "scc1", "scc0"))
 _plant(
     "sum-is-difference", "matrix_arithmetic", "a sum is a difference", _text("v_add_f32|v_add_f16", "_add_", "_sub_")

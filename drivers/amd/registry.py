@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from cts.drivers.amd.dpp import shuffled
+from cts.drivers.amd.dpp import has_other_lanes, shuffled
 from cts.drivers.amd.listing import Instruction, Operand
 from cts.drivers.amd.modes import USUAL, Freedoms, Modes
 from cts.drivers.amd.operands import registers
@@ -56,6 +57,9 @@ class Step(NamedTuple):
 
 INSTRUCTIONS: dict[str, Entry] = {}
 
+#: What LLVM's disassembler puts behind an operand whose encoding the instruction does not have.
+_INVALID = "/*Invalid"
+
 
 def instruction(
     *names: str,
@@ -80,16 +84,22 @@ def step(i: Instruction, context: Context) -> Step:
     if i.pair:
         first, second = (step(replace(half, line=i.line), context) for half in i.pair)
         return _both(i, first, second, context.generation)
+    if _INVALID in i.text:
+        return Step(partial(_refused, i), frozenset(), frozenset(), None, i)
     if i.unread:
         raise Unsupported(i.unread, i.where)
     entry = INSTRUCTIONS.get(i.mnemonic)
     if entry is None:
         raise Unsupported(f"the instruction {i.mnemonic}", i.where)
     with _placed(i):
-        run = _of_other_lanes(i, entry, context) if i.encoding.endswith("dpp") else entry.build(i, context)
+        run = _of_other_lanes(i, entry, context) if has_other_lanes(i) else entry.build(i, context)
     outs, ins = i.operands[: entry.outs], i.operands[entry.outs :]
     reads = _every(ins) | entry.also | (_every(outs) if entry.updates else frozenset())
     return Step(run, reads, _every(outs), entry.counter, i)
+
+
+def _refused(i: Instruction, w: Wave) -> None:
+    raise Wrong("the encoding of an operand is one that the instruction does not have", i.where)
 
 
 def _of_other_lanes(i: Instruction, entry: Entry, context: Context) -> Run:

@@ -64,6 +64,14 @@ def absolute(x: float, bug: int) -> float:
 
 
 @device
+def inverted(holds: int, x: float, y: float, ordered: bool, bug: int) -> int:
+    """The negation of a condition; `ordered` if that is a comparison of the order of x and y."""
+    if bug == s.CALLBACK_NEGATED_COMPARISON_REVERSED and ordered and (math.isnan(x) or math.isnan(y)):
+        return 0
+    return 1 - holds
+
+
+@device
 def quotient_of(value: float, t: int, bug: int) -> float:
     """The quotient `value` in the float type t."""
     if bug != s.FDIV_THREE_ULP or value == 0 or not math.isfinite(value):

@@ -21,7 +21,7 @@ from cts.drivers.emulator.mutants import callbacks as c
 from cts.drivers.emulator.mutants import matrices as m
 from cts.drivers.emulator.mutants import microscaling as mx
 from cts.drivers.emulator.mutants import numbers as s
-from cts.drivers.emulator.number_bugs import absolute, negated, product_of, quotient_of, sum_of
+from cts.drivers.emulator.number_bugs import absolute, inverted, negated, product_of, quotient_of, sum_of
 
 #: (operations, 4): operation, type of the result, a, b.
 Code = npt.NDArray[np.int64]
@@ -176,7 +176,7 @@ def float_compared(operation: int, x: float, y: float, bug: int) -> bool:
     if operation == LESS_EQUAL:
         return bool(x <= y)
     if operation == GREATER:
-        return bool(x > y)
+        return not x <= y if bug == s.CALLBACK_GREATER_UNORDERED else bool(x > y)
     if operation == GREATER_EQUAL:
         return bool(x >= y)
     return bool((x == y) == (operation == EQUAL))
@@ -185,9 +185,7 @@ def float_compared(operation: int, x: float, y: float, bug: int) -> bool:
 @device
 def unary(operation: int, ints: Ints, floats: Floats, top: int, t: int, settings: numbers.Settings, bug: int) -> None:
     """Operations on the value on top of the stack."""
-    if operation == NOT:
-        ints[top] = 1 - ints[top]
-    elif operation == INVERT:
+    if operation == INVERT:
         ints[top] = numbers.wrapped(~ints[top], t)
     elif operation == EXPONENTIAL:
         x = numbers.flushed(floats[top], t, settings)
@@ -363,6 +361,10 @@ def call(
                 if not ints[size - 1]:
                     ints[size], floats[size] = ints[size + 1], floats[size + 1]
                 ints[size - 1], floats[size - 1] = ints[size], floats[size]
+            elif operation == NOT:
+                before = code[step - 1, 0]
+                ordered = LESS <= before <= GREATER_EQUAL and code[step - 1, 3] < numbers.UINT8
+                ints[size - 1] = inverted(ints[size - 1], floats[size - 1], floats[size], ordered, bug)
             elif operation < SELECT:
                 unary(operation, ints, floats, size - 1, t, settings, bug)
             else:

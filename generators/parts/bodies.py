@@ -47,7 +47,16 @@ def _draw_compared(choices: Choices, a: Term, special: Sequence[Term]) -> Term:
         text = bare(special[which].text)
         return Term(f"abs({text})", a.type, UNBOUNDED)
     operation = ("<", "<=", ">", ">=", "==", "!=")[order]
-    condition = f"{special[which].text} {operation} {(2, 0, -1)[other]}"
+    value, number = special[which], (2, 0, -1)[other]
+    form = choices.pick(CallbackDraws.COMPARISONS)
+    if "value" in form:
+        condition = f"{value.text} {operation} {special[(which + other) % len(special)].text}"
+    elif form == "number first":
+        condition = f"{value.type.value}({number}) {operation} {value.text}"
+    else:
+        condition = f"{value.text} {operation} {number}"
+    if "negated" in form:
+        condition = f"not ({condition})"
     return Term(f"({a.text} if {condition} else {a.type.value}(7))", a.type, a.known.union(Known(7, 7)))
 
 

@@ -122,6 +122,10 @@ class CallbackDraws:
     #: A value that may be special is compared: of NaN nothing but a comparison is sure.
     COMPARED = tenths(4, 3, 6)
 
+    #: Forms of such a comparison: a NaN tells an ordered one from its unordered twin if it is negated, on either side,
+    #: or on both.
+    COMPARISONS = weights({"plain": 3, "negated": 3, "number first": 1, "two values": 1, "negated values": 1})
+
     #: A body has branches or a loop: a fifth, both cost much in modules of every element.
     FLOW = tenths(2, 1, 4)
 

@@ -341,6 +341,11 @@ def _other_lanes() -> Iterator[Case]:
     yield Case(f"{code} bound_ctrl:1", active, {"v0": [0 if 4 <= n < 16 else 7 for n in LANES]})
     yield Case(f"{code} fi:1", active, {"v0": [100 if 4 <= n < 16 else 7 for n in LANES]})
     yield Case("v_cmp_eq_u32_e64_dpp s2, v1, v1 row_xmask:1 row_mask:0x1 bank_mask:0xf", before, {"s2": 0})
+    swapped = "quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"
+    odd = sum(1 << n for n in LANES if n % 2)
+    yield Case(f"v_cmp_lt_u32 vcc_lo, v1, v1 {swapped}", before, {"vcc": odd})  # without a suffix
+    moves = [9 if n % 2 else 7 for n in LANES]
+    yield Case(f"v_cmpx_lt_u32 v1, v1 {swapped}\nv_mov_b32 v0, 9", before, {"exec": odd, "v0": moves})
     selectors: State = {**before, "s2": 0x01234567, "s3": 0x89ABCDEF}
     reversed_row = [r + 15 - (n % 16) for n, r in zip(LANES, ROWS_OF_16, strict=True)]
     order = [int(d, 16) for d in "76543210FEDCBA98"]
@@ -370,6 +375,13 @@ def _other_lanes() -> Iterator[Case]:
                {"v0": [101 + 2 * n for n in range(16)] + [0] * 16})  # fmt: skip
     yield Case("ds_swizzle_b32 v0, v1 offset:swizzle(QUAD_PERM,1,0,3,2) ; d8d480b1 00000001", {"v1": numbers},
                {"v0": [100 + (n ^ 1) for n in LANES]})  # fmt: skip
+    for direction, by, encoding in ((0, 3, 0xC060), (1, 3, 0xC460), (0, 30, 0xC3C0)):
+        moves = [100 + (n - by if direction else n + by) % 32 for n in LANES]
+        code = f"ds_swizzle_b32 v0, v1 offset:swizzle(ROTATE,{direction},{by}) ; d8d4{encoding:04x} 00000001"
+        yield Case(code, {"v1": numbers}, {"v0": moves})
+    # Of a masked bit every lane keeps its own: here those of 4 and more.
+    yield Case("ds_swizzle_b32 v0, v1 offset:0xc03c ; d8d4c03c 00000001", {"v1": numbers},
+               {"v0": [100 + n - n % 4 + (n + 1) % 4 for n in LANES]})  # fmt: skip
     yield Case('ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,4) ; d8d4101f 00000001', {"v1": numbers},
                {"v0": [100 + (n ^ 4) for n in LANES]})  # fmt: skip
 
@@ -481,7 +493,18 @@ def _scratch() -> Iterator[Case]:
         yield Case(code, {"v1": 0x11223344}, {"v0": stored})
 
 
+def _float8() -> Iterator[Case]:
+    """Bytes 0x38, 0xc0, 0x01 and 0x7c of a word, by the tables of the formats."""
+    for kind, values in (("fp8", (1.0, -2.0, 2.0**-9, 384.0)), ("bf8", (0.5, -2.0, 2.0**-16, INF))):
+        for n, value in enumerate(values):
+            chosen = f" byte_sel:{n}" if n else ""
+            yield Case(
+                f"v_cvt_f32_{kind}{'_e64' if n else '_e32'} v0, v1{chosen}", {"v1": 0x7C01C038}, {"v0": f32(value)}
+            )
+
+
 CASES = [
+    *_float8(),
     *_rows(),
     *_packed(),
     *_accumulating(),

@@ -17,6 +17,7 @@ from cts.drivers.amd.listing import parse
 from cts.drivers.amd.mutants import mutated
 from cts.judging.judge import OpenDriver, job, judge
 from cts.judging.verdict import Verdict
+from cts.modules.dispatch import run
 from cts.plugins import registry
 from cts.running.opening import open_driver
 from tests.amd.encodings import disagreements, fields
@@ -51,6 +52,18 @@ program:
   - {{op: MatrixConvert, id: m2, matrix: m1, operation: ConvertSToF, component: float32}}
   - {{op: MatrixStore, matrix: m2, buffer: dst, stride: 16}}
 """
+_NANS = f"""
+schema: 1
+name: nans
+float_controls: FastMathNone
+buffers:
+  src: {{type: float32, shape: [16, 16], data: {{cycle: ['0x7f800001', 1, '0xff800001', -2, 3]}}}}
+  dst: {{type: bfloat16, shape: [16, 16], data: {{fill: -5}}}}
+program:
+  - {{op: MatrixLoad, id: m, type: {{component: float32, {_TILE}, buffer: src, stride: 16}}
+  - {{op: MatrixConvert, id: m1, matrix: m, operation: FConvert, component: bfloat16}}
+  - {{op: MatrixStore, matrix: m1, buffer: dst, stride: 16}}
+"""
 
 #: By a case: the planted changes that it finds.
 KILLS = {
@@ -73,6 +86,7 @@ KILLS = {
     "matrix_arithmetic.elements.udiv_u8": ("bytes-permuted",),
     "conversions.float.f16_to_f32": ("transposed-load-address", "mixed-half"),
     _HALVES: ("mixed-to-other-half",),
+    _NANS: ("comparison-twin",),
     _FRACTIONS: ("trunc-dropped",),
 }  # fmt: skip
 
@@ -193,3 +207,14 @@ def test_texts_and_encodings_agree(folder: Path) -> None:
         assert [found for i in code.instructions for found in disagreements(i)] == []
         read += sum(fields(i) is not None for i in code.instructions)
     assert read > 400
+
+
+def test_a_swap_with_a_constant_is_a_finding() -> None:
+    """Finding 11 of docs/findings/mesa-26.2.6-radv.md; without optimisations the memory is right."""
+    file = Path(__file__).parent / "swapped_constant.yaml"
+    (found,) = run(file, [f"amd:worker={WORKER}"]).runs
+    if found.verdict is Verdict.PASS:
+        pytest.skip("this Mesa swaps no register with a constant")
+    assert found.verdict is Verdict.CRASH and "v_swap_b32" in found.outcome.detail
+    plain = run(file, ["interpreter", f"amd:worker={WORKER},aco=plain"])
+    assert plain.status == 0

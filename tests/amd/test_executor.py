@@ -12,6 +12,7 @@ from cts.drivers.amd.driver import Executor
 from cts.drivers.amd.interface import Interface, Loaded, Pushed, arguments, filled, interface
 from cts.drivers.amd.module import used_words
 from cts.drivers.amd.options import Options
+from cts.drivers.amd.pushed import loaded_words
 from cts.drivers.machine.problems import Unsupported
 from cts.drivers.vulkan.session import Loss
 from cts.drivers.vulkan.worker.protocol import Binding, Done, Memory, ParameterSet, Run, Submitting
@@ -222,6 +223,18 @@ def test_words_that_registers_do_not_hold_are_loaded() -> None:
         arguments(replace(shader, fetched=frozenset({2})), [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
 
 
+def test_the_first_eight_words_are_in_registers() -> None:
+    """Of twelve words the load of words 6 to 9 is one from memory, so that no code uses the registers of 6 and 7."""
+    loaded = tuple(Loaded(n, "other") for n in range(8))
+    shader = Interface((64, 1, 1), 64, 0, 10, (0, 1), loaded, fetched=frozenset({6, 7, 8, 9, 10, 11}))
+    given = arguments(shader, [0xFFFF8000_00100040], pushed(*range(20, 32)), (5, 6, 7))
+    assert given == [0x100040, 0x100080, *range(20, 28)]
+    with pytest.raises(Unsupported, match="6 registers for words of push constants, of 7"):
+        arguments(
+            replace(shader, fetched=frozenset(range(7, 12))), [0xFFFF8000_00100040], pushed(*range(20, 32)), (5, 6, 7)
+        )
+
+
 def test_words_that_are_loaded_are_found() -> None:
     nir = (
         NIR.format(size=32)
@@ -236,12 +249,12 @@ def test_words_that_are_loaded_are_found() -> None:
     )
     found = interface(nir, ACO.format(more="s1: %3:s[1],  "))
     assert found.pointers == (0, 1)
-    assert found.fetched == {0, 14, 15}
+    assert found.fetched == {0, 14, 15} and found.fetches_computed
 
 
 def test_arguments_are_in_order() -> None:
     shader = Interface((64, 1, 1), 64, 0, 7, (0,))
-    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7]
+    assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12), (5, 6, 7)) == [0x100040, 11, 12, 5, 6, 7, "wave"]
     assert arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14, 15), (5, 6, 7)) == [
         0x100040,
         11,
@@ -249,9 +262,18 @@ def test_arguments_are_in_order() -> None:
         13,
         14,
         15,
+        "wave",
     ]
     with pytest.raises(Unsupported, match="7 registers of arguments"):
         arguments(shader, [0xFFFF8000_00100040], pushed(11, 12, 13, 14), (5, 6, 7))
+
+
+def test_the_last_argument_has_the_number_of_waves() -> None:
+    shader = Interface((64, 1, 1), 32, 0, 2, (0,))
+    given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7))
+    assert filled(given, (2, 3, 4), 1, 2)[1] & 63 == 2
+    given = arguments(replace(shader, arguments=5), [0xFFFF8000_00100040], pushed(), (5, 6, 7))
+    assert filled(given, (2, 3, 4), 1, 3)[1:4] == [5, 6, 7] and filled(given, (2, 3, 4), 1, 3)[4] & 63 == 3
 
 
 def test_an_unused_set_may_have_a_register() -> None:
@@ -264,7 +286,14 @@ def test_numbers_of_workgroups_are_arguments_on_rdna_3() -> None:
     shader = Interface((64, 2, 1), 64, 0, 4, (0,), (Loaded(0, "other"), *loaded))
     given = arguments(shader, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("z",))
     assert given == [0x100040, "x", "z", "wave"]
-    assert filled(given, (2, 3, 4), 5) == [0x100040, 2, 4, 5 << 6 | 5 << 20]
+    assert filled(given, (2, 3, 4), 5, 8) == [0x100040, 2, 4, 8 | 5 << 6 | 5 << 20]
+    counted = replace(shader, loaded=(Loaded(0, "other"), Loaded(1, "other"), Loaded(3, "other")))
+    given = arguments(counted, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z", "wave"))
+    assert given == [0x100040, "x", 0, "wave"] and filled(given, (2, 3, 4), 0, 7)[3] & 63 == 7
+    with pytest.raises(Unsupported, match="more numbers of a workgroup"):
+        arguments(counted, [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z"))
+    with pytest.raises(Unsupported, match="whether it counts waves"):
+        arguments(replace(counted, arguments=6), [0xFFFF8000_00100040], pushed(), (5, 6, 7), ("y", "z", "wave"))
     with_three = replace(
         shader, arguments=7, loaded=(Loaded(1, "three"), *(a._replace(number=a.number + 1) for a in loaded))
     )
@@ -322,15 +351,59 @@ def test_members_of_a_structure_in_the_block_move_alone() -> None:
         return Done(7, (), listing={"Assembly": "changed" if member == 1 else "code"})
 
     run = Run(7, module, (1, 1, 1), (ParameterSet((), push_constants=bytes(16)),))
-    assert used_words(run, "code", make) == [1, 3]
+    assert used_words(run, "code", make) == ([1, 3],)
+
+
+def words_of(code: list[list[int]], specialization: dict[int, int] | None = None) -> tuple[set[int], set[int]]:
+    found = loaded_words(assemble(code), specialization or {})
+    assert found is not None
+    return set(found.at_constants), set(found.at_indices)
+
+
+def test_words_of_a_block_that_are_loaded() -> None:
+    """A matrix by columns of 8 bytes, an array of two words, a half and a structure: counted by hand."""
+    types = [
+        [71, 20, 6, 4], [72, 3, 0, 35, 4], [72, 3, 0, 7, 8], [72, 3, 0, 5], [72, 3, 1, 35, 20], [72, 3, 2, 35, 30],
+        [72, 3, 3, 35, 32], [72, 2, 0, 35, 0], [72, 2, 1, 35, 8],
+        [21, 10, 32, 0], [22, 11, 32], [22, 12, 16], [43, 10, 30, 0], [43, 10, 31, 1], [43, 10, 32, 2], [43, 10, 33, 3],
+        [50, 10, 34, 1], [23, 13, 11, 2], [24, 14, 13, 2], [28, 20, 10, 32], [30, 2, 10, 11], [30, 3, 14, 20, 12, 2],
+        [32, 4, 9, 3], [59, 4, 5, 9],
+    ]  # fmt: skip
+    a_column, a_row = [[65, 4, 40, 5, 30, 31], [61, 13, 41, 40]], [[65, 4, 42, 5, 30, 31, 31], [61, 11, 43, 42]]
+    element, computed = [[66, 4, 44, 5, 31, 31], [61, 10, 45, 44]], [[65, 4, 46, 5, 31, 99], [61, 10, 47, 46]]
+    half, whole = [[65, 4, 48, 5, 32], [61, 12, 49, 48]], [[65, 4, 50, 5, 33], [61, 2, 51, 50]]
+    of_structure = [[65, 4, 50, 5, 33], [65, 4, 52, 50, 31], [61, 11, 53, 52]]
+    for code, at_constants, at_indices in (
+        (a_column, {3, 4}, set()),
+        (a_row, {4}, set()),
+        (element, {6}, set()),
+        (computed, set(), {5, 6}),
+        ([*element, *computed], {6}, {5}),
+        (half, {7}, set()),
+        (whole, {8, 10}, set()),
+        (of_structure, {10}, set()),
+        ([], set(), set()),
+    ):
+        assert words_of(types + code) == (at_constants, at_indices), code
+    specialised = [[71, 34, 1, 9], *types, [65, 4, 40, 5, 31, 34], [61, 10, 41, 40]]
+    assert words_of(specialised, {9: 0}) == ({5}, set())
+    assert words_of(specialised) == ({6}, set())  # its default is 1
+    computed_before = [*types, [52, 10, 35, 128, 34, 34], [65, 4, 40, 5, 31, 35], [61, 10, 41, 40]]
+    assert loaded_words(assemble(computed_before), {}) is None
+    assert loaded_words(assemble([*types, [57, 10, 40, 77, 5]]), {}) is None  # a function's argument
+    assert loaded_words(assemble([*types, [65, 4, 40, 5, 31, 31, 30], [61, 10, 41, 40]]), {}) is None  # no composite
 
 
 def assemble_push_constants() -> bytes:
-    """A block of two words, and of a structure of two words behind them."""
-    header = [0x07230203, 0x00010500, 0, 9, 0]
-    code = [
+    """A block of two words, and of a structure of two words behind them, which is loaded as a whole."""
+    return assemble([
         [72, 3, 0, 35, 0], [72, 3, 1, 35, 4], [72, 3, 2, 35, 8], [72, 2, 0, 35, 0], [72, 2, 1, 35, 4],
-        [30, 2, 1, 1], [30, 3, 1, 1, 2], [32, 4, 9, 3], [59, 4, 5, 9],
-    ]  # fmt: skip
-    words = [*header, *(w for i in code for w in (len(i) << 16 | i[0], *i[1:]))]
+        [21, 1, 32, 0], [30, 2, 1, 1], [30, 3, 1, 1, 2], [32, 4, 9, 3], [59, 4, 5, 9],
+        [61, 3, 6, 5],
+    ])  # fmt: skip
+
+
+def assemble(code: list[list[int]]) -> bytes:
+    """A module of these instructions, each an opcode and operands."""
+    words = [0x07230203, 0x00010500, 0, 100, 0, *(w for i in code for w in (len(i) << 16 | i[0], *i[1:]))]
     return np.array(words, "<u4").tobytes()

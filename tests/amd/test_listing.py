@@ -8,7 +8,7 @@ from cts.drivers.amd import isa
 from cts.drivers.amd.listing import Operand, instruction, parse
 from cts.drivers.amd.modes import Modes
 from cts.drivers.amd.registry import Context, step
-from cts.drivers.machine.problems import Unsupported
+from cts.drivers.machine.problems import Unsupported, Wrong
 from tests.amd.waves import run
 
 
@@ -174,12 +174,26 @@ def test_repeated_instructions_are_run() -> None:
     assert w.s[0] == 32
 
 
+def test_repeated_instructions_have_places_of_their_own() -> None:
+    """A branch over three words: what it skips is the sum, not the first repetition."""
+    code = ["s_mov_b32 s0, 1 ; be800081", "s_branch 3 ; bfa00003", "s_nop 0 ; bf800000", "(then repeated 1 times)"]
+    w = run("\n".join([*code, "s_mov_b32 s0, 2 ; be800082", "s_nop 1 ; bf800001"]))
+    assert w.s[0] == 1
+
+
 @pytest.mark.parametrize("operand", ["v1.x", "s[1:", "#5", "1.5.2", "@x", "v[a:b]"])
 def test_an_unknown_operand_is_named(operand: str) -> None:
     with pytest.raises(Unsupported) as raised:
         run(f"s_nop 0\nv_add_f32 v0, {operand}, v2")
     assert operand in str(raised.value)
     assert "v_add_f32 v0" in str(raised.value)
+
+
+def test_code_with_an_operand_that_the_instruction_does_not_have_is_wrong_if_it_runs() -> None:
+    swap = "v_swap_b32 v43, 35/*Invalid immediate*/ ; 7e56caa3"
+    with pytest.raises(Wrong, match="one that the instruction does not have, at line 2, v_swap_b32 v43"):
+        run(f"s_nop 0\n{swap}")
+    run(f"s_branch 1 ; bfa00001\n{swap}\ns_nop 1 ; bf800001")
 
 
 def test_a_word_is_no_operand_of_arithmetic() -> None:

@@ -187,6 +187,19 @@ def _scalar() -> Iterator[Case]:
     yield Case(
         "s_load_b32 s16, s[2:3], s9 offset:0x3", {"s[2:3]": BASE + 3, "s9": 67, "buffer0": CONTENTS}, {"s16": word}
     )
+    # Bytes have any address; of halves the lowest bit of each part of an address is ignored. Byte n is 128 + n.
+    rising: State = {**descriptor(72), "s[2:3]": BASE, "s9": 67, "buffer0": bytes(range(128, 256))}
+    byte, half = 128 + 70, 128 + 70 | 128 + 71 << 8
+    for kind, offset, value in (
+        ("u8", 3, byte),
+        ("i8", 3, byte - (1 << 8) & 0xFFFFFFFF),
+        ("u16", 4, half),
+        ("u16", 5, half),
+        ("i16", 4, half - (1 << 16) & 0xFFFFFFFF),
+    ):
+        yield Case(f"s_load_{kind} s16, s[2:3], s9 offset:{offset:#x}", rising, {"s16": value})
+        yield Case(f"s_buffer_load_{kind} s16, s[4:7], s9 offset:{offset:#x}", rising, {"s16": value})
+        yield Case(f"s_buffer_load_{kind} s16, s[4:7], s9 offset:0x6", {**rising, "s16": 9}, {"s16": 0})  # beyond
     unaligned: State = {**descriptor(1024), "s9": 67, "buffer0": CONTENTS}
     yield Case("s_buffer_load_b32 s16, s[4:7], s9 offset:0x3", unaligned, {"s16": word})
     before = {"s[2:3]": BASE + 128, "buffer0": CONTENTS}

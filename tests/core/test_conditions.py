@@ -65,6 +65,8 @@ NEIGHBOURS = [
     ("layout-span-runs-out", "tensor_addressing.slice.full_rows_run_out", "span: [4, 16]", "span: [4, 64]"),
     ("reduce-beyond-8", "reductions.add.column_f32", "rows: 16, cols: 16", "rows: 8, cols: 8"),
     ("reduce-beyond-8", "reductions.add.column_f32", "mode: [Column]", "mode: [Row, Column]"),
+    ("reduce-beyond-16", "reductions.add.row_of_two_tiles", "rows: 32, cols: 32", "rows: 16, cols: 16"),
+    ("reduce-beyond-16", "reductions.add.row_of_two_tiles", "mode: [Row]", "mode: [Row, Column]"),
     ("reduce-inexact-sum", "reductions.add.inexact_row", "mode: [Row]", "mode: [Column]"),
     (
         "reduce-inexact-sum",

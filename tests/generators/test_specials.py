@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cts.base.choices import OfHypothesis
+from cts.base.choices import OfHypothesis, Seeded
 from cts.case.model import Buffer, ComponentType, decode, dumps_case, encode, initial_bits, loads_case
 from cts.generators.build.specials import BOUNDED, KINDS, draw_special, specials
+from cts.generators.build.value_ranges import UNBOUNDED
+from cts.generators.parts.bodies import draw_body
+from cts.generators.parts.expressions import Term
 from cts.generators.parts.vector_products import ties
 from tests.generators.special_situations import are_ties
 
@@ -99,3 +103,20 @@ program:
      buffer: src, stride: 8}}
 """)
     assert loads_case(dumps_case(case)) == case
+
+
+#: Comparisons of a parameter `value`, by their form.
+COMPARED = {
+    "plain": r"if value [<>=!]+ (-1|0|2) else",
+    "negated": r"if not \(value [<>=!]+ (-1|0|2)\) else",
+    "number first": r"if float32\((-1|0|2)\) [<>=!]+ value else",
+    "two values": r"if value [<>=!]+ (value|other) else",
+    "negated values": r"if not \(value [<>=!]+ (value|other)\) else",
+}
+
+
+def test_numbers_that_may_be_nan_are_compared_in_every_form() -> None:
+    terms = [Term("value", C.float32, UNBOUNDED), Term("other", C.float32, UNBOUNDED)]
+    bodies = [draw_body(Seeded(f"{seed}"), C.float32, terms).text for seed in range(1000)]
+    counts = {form: sum(bool(re.search(pattern, text)) for text in bodies) for form, pattern in COMPARED.items()}
+    assert min(counts.values()) > 10 and counts["negated"] > 30, counts

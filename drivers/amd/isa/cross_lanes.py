@@ -105,11 +105,15 @@ def _sent(i: Instruction, context: Context) -> Run:
 
 @instruction("ds_swizzle_b32", counter="ds")
 def _swizzled(i: Instruction, context: Context) -> Run:
-    """Lanes of quads by two bits each, or of groups of 32 by three masks: and, or, exclusive or."""
-    if not i.words:
-        raise Unsupported("a swizzle whose encoding is not known")
+    """Lanes of quads by two bits each; of groups of 32 rotated, or by three masks: and, or, exclusive or."""
+    if not i.words or i.words[0] & 0xE000 == 0xE000:
+        raise Unsupported("a swizzle in this order" if i.words else "a swizzle whose encoding is not known")
     pattern, lane = i.words[0] & 0xFFFF, np.arange(context.lanes)
-    if pattern >> 15:
+    if pattern >> 14 == 3:
+        kept, by = pattern & 31, pattern >> 5 & 31
+        place = lane + (-by if pattern >> 10 & 1 else by)
+        chosen = lane & (32 | kept) | place & 31 & ~kept
+    elif pattern >> 15:
         chosen = lane - lane % QUAD + (pattern >> 2 * (lane % QUAD) & 3)
     else:
         place = (lane & 31 & pattern | pattern >> 5 & 31) ^ pattern >> 10 & 31

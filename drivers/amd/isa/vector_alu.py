@@ -384,3 +384,11 @@ def _unpack_float8(i: Instruction, context: Context) -> Run:
         return values[x & np.uint16(0xFF)] | _u64(values[x >> np.uint16(8)]) << np.uint64(32)
 
     return built(i, context, Op("b64", ("b16",), unpack))
+
+
+@instruction("v_cvt_f32_fp8", "v_cvt_f32_bf8")
+def _one_float8(i: Instruction, context: Context) -> Run:
+    """One byte of a word, by `byte_sel`."""
+    values = (E4M3 if i.mnemonic.endswith("fp8") else E5M2).values
+    shift, plain = np.uint32(8 * i.number("byte_sel")), replace(i, modifiers={})
+    return built(plain, context, Op("f32", ("b32",), lambda x: values[x >> shift & np.uint32(0xFF)]))

@@ -47,6 +47,8 @@ CALLBACK_NEGATION_FROM_ZERO = per_element("in functions, -x of floats is 0 - x")
 CALLBACK_ABS_NEGATES_ZERO = per_element("abs is x where x > 0, else -x: that of +0 is -0")
 CALLBACK_ABS_KEEPS_ZERO = per_element("abs is x where x >= 0, else -x: that of -0 is -0")
 CALLBACK_COMPARES_UNORDERED = per_element("comparisons with a NaN are true")
+CALLBACK_GREATER_UNORDERED = per_element("in functions, x > y of floats holds with a NaN, too")
+CALLBACK_NEGATED_COMPARISON_REVERSED = per_element("in functions, not (x < y) is x >= y, with a NaN, too")
 DECODE_ZERO_SKIPS_SCALE = block("an element of 0 is decoded as 0 whatever its scale: negative, infinite or NaN")
 
 # Operations and conversions of vectors (vectors/functions.py, vectors/number_bugs.py)

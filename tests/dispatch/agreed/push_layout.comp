@@ -1,5 +1,5 @@
 #version 460
-// Push constants of every width.
+// Push constants of every width. Indices of arrays among them must be uniform (Vulkan, Push Constant Interface).
 #extension GL_GOOGLE_include_directive : require
 #define OUT uint
 #define PER 6
@@ -21,7 +21,7 @@ void main() {
     put(uint(pc.b));
     put(uint(pc.h * 4.0hf));
     put(floatBitsToUint(pc.m[1].x));
-    put(pc.arr[a & 1u].y);
+    put(pc.arr[gl_WorkGroupID.x & 1u].y);
     put(uint(pc.l >> 8));
     put(uint(pc.i));
 }

@@ -8,7 +8,7 @@
 #extension GL_KHR_shader_subgroup_clustered : require
 #extension GL_KHR_shader_subgroup_quad : require
 #extension GL_KHR_shader_subgroup_rotate : require
-// What each subgroup operation gives; nothing here depends on the subgroup size as long as it is 8 or more.
+// What each subgroup operation gives.
 layout(local_size_x = 64) in;
 layout(std430, set = 0, binding = 0) readonly buffer In { uint data[]; } source;
 layout(std430, set = 0, binding = 1) writeonly buffer Out { uint data[][16]; } target;
@@ -40,7 +40,8 @@ void main() {
     target.data[i][11] = mine & 1;
     target.data[i][12] = subgroupInverseBallot(odd) ? 1 : 0;
     uint below = gl_SubgroupInvocationID & 7u;
-    target.data[i][13] = below == 0 ? x : subgroupShuffle(x, gl_SubgroupInvocationID - 1);
+    uint before = subgroupShuffle(x, max(gl_SubgroupInvocationID, 1u) - 1); // of all, so that no lane is inactive
+    target.data[i][13] = below == 0 ? x : before;
     target.data[i][14] = subgroupElect() ? 1 - min(gl_SubgroupInvocationID, 1u) : 1 - uint(gl_SubgroupInvocationID > 0);
     target.data[i][15] = subgroupBroadcastFirst(gl_SubgroupInvocationID) + gl_NumSubgroups * gl_SubgroupSize;
 }
