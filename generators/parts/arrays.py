@@ -85,11 +85,10 @@ class _Lines:
     ) -> None:
         lines, length = model.line_of(shape)
         along, across = model.PLAIN_ORDERS if shape.use is not model.Use.B else model.PLAIN_ORDERS[::-1]
-        drawn, pad = choices.chance(ArrayDraws.ACROSS), choices.pick(ArrayDraws.PADS)
-        is_across = drawn and region.type is element is shape.component
+        is_across = choices.chance(ArrayDraws.ACROSS) and region.type is element is shape.component
         self.order = across if is_across else along
         count, line = (length, lines) if is_across else (lines, length * shape.component.size // region.type.size)
-        self.stride = line + pad
+        self.stride = line + choices.pick(ArrayDraws.PADS)
         self.extent = ((count - 1) * self.stride + line) * region.type.size
 
 

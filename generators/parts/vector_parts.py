@@ -268,8 +268,7 @@ def _of_construct(choices: Choices, kernel: VectorKernel, vector: Vector) -> Vec
     known = vector.known
     if vector.length > 1:
         other = of_load(choices, kernel, replace(vector, length=vector.length - 1))
-        parts.insert(0, other)
-        known = _of_both(known, other.known)
+        parts, known = [other, *parts], _of_both(known, other.known)
     name = kernel.name("v")
     declared = kernel.type(vector.component, vector.length)
     kernel.program.emit(model.VectorConstruct(id=name, type=declared, parts=tuple(p.id for p in parts)))
