@@ -175,7 +175,7 @@ class Machine:
                 value = binding(value)
             else:
                 relaxed = compute(instruction, self._relaxed(operation))
-                value = replace(value, history=Deferred(partial(rearranged, relaxed)))
+                value = replace(value, history=Deferred(partial(rearranged, relaxed), relaxed.history))
         if value.free is not None and value.free.group is not None:
             self.next_group = max(self.next_group, int(value.free.group.max()) + 1)
         self._report(step, operation.watch, name)

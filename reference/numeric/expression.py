@@ -285,7 +285,7 @@ def hull(a: Value, b: Value, reasons: tuple[str, ...], ieee: bool = False) -> Va
     flags = flags | np.where(differ, np.uint8(FREE), np.uint8(0))
     history = None
     if a.history is not None or b.history is not None:
-        history = Deferred(lambda: joined(history_of(a), history_of(b)))
+        history = Deferred(lambda: joined(history_of(a), history_of(b)), a.history, b.history)
     flags = np.where(flags != 0, flags | FREE, flags).astype(np.uint8)
     if ieee:
         nan = np.isnan(a_lo) | np.isnan(b_lo)

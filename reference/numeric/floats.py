@@ -148,7 +148,8 @@ class Floats:
             recomputed = specials.recomputed(result, specials.quotient(bound), (a, b), (y[0] <= 0) & (y[1] >= 0))
             # Divisors that are an interval may lie where nothing is known of the quotient.
             return self.flushed(loosened(recomputed, unbounded & ~point & ~np.isnan(x[0]), result.reasons))
-        return replace(result, history=Deferred(lambda: self._quotient(a, b, spanned(x, zero), divisor, unbounded)))
+        history = Deferred(lambda: self._quotient(a, b, spanned(x, zero), divisor, unbounded), a.history, b.history)
+        return replace(result, history=history)
 
     def _quotient(self, a: Value, b: Value, dividend: Interval, divisor: Interval, unbounded: Mask) -> History:
         """The history of a quotient, whose value is that of any dividend and divisor that are allowed."""
@@ -264,7 +265,7 @@ class Floats:
             result = binding(rounded(component, bounds, unbounded, reasons, zero, ieee, mode), step)
             return specials.recomputed(result, special, (a, b), mode=mode) if ieee and unbounded.any() else result
         fmt = component.format
-        history = Deferred(lambda: traced(_history(a, x_unbounded), _history(b, y_unbounded)))
+        history = Deferred(lambda: traced(_history(a, x_unbounded), _history(b, y_unbounded)), a.history, b.history)
         if a.history is None and b.history is None:
             # One operation alone is rounded as declared (NU-018).
             bounds, zero = each_choice(exact, (x, x_zero), (y, y_zero))
@@ -331,7 +332,7 @@ class Floats:
             first, second = _history(a, x_unbounded), _history(b, y_unbounded)
             return either(first, second, choose((first.lo, first.hi), (second.lo, second.hi)))
 
-        return replace(result, history=Deferred(chosen))
+        return replace(result, history=Deferred(chosen, a.history, b.history))
 
 
 def _exp_of_infinity(x: F64) -> list[Interval]:

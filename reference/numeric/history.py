@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -135,19 +135,37 @@ class History:
 
 
 class Deferred:
-    """A history that is worked out when an operation asks for it: that of what is stored at once never is."""
+    """A history that is worked out when an operation asks for it: that of what is stored at once never is.
 
-    def __init__(self, work: Callable[[], History]) -> None:
-        self._work = work
+    `of` are the histories that the work asks for. They are worked out before it, the first ones first: a value that a
+    loop carries on in masks has a chain of hundreds, and each by itself would be a call within a call.
+    """
 
-    @cached_property
+    def __init__(self, work: Callable[[], History], *of: Deferred | None) -> None:
+        self._work: Callable[[], History] | None = work
+        self._of = of
+        self._known: History | None = None
+
+    @property
     def known(self) -> History:
         """The history."""
-        return self._work()
+        waiting = [self]
+        while waiting:
+            last = waiting[-1]
+            if left := [other for other in last._of if other is not None and other._known is None]:
+                waiting += left
+                continue
+            waiting.pop()
+            if last._work is not None:
+                last._known = last._work()
+                # Without them, what it was made of can go.
+                last._work, last._of = None, ()
+        assert self._known is not None
+        return self._known
 
     def then(self, f: Callable[[History], History]) -> Deferred:
         """What `f` makes of it, deferred as well."""
-        return Deferred(lambda: f(self.known))
+        return Deferred(lambda: f(self.known), self)
 
 
 _ARRAYS = ("lo", "hi", "magnitude", "quantum", "most", "least", "common", "divisor_most", "divisor_least", "condition")

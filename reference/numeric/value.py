@@ -172,7 +172,8 @@ def concatenated(values: Sequence[Value]) -> Value:
         free = Free(np.concatenate([v.flags for v in parts], axis=-1), lo, hi, merged(*parts), step=step)
     if any(v.history is not None for v in parts):
         history = Deferred(
-            lambda: combined([history_of(v) for v in parts], lambda arrays: np.concatenate(arrays, axis=-1))
+            lambda: combined([history_of(v) for v in parts], lambda arrays: np.concatenate(arrays, axis=-1)),
+            *(v.history for v in parts),
         )
     return Value(parts[0].component, bits, free, history)
 
@@ -213,7 +214,11 @@ def where(mask: Mask, a: Value, b: Value) -> Value:
     a, b = a.broadcast(bits.shape), b.broadcast(bits.shape)
     history = None
     if a.history is not None or b.history is not None:
-        history = Deferred(lambda: combined([history_of(a), history_of(b)], lambda arrays: np.where(mask, *arrays)))
+        history = Deferred(
+            lambda: combined([history_of(a), history_of(b)], lambda arrays: np.where(mask, *arrays)),
+            a.history,
+            b.history,
+        )
     if a.free is None and b.free is None:
         return Value(a.component, bits, None, history)
     (a_lo, a_hi), (b_lo, b_hi) = a.core, b.core
