@@ -24,7 +24,7 @@ class Device:
 
     def __init__(self, mutant: str, broken: Callable[[Case], bool]) -> None:
         self.name = "device"
-        self.wrong = registry.driver(f"emulator:mutant={mutant}")
+        self.wrong = registry.driver(f"emulator:mutant={mutant}" if mutant else "emulator")
         self.right = registry.driver("emulator")
         self.broken = broken
         self.ran: list[Case] = []

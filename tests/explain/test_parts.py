@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 import pytest
 
+from cts.base.memory import GUARD_BYTES
 from cts.case.model import AnyInstruction, ComponentType, MatrixConstant, MatrixType, Scope, Use
 from cts.case.oracle.expectation import Freedom, Spread
+from cts.device.driver import Job, Outcome
+from cts.findings.explain import explain
 from cts.findings.explain.changes import changes
 from cts.findings.explain.picture import COLS, ROWS, picture
 from cts.findings.explain.ranking import SAMPLE, sample
 from cts.findings.explain.results import compared
+from cts.judging.judge import OpenDriver
+from cts.judging.verdict import Verdict
 from tests.case_builder import corpus_case
+from tests.explain.drivers import ORACLE, Device
 
 
 def test_every_instruction_has_facts() -> None:
@@ -78,3 +85,27 @@ def test_samples_are_spread_over_a_mask() -> None:
 def test_a_constant_has_a_fact() -> None:
     declared = MatrixType(ComponentType.float16, Scope.Subgroup, 1, 1, Use.A)
     assert MatrixConstant("c", declared, 1).explained_by == ("KM-016",)
+
+
+class Unequal(Device):
+    """The sums of a row come from another order in each column but the first: the next number, if that is allowed."""
+
+    def run(self, job: Job) -> Outcome:
+        outcome = super().run(job)
+        memory = {name: contents.copy() for name, contents in outcome.memory.items()}
+        for contents in memory.values():
+            rows = contents[GUARD_BYTES:-GUARD_BYTES].view(np.uint16).reshape(-1, 8)
+            sums = rows[(rows == rows[:, :1]).all(1)]
+            rows[(rows == rows[:, :1]).all(1)] = np.where(np.arange(8) > 0, sums + 1, sums)
+        return replace(outcome, memory=memory)
+
+
+def test_equal_sums_that_differ_are_nothing_else() -> None:
+    """Each element by itself is within its bounds, as it is with any other mistake that is small enough."""
+    driver = Unequal("", lambda case: False)
+    case = corpus_case("reductions.add.identical_row_sum_f16")
+    explained = explain(case, OpenDriver("unequal", driver, driver.capabilities()), ORACLE, deviations=500)
+    words = "the result of program[1] MatrixReduce is not equal where it should be"
+    assert explained.verdict is Verdict.FAIL and [a.what for a in explained.as_if] == [words]
+    assert [one.text for one in explained.leaves] == ["wrong(MatrixReduce, result=apart)"]
+    assert explained.facts[0] == "CM-021"

@@ -160,7 +160,8 @@ def _leaving(
         return ()
     own = [model_at(failure.case, t.place, t.deed) for t in tried if t.deed is not None and not t.of_number]
     own = alike(own, failure.case, failure.memory)
-    fitting = simplest((*own, *models(failure.case, failure.memory, most)))
+    apart = [one for one in own if one.text.endswith("=apart)")]
+    fitting = apart or simplest((*own, *models(failure.case, failure.memory, most)))
     for other in others:
         fitting = alike(fitting, other.case, other.memory) or fitting
     op, states = _op(failure.case, located), ("TensorLayout", "TensorView")
@@ -189,6 +190,8 @@ def _failure_seen(
 ) -> _Seen:
     assert attempt.outcome is not None
     tried = explaining(case, oracle, result, result.index, attempt.outcome.memory, among)
+    # Where each element by itself is right, the others fit because they say nothing of equal ones.
+    tried = tuple(t for t in tried if t.deed is not None and t.deed.how == "apart") or tried
     steps = () if located.trace is None else located.trace.steps
     own = steps_of(case, oracle, result)
     facts = (*facts_of_verdict(attempt.divergence), *undefined_quotient(case, result))

@@ -23,7 +23,7 @@ _RESULTS = {
     "zero", "before", "negated", "operand", "transposed", "reversed_rows", "reversed_columns", "moved_rows",
     "moved_columns", "first_instance", "last_of_each", "flushed", "low_bits(8)", "low_bits(16)", "low_bits(24)",
     "sign_extended(8)", "sign_extended(16)", "sign_extended(24)", "rounded(float16)", "rounded(bfloat16)",
-    "saturated(0, both)", "instead(negative_zero, zero)", "instead(infinity, greatest)",
+    "saturated(0, both)", "instead(negative_zero, zero)", "instead(infinity, greatest)", "apart",
 }  # fmt: skip
 _OPERANDS = {"zero", "transposed", "exchanged", "signed_as", "rounded(float16)", "rounded(bfloat16)"}
 _NUMBERS = {
@@ -146,6 +146,8 @@ def facts_against(case: model.Case, place: int, deed: Deed) -> tuple[str, ...]:
         return ("CV-012",) if of_vectors else ("NU-011",) if operation.value.startswith("F") else ("NU-004",)
     if part == "transpose" and not of_vectors:
         return ("MX-003",)
+    if name == "apart" and isinstance(i, model.MatrixReduce):
+        return ("CM-021",)
     if part in ("order", "stride") and order is not None and order.blocked:
         of_order = "AL-003" if order is model.Order.RowBlockedInterleavedARM else "AL-004"
         return ("AL-005", of_order) if part == "order" else ("AL-005",)
