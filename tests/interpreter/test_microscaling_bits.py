@@ -44,7 +44,8 @@ def numbers(type_: M, patterns: Array) -> Array:
     bits = (patterns & ((1 << type_.width) - 1)).astype(np.uint8)
     if type_ is M.mxint8:
         return bits.view(np.int8).astype(np.float32) / np.float32(64)
-    return bits.view(DTYPES[type_]).astype(np.float32)
+    read: Array = bits.view(DTYPES[type_]).astype(np.float32)
+    return read
 
 
 def check(body: str, wanted: Array) -> None:
@@ -173,7 +174,7 @@ BODY = """%words = OpTypeRuntimeArray %uint
 END = "OpStore %slot %r\nOpReturn\nOpFunctionEnd"
 
 #: All bytes, and of each word the other bytes besides.
-WORDS = np.arange(256, dtype=np.uint64) * 0x9E3779B1 % 2**32 // 256 * 256 + np.arange(256, dtype=np.uint64)
+WORDS: Array = np.arange(256, dtype=np.uint64) * 0x9E3779B1 % 2**32 // 256 * 256 + np.arange(256, dtype=np.uint64)
 
 
 def ran(types: Sequence[str], result: str, dtype: Any, count: int, lines: Sequence[str]) -> Outcome:
