@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 import yaml  # noqa: TID251
-from public_kernels import attentions, products
+from public_kernels import attentions, matrix_vectors, products
 from public_kernels.modules import Manifest, Module, compile_all, read, shaders_in, version_of
 from public_kernels.planned import Device, Planned
 
@@ -50,6 +50,14 @@ AT_ONCE = 256 << 20
 SHOWN = 20
 
 _COMPONENTS = {"f16": ComponentType.float16, "bf16": ComponentType.bfloat16, "f32": ComponentType.float32}
+
+_PLANNED = {
+    "mul_mm": products.planned,
+    "mul_mm_cm2": products.planned,
+    "mul_mat_vec": matrix_vectors.planned,
+    "flash_attn_cm1": attentions.planned,
+    "flash_attn_cm2": attentions.planned,
+}
 
 
 @dataclass(frozen=True)
@@ -210,8 +218,7 @@ def _parts(modules: Sequence[Module], device: Device, cases: Sequence[str]) -> I
     part: list[tuple[Module, Planned]] = []
     size = 0
     for module in modules:
-        planned = attentions.planned if module.kernel.startswith("flash") else products.planned
-        for plan in planned(module, device):
+        for plan in _PLANNED[module.kernel](module, device):
             if cases and not any(text in plan.name for text in cases):
                 continue
             part.append((module, plan))

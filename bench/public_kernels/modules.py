@@ -29,7 +29,8 @@ class Module:
     """A module of ggml's Vulkan backend. Without a `file`, `why` says what is missing.
 
     `b` is the format of the second matrix, and `accumulator` that of sums. `decoder` is "vector" where
-    numbers are decoded four at a time, "scalar" where one at a time, or nothing where neither is asked for.
+    numbers are decoded four at a time, "scalar" where one at a time, or nothing where neither is asked for; of
+    mul_mat_vec it is the way of sums.
     """
 
     name: str
@@ -95,14 +96,21 @@ _AT_A_TIME = dict.fromkeys(("q1_0", "q4_0", "q4_1", "q5_1"), "8") | dict.fromkey
 )
 
 
-def _product(name: str, b: str, half: bool, tensors: bool, decoder: str) -> Module:
-    """A matrix product: of tensor loads (mul_mm_cm2), or of tiles in workgroup memory (mul_mm)."""
+#: Formats whose numbers and scales the shaders can read by conversions of the device, not by tables.
+_NATIVE = ("mxfp4", "nvfp4")
+
+
+def _product(name: str, b: str, half: bool, tensors: bool, decoder: str, native: bool = False) -> Module:
+    """A matrix product: of tensor loads (mul_mm_cm2), or of tiles in workgroup memory (mul_mm).
+
+    `native`: for devices with VK_EXT_shader_ocp_microscaling_types and 8-bit floats.
+    """
     brain = name == "bf16"
     scalar = "bfloat16_t" if brain else "float16_t"
     accumulator = _vectors("ACC_TYPE", "float16_t" if half else "float")
     definitions = {"FLOAT16": "1", "ACC_TYPE": accumulator["ACC_TYPE"], "ACC_TYPEV2": accumulator["ACC_TYPEV2"]}
     definitions |= _accumulator(half) | _vectors("FLOAT_TYPE", scalar)
-    definitions |= {f"DATA_A_{name.upper()}": "1", "D_TYPE": "float"}
+    definitions |= {f"DATA_A_{name.upper()}": "1", "D_TYPE": "float"} | ({"USE_OCP_FP4": "1"} if native else {})
     if tensors:
         b_type, plain_b = scalar, scalar
         definitions |= {"LOAD_VEC_A": "1", "LOAD_VEC_B": "4" if brain else "1"}
@@ -118,8 +126,22 @@ def _product(name: str, b: str, half: bool, tensors: bool, decoder: str) -> Modu
         definitions |= {"TO_FLOAT_TYPE": "uintBitsToBFloat16EXT", "B_IS_FLOAT": "1", "DATA_B_BF16": "1"}
     kernel = "mul_mm_cm2" if tensors else "mul_mm"
     return Module(
-        "_".join(filter(None, (kernel, name, b, "f16acc" if half else "", decoder))), kernel, name, b,
+        "_".join(filter(None, (kernel, name, b, "ocp" if native else "", "f16acc" if half else "", decoder))),
+        kernel, name, b,
         "f16" if half else "f32", decoder, "vulkan1.3" if tensors else "vulkan1.2", tensors and not brain, definitions,
+    )  # fmt: skip
+
+
+def _matrix_vector(name: str, b: str, native: bool, sums: str) -> Module:
+    """A product with few columns; `sums` says how invocations add theirs up, nothing: in workgroup memory."""
+    wide = {"f32": "float", "f16": "float16_t"}[b]
+    definitions = {"FLOAT_TYPE": "float", "FLOAT_TYPEV2": "vec2", "FLOAT_TYPEV4": "vec4"}
+    definitions |= {k: v for k, v in _vectors("B_TYPE", wide).items() if k != "B_TYPEV8"}
+    definitions |= {f"DATA_A_{name.upper()}": "1", "D_TYPE": "float"} | ({"USE_OCP_FP4": "1"} if native else {})
+    definitions |= {"USE_" + sums.replace("subgroup", "subgroup_add").upper(): "1"} if sums else {}
+    return Module(
+        "_".join(filter(None, ("mul_mat_vec", name, b, "ocp" if native else "", sums))), "mul_mat_vec", name, b,
+        "f32", sums, "vulkan1.2", True, definitions,
     )  # fmt: skip
 
 
@@ -157,6 +179,14 @@ def wanted() -> Iterator[Module]:
                 yield _product(name, "f16", half, True, "scalar")
             for b in {"f32": ("f32", "f16"), "f16": ("f32", "f16"), "bf16": ("bf16",)}.get(name, ("f32",)):
                 yield _product(name, b, half, False, "")
+            if name in _NATIVE:
+                yield _product(name, "f16", half, True, "vector", native=True)
+                yield _product(name, "f16", half, True, "scalar", native=True)
+                yield _product(name, "f32", half, False, "", native=True)
+        for b in ("f32", "f16") if name in _NATIVE else ():
+            for native in (False, True):
+                for sums in ("", "subgroup", "subgroup_no_shmem"):
+                    yield _matrix_vector(name, b, native, sums)
     for half in (False, True):
         yield _attention("flash_attn_cm2", False, half, "vector")
         yield _attention("flash_attn_cm2", False, half, "scalar")

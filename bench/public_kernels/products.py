@@ -83,10 +83,10 @@ def _second(module: Module, shape: Shape, rows: int, rng: np.random.Generator) -
 def _planned(module: Module, form: Format, shape: Shape, device: Device, rng: np.random.Generator) -> Planned:
     batches, padded = shape.b[0] * shape.b[1], shape.padded or shape.n
     blocks = form.random(rng, shape.a[0] * shape.a[1] * shape.m, shape.k, shape.exact)
-    stored = _stored(module.b, _second(module, shape, batches * padded, rng).reshape(batches, padded, shape.k))
+    stored = as_stored(module.b, _second(module, shape, batches * padded, rng).reshape(batches, padded, shape.k))
     first = form.dequantised(blocks)
     a, a_size = (x.reshape(-1, shape.m, shape.k) for x in (first.values, first.magnitudes))
-    b = _read(module.b, stored)[:, : shape.n]
+    b = as_read(module.b, stored)[:, : shape.n]
     # Which matrix of A belongs to a matrix of B.
     outer, inner = np.divmod(np.arange(batches), shape.b[1])
     which = outer // (shape.b[0] // shape.a[0]) * shape.a[1] + inner // (shape.b[1] // shape.a[1])
@@ -95,7 +95,7 @@ def _planned(module: Module, form: Format, shape: Shape, device: Device, rng: np
     parts = [slice(start, start + part) for start in range(0, shape.k, part)]
     values = np.stack([product(a[which][:, :, p], b[:, :, p]) for p in parts])
     magnitudes = np.stack([product(a_size[which][:, :, p], np.abs(b)[:, :, p]) for p in parts])
-    wanted = Wanted(values, magnitudes, _tolerance(module, part, a, b, magnitudes))
+    wanted = Wanted(values, magnitudes, tolerance(module, part, a, b, magnitudes))
     tensors = module.kernel == "mul_mm_cm2"
     constants, tile = _tensor_constants(form, shape) if tensors else _constants(module, form, shape, device)
     pushed = {
@@ -120,17 +120,19 @@ def _planned(module: Module, form: Format, shape: Shape, device: Device, rng: np
     return Planned(shape.name, module.format, fields, buffers, "d", wanted)
 
 
-def _stored(name: str, values: Reals) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+def as_stored(name: str, values: Reals) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+    """Numbers as a buffer of this format has them."""
     return bfloat16(values) if name == "bf16" else values.astype({"f32": np.float32, "f16": np.float16}[name])
 
 
-def _read(name: str, stored: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Reals:
+def as_read(name: str, stored: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Reals:
+    """The numbers of such a buffer."""
     if name == "bf16":
         return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return stored.astype(np.float64)
 
 
-def _tolerance(module: Module, terms: int, a: Reals, b: Reals, magnitudes: Reals) -> Reals:
+def tolerance(module: Module, terms: int, a: Reals, b: Reals, magnitudes: Reals) -> Reals:
     """What the sums may be off by, of their magnitudes: nothing where every partial sum is a number of their type."""
     half = module.accumulator == "f16"
     # Decoding in float16 rounds up to four times, the other factor once; each addition once.

@@ -152,6 +152,29 @@ def test_product(kernels: Any) -> None:
     assert kernels("references").product(a, b).tolist() == [[[3, 7, 11], [-2, -4, -6]]]
 
 
+def test_matrices_and_columns_of_batches(kernels: Any) -> None:
+    """Two matrices for eight batches: each is multiplied by four columns, two of each outer batch."""
+    modules, planned = kernels("modules"), kernels("planned")
+    module = next(m for m in modules.wanted() if m.name == "mul_mat_vec_nvfp4_f32_ocp_subgroup")
+    assert module.definitions["USE_OCP_FP4"] == module.definitions["USE_SUBGROUP_ADD"] == "1"
+    plans = {p.name: p for p in kernels("matrix_vectors").planned(module, planned.Device(32, {}))}
+    plan = plans["batches, broadcast, 128 invocations"]
+    m, k = plan.fields["push_constants"]["members"]["stride_d"], plan.fields["push_constants"]["members"]["ncols"]
+    form = kernels("formats").FORMATS["nvfp4"]
+    a = form.dequantised(plan.buffers["a"].reshape(2 * m, k // 64, 36)).values.reshape(2, m, k)
+    b = plan.buffers["b"].view(np.float32).reshape(8, k).astype(np.float64)
+    assert plan.wanted.exact and plan.wanted.values.shape == (8, 1, m)
+    for batch in range(8):
+        assert plan.wanted.values[batch, 0].tolist() == (a[batch % 4 // 2] @ b[batch]).tolist()
+    assert plan.fields["dispatch"] == [-(-m // 4), 8, 1] and plan.fields["spec_constants"] == {0: 128, 1: 4, 2: 1}
+    assert not plans["rounded, 128 invocations"].wanted.exact
+
+
+def test_modules_have_names_of_their_own(kernels: Any) -> None:
+    names = [m.name for m in kernels("modules").wanted()]
+    assert len(names) == len(set(names)) == 122 + 12 + 24
+
+
 def test_attention(kernels: Any) -> None:
     attention = kernels("references").attention
     one = np.ones((1, 1, 1, 1))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cts.drivers.interpreter import types as ty
 from cts.drivers.interpreter.conversions import CONVERSIONS, conversion
 from cts.drivers.interpreter.declare import Declarations
-from cts.drivers.interpreter.microscaling import extraction
+from cts.drivers.interpreter.microscaling import extraction, microscaling
 from cts.drivers.interpreter.parse import Instruction
 from cts.drivers.interpreter.problems import Malformed
 from cts.drivers.interpreter.registry import Pure, pure, typed
@@ -42,12 +44,31 @@ def bitcast(d: Declarations, i: Instruction) -> Pure:
     shape = ty.dense_shape(d.result_type(i))
     if len(shape) > 1:
         raise Malformed("OpBitcast makes scalars, vectors and pointers only")
+    if microscaling(d.type(i.id(0))) or microscaling(d.result_type(i)):
+        return _of_fields(d.type(i.id(0)), d.result_type(i), dtype)
 
     def cast(a: Array) -> Array:
         if a.dtype.itemsize == dtype.itemsize:
             return a.view(dtype)
         flat = np.ascontiguousarray(a.reshape(a.shape[0], -1)).view(dtype)
         return flat.reshape(a.shape[0], *shape)
+
+    return cast
+
+
+def _of_fields(source: ty.Type, target: ty.Type, dtype: ty.DType) -> Pure:
+    """OpBitcast between components of which some have 4 or 6 bits: those with the lower numbers have the lower bits."""
+    counts = [math.prod(ty.dense_shape(t)) for t in (source, target)]
+    widths = [ty.component_of(t).width for t in (source, target)]
+    if counts[0] * widths[0] != counts[1] * widths[1] or max(counts) % min(counts):
+        raise Malformed(f"OpBitcast makes {counts[1]} x {widths[1]} bits of {counts[0]} x {widths[0]}")
+
+    def cast(a: Array) -> Array:
+        lanes = a.shape[0]
+        held = np.unpackbits(np.ascontiguousarray(a).reshape(lanes, -1).view(np.uint8), axis=1, bitorder="little")
+        bits = held.reshape(lanes, counts[0], -1)[..., : widths[0]].reshape(lanes, counts[1], widths[1])
+        made: Array = np.packbits(bits, axis=2, bitorder="little").view(dtype)
+        return made.reshape(lanes, *ty.dense_shape(target))
 
     return cast
 
