@@ -55,8 +55,7 @@ def draw_arrays(choices: Choices, supports: Supports, rows: Sequence[MatrixSuppo
 
 
 def _matrix(kernel: Kernel, shape: model.MatrixShape) -> Matrix:
-    name, declared = kernel.name("m"), shape.declared
-    return Matrix(name, declared, shape.component, shape.rows, shape.cols, shape.use, UNBOUNDED)
+    return Matrix(kernel.name("m"), shape.declared, shape.component, shape.rows, shape.cols, shape.use, UNBOUNDED)
 
 
 def _shape(matrix: Matrix) -> model.MatrixShape:

@@ -94,9 +94,10 @@ def draw_loop(
     choices: Choices, kernel: VectorKernel, inits: Sequence[Vector], iteration: Iteration, *, long: bool = False
 ) -> list[Vector]:
     """A loop that carries vectors: what is known of them holds in every iteration, which `iteration` must see to."""
-    inits = [draw_alike(choices, kernel, v) for v in inits]
+    wide, inits = inits, [draw_alike(choices, kernel, v) for v in inits]
     count = draw_count(choices, kernel, long=long)
-    carried = [replace(v, id=kernel.name("l")) for v in inits]
+    # What begins the loop may be known to be less than what an iteration may make of it.
+    carried = [replace(v, id=kernel.name("l"), known=w.known) for v, w in zip(inits, wide, strict=True)]
     written_count = written(kernel.constness, count)
     kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
     kind, first = EXITS.get(choices.pick(VectorDraws.EXITS), (None, False))

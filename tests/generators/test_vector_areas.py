@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import Phase, find, settings
 
-from cts.base.choices import Seeded, strategy
+from cts.base.choices import Choices, Seeded, strategy
 from cts.base.errors import NothingToGenerate
 from cts.case import model
 from cts.device.capabilities import Capabilities, VectorMulSupport, everything
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.value_ranges import Known
 from cts.generators.build.vector_kernels import Vector, VectorKernel
+from cts.generators.parts.vector_flow import draw_loop
 from cts.generators.parts.vector_parts import MAKERS
 from cts.plugins import registry
 from tests.generators.samples import sample
@@ -171,3 +172,25 @@ def test_what_is_constructed_of_parts_has_the_numbers_of_all(monkeypatch: pytest
         assert all(part is not None and made.range.covers(part) for part in loaded), (made, loaded)
         assert made.range.covers(vector.range)
     assert parts > 20
+
+
+def test_what_a_loop_carries_is_known_of_every_iteration() -> None:
+    """A constant 1 may begin a loop whose turns make more of it: its numbers are not all that are carried."""
+    begun: set[str] = set()
+    for seed in range(60):
+        choices = Seeded(f"loop {seed}")
+        kernel = VectorKernel(choices, everything(), model.Dispatch(invocations=1))
+        contents = draw_contents(choices, model.ComponentType.float32, Wanted(size=8, exact=True))
+        vector = replace(kernel.load(choices, model.ComponentType.float32, 3, contents), known=Known(-80, 80, -1))
+        seen: list[Vector] = []
+
+        def iteration(_: Choices, carried: Sequence[Vector], seen: list[Vector] = seen) -> Sequence[Vector]:
+            seen += carried
+            return carried
+
+        (after,) = draw_loop(choices, kernel, [vector], iteration)
+        assert [v.known for v in seen] == [vector.known] and after.range.covers(vector.range)
+        begin = next(i for i in kernel.program.instructions if isinstance(i, model.Loop))
+        made = next(i for i in kernel.program.instructions if begin.carry[0].init in i.defines)
+        begun.add(type(made).__name__)
+    assert len(begun) > 3, "other producers than the vector itself"
