@@ -32,6 +32,12 @@ def _extras(function: Any) -> tuple[str, ...] | None:
     return tuple(k for k in kinds if any(getattr(e, k) for e in function.extras))
 
 
+def _structures(site: Site) -> Values:
+    if not isinstance(site.of, model.PerElement):
+        return None
+    return tuple(len(extra.members) for extra in site.of.extras if extra.members)
+
+
 def _text(site: Site) -> Values:
     return (text_of(site.view.body(site.of)),)
 
@@ -127,6 +133,7 @@ FUNCTION = {
     "extras": several(
         WORD, "kinds of extra operands", lambda s: _extras(s.of), ("matrix", "pointer", "integer", "count", "members")
     ),
+    "structures": several(NUMBER, "members of each structure that it is passed", _structures),
     "reads": one_of(NUMBER, "buffers that it reads", lambda f: len(getattr(f, "tables", ()))),
     "writes": one_of(NUMBER, "buffers that it writes", lambda f: len(getattr(f, "outputs", ()))),
     "operations": several(

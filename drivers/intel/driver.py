@@ -6,6 +6,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import partial
 
 from cts.base.errors import HarnessTrouble
 from cts.device.driver import Status
@@ -74,7 +75,9 @@ class Executor:
     def _program(self, texts: dict[str, str]) -> Program:
         if "GEN Assembly" not in texts:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
-        return remember(self._programs, tuple(texts.values()), lambda: program(texts, self._options.grf))
+        options = self._options
+        make = partial(program, texts, options.grf, wraps=options.negation == "wraps")
+        return remember(self._programs, tuple(texts.values()), make)
 
 
 class IntelDriver(VulkanDriver):

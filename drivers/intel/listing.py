@@ -34,7 +34,7 @@ class Operand(NamedTuple):
     """A register region, or an immediate (`file` "imm").
 
     `part` counts elements of the type, in `a` words. Of a region of stride 0 all lanes are one element. `length`
-    is how many registers a register of a message stands for.
+    is how many registers a register of a message stands for. `wraps`: a change of sign keeps the operand's own type.
     """
 
     file: str
@@ -46,6 +46,7 @@ class Operand(NamedTuple):
     absolute: bool = False
     value: int = 0
     length: int = 0
+    wraps: bool = False
 
 
 class Flag(NamedTuple):

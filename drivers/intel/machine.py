@@ -28,11 +28,11 @@ class Program:
     grf: int
 
 
-def program(texts: dict[str, str], grf: int = 64) -> Program:
-    """The program of a pipeline's texts. Raises Unsupported, which names the unknown."""
+def program(texts: dict[str, str], grf: int = 64, *, wraps: bool = True) -> Program:
+    """The program of a pipeline's texts; `wraps` as in Context. Raises Unsupported, which names the unknown."""
     isa.load()
     listing = parse(texts.get("GEN Assembly", ""))
-    context = Context(grf, listing.labels)
+    context = Context(grf, listing.labels, wraps)
     steps = tuple(step(i, context) for i in listing.instructions)
     return Program(interface(texts, listing), steps, listing, grf)
 

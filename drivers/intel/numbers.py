@@ -22,6 +22,7 @@ Writer: TypeAlias = Callable[[Thread, Values, "Bools | None"], None]
 
 FLOATS = ("f", "hf", "bf")
 INTEGERS = tuple(t for t in SIZES if t not in FLOATS)
+SIGNED = ("b", "w", "d", "q")
 
 #: Bytes of a unit of registers, of which two make a register on Xe2.
 UNIT = 32
@@ -65,9 +66,17 @@ def reader(o: Operand, lanes: int, grf: int) -> Reader:
     plain = _plain(o, lanes, grf)
     if o.sign == "~":
         return lambda t: ~plain(t)
-    if o.absolute:
-        return (lambda t: -np.abs(plain(t))) if o.sign else (lambda t: np.abs(plain(t)))
-    return (lambda t: -plain(t)) if o.sign else plain
+    if not (o.sign or o.absolute):
+        return plain
+
+    def changed(t: Thread) -> Values:
+        values = np.abs(plain(t)) if o.absolute else plain(t)
+        return -values if o.sign else values
+
+    if not o.wraps:
+        return changed
+    own = DTYPES[o.type]
+    return lambda t: changed(t).astype(own).astype(np.int64)
 
 
 def _plain(o: Operand, lanes: int, grf: int) -> Reader:

@@ -40,6 +40,13 @@ class Options(msgspec.Struct, frozen=True):
     max_steps: Annotated[int, number("end a dispatch that executes more instructions", least=1, most=10**12)] = (
         DEFAULT_MAX_STEPS
     )
+    negation: Annotated[
+        Literal["wraps", "widens"],
+        among(
+            "what the opposite of the smallest number of a signed type is, in an operand with a minus",
+            {"wraps": "the number itself, as ANV's code needs it", "widens": "the positive number, of one bit more"},
+        ),
+    ] = "wraps"
     check: Annotated[
         frozenset[Literal["uninitialised", "beyond"]],
         says(

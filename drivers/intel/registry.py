@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from cts.drivers.intel.listing import SIZES, Instruction
-from cts.drivers.intel.numbers import FLOATS, registers
+from cts.drivers.intel.numbers import FLOATS, SIGNED, registers
 from cts.drivers.intel.thread import Bools, Thread
 from cts.drivers.machine.problems import Unsupported
 
@@ -17,10 +17,14 @@ Run: TypeAlias = Callable[[Thread], None]
 
 @dataclass(frozen=True)
 class Context:
-    """What an instruction depends on besides itself: bytes of a register, where labels are."""
+    """What an instruction depends on besides itself: bytes of a register, where labels are.
+
+    `wraps`: the smallest number of a signed type has itself as its opposite; else the opposite has one bit more.
+    """
 
     grf: int
     labels: Mapping[str, int]
+    wraps: bool = True
 
     @property
     def xe2(self) -> bool:
@@ -86,6 +90,8 @@ def step(i: Instruction, context: Context) -> Step:
     build = INSTRUCTIONS.get(i.name)
     if build is None:
         raise Unsupported(f"the instruction {i.name}", i.where)
+    if context.wraps:
+        i = replace(i, operands=tuple(o._replace(wraps=o.type in SIGNED) for o in i.operands))
     try:
         effect = build(i, context)
     except Unsupported as problem:

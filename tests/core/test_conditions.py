@@ -132,6 +132,14 @@ NEIGHBOURS = [
         "extras: [{name: s, members: [{name: scale, type: float32}, {name: other, type: float32}]}]",
         "body: 'value * s[0] + s[1]', extras: [{name: s, type: float32, count: 2}]",
     ),
+    (
+        "structure-passed",
+        "per_element.extras.structure",
+        "body: value * s.scale + s.other, "
+        "extras: [{name: s, members: [{name: scale, type: float32}, {name: other, type: float32}]}]",
+        "body: value * s.scale + t.other, extras: [{name: s, members: [{name: scale, type: float32}]}, "
+        "{name: t, members: [{name: other, type: float32}]}]",
+    ),
     ("matrix-in-struct", "matrix_memory.copies.struct_uint8", "through: Struct", "through: Array"),
     (
         "matrix-copied-whole",
@@ -467,6 +475,51 @@ def _check_sets(case: Case) -> None:
 
 def test_every_condition_has_a_neighbour() -> None:
     assert {name for name, *_ in NEIGHBOURS} == set(CONDITIONS)
+
+
+#: A null `z`, a matrix `l` from a buffer, and what becomes of them before a conversion of `y`.
+CONVERTED = """
+schema: 1
+name: converted
+buffers:
+  src: {{type: float16, shape: [8, 16], data: {{iota: {{}}}}}}
+  dst: {{type: bfloat16, shape: [8, 16], data: {{fill: -5}}}}
+program:
+  - {{op: MatrixNull, id: z, type: {{component: float16, scope: Subgroup, rows: 8, cols: 16, use: A}}}}
+  - op: MatrixLoad
+    id: l
+    type: {{component: float16, scope: Subgroup, rows: 8, cols: 16, use: A}}
+    buffer: src
+    stride: 16
+{program}
+  - {{op: MatrixConvert, id: w, matrix: y, operation: FConvert, component: bfloat16}}
+  - {{op: MatrixStore, matrix: w, buffer: dst, stride: 16}}
+"""
+LOOP = "  - {{op: Loop, count: {{dynamic: 3}}, carry: [{{id: y, init: z}}]}}\n  - {{op: EndLoop, next: [{next}]}}"
+BRANCH = (
+    "  - {{op: If, condition: {{dynamic: 1}}}}\n  - {{op: Else}}\n"
+    "  - {{op: EndIf, merge: [{{id: y, then: {then}, otherwise: {otherwise}}}]}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "holds"),
+    [
+        (LOOP.format(next="y"), True),
+        (LOOP.format(next="z"), True),
+        (LOOP.format(next="l"), False),
+        (BRANCH.format(then="z", otherwise="z"), True),
+        (BRANCH.format(then="l", otherwise="z"), False),
+        ("  - {op: MatrixArithmetic, id: y, operation: FNegate, a: z}", True),
+        ("  - {op: MatrixArithmetic, id: y, operation: FNegate, a: l}", False),
+        ("  - {op: MatrixTimesScalar, id: y, matrix: l, scalar: 0}", True),
+        ("  - {op: MatrixTimesScalar, id: y, matrix: l, scalar: 2}", False),
+        ("  - {op: MatrixCopy, id: y, matrix: z, through: Array}", True),
+        ("  - {op: MatrixCopy, id: y, matrix: l, through: Array}", False),
+    ],
+)
+def test_conversions_of_one_number_behind_loops_and_branches(program: str, holds: bool) -> None:
+    assert CONDITIONS["one-number-converted"](loads_case(CONVERTED.format(program=program))) == holds
 
 
 ARMS = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,13 +37,16 @@ shl (32) r6 r8 0x00000002 {A@1}
 ENDS = {"GEN Assembly": END, "Final NIR": NIR.format(size="32, 1, 1")}
 STORE = "send.ugm (32) null r6 r10:2 0x01000080 0x64000504 {A@1,$1}"
 
+USUAL, UNINITIALISED = Options(), Options(check=frozenset({"uninitialised"}))
 
-def execute(code: str, *, size: str = "64, 1, 1", inline: str = "", push: bytes = b"", **options: str) -> Done | Loss:
+
+def execute(
+    code: str, *, size: str = "64, 1, 1", inline: str = "", push: bytes = b"", options: Options = USUAL
+) -> Done | Loss:
     """The result of code in two workgroups, on a buffer of 512 bytes of zeros that is entry 1 of the binding table."""
     texts = {"Final NIR": NIR.format(size=size), "Shader push map": inline, "GEN Assembly": f"{code}\n{END}\n"}
     run = Run(7, b"", (2, 1, 1), (ParameterSet((Memory(bytes(512), 0, 512),), push),), (Binding(0, 3, 0),))
-    given = Options(check=frozenset({"uninitialised"})) if options else Options()
-    return Executor(given).execute(run, Done(7, (), listing=texts), lambda run: pytest.fail("compiled again"))
+    return Executor(options).execute(run, Done(7, (), listing=texts), lambda run: pytest.fail("compiled again"))
 
 
 def words(result: Done | Loss) -> list[int]:
@@ -90,7 +95,7 @@ def test_a_barrier_without_a_signal() -> None:
 
 
 def test_what_was_never_written() -> None:
-    lost = execute(f"{BEGIN}\nmov (32) r10 r40\n{STORE}", check="uninitialised")
+    lost = execute(f"{BEGIN}\nmov (32) r10 r40\n{STORE}", options=UNINITIALISED)
     assert isinstance(lost, Loss) and lost.what.startswith("what is stored depends on what nothing has written: r40 at")
 
 
@@ -123,3 +128,9 @@ def test_the_hardware_numbers_invocations_of_powers_of_two(size: str, local: boo
 def test_arrays_of_descriptors_that_are_computed() -> None:
     with pytest.raises(Unsupported, match="an array of descriptors"):
         interface({"Final NIR": NIR.format(size="32, 1, 1").replace("%4 (", "%6 (")}, parse(END))
+
+
+@pytest.mark.parametrize(("negation", "expected"), [("wraps", 2**32 - 2**15), ("widens", 2**15)])
+def test_the_opposite_of_the_smallest_number_is_an_option(negation: Any, expected: int) -> None:
+    code = f"{BEGIN}\nmov (32) r12:w -32768:w\nmov (32) r10:d -r12:w {{A@1}}\n{STORE}"
+    assert words(execute(code, options=Options(negation=negation))) == [expected] * 128

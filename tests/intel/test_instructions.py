@@ -39,8 +39,7 @@ CASES = (
     Case("mov (4) r2:ub r1:d", {(1, "d"): [255, 256, -1, 300]}, 2, "ub", [255, 0, 255, 44]),
     Case("mov.sat (4) r2:b r1:d", {(1, "d"): [127, 128, -200, 3]}, 2, "b", [127, 127, -128, 3]),
     Case("mov (4) r2:w r1:b", {(1, "b"): [-1, -128, 127, 0]}, 2, "w", [-1, -128, 127, 0]),
-    # The sign changes after the byte has become a word.
-    Case("mov (2) r2:w -r1:b", {(1, "b"): [-128, 5]}, 2, "w", [128, -5]),
+    Case("mov (2) r2:w -r1:b", {(1, "b"): [127, 5]}, 2, "w", [-127, -5]),
     Case("mov (2) r2:d (abs)r1:d", {(1, "d"): [-7, 7]}, 2, "d", [7, 7]),
     Case("mov (2) r2:d -(abs)r1:d", {(1, "d"): [-7, 7]}, 2, "d", [-7, -7]),
     Case("mov (4) r2:d r1:f", {(1, "f"): [1.9, -1.9, 3e9, -3e9]}, 2, "d", [1, -1, 2**31 - 1, -(2**31)]),
@@ -101,6 +100,28 @@ CASES = (
 def test_instruction(case: Case) -> None:
     t = run(case.code.replace("{", " {"), case.given, flags={1: 0b0101})
     assert seen(t, case.register, case.kind, len(case.expected)) == case.expected
+
+
+LEAST_BYTE, LEAST_WORD, LEAST = -(2**7), -(2**15), -(2**31)
+
+
+@pytest.mark.parametrize(("code", "kind", "least", "result", "wrapped", "widened"), [
+    ("mov (2) r2:w -r1:b", "b", LEAST_BYTE, "w", LEAST_BYTE, 2**7),
+    ("mov (2) r2:d -r1:b", "b", LEAST_BYTE, "d", LEAST_BYTE, 2**7),
+    ("mov (2) r2:d -r1:w", "w", LEAST_WORD, "d", LEAST_WORD, 2**15),
+    ("mov (2) r2:w (abs)r1:b", "b", LEAST_BYTE, "w", LEAST_BYTE, 2**7),
+    ("mov (2) r2:w -(abs)r1:b", "b", LEAST_BYTE, "w", LEAST_BYTE, LEAST_BYTE),
+    ("mov (2) r2:f -r1:d", "d", LEAST, "f", -(2.0**31), 2.0**31),
+    ("sel (2) (lt)f0.0 r2:d -r1:d 9:d", "d", LEAST, "d", LEAST, 9),
+    ("mov (2) r2:b -r1:b", "b", LEAST_BYTE, "b", LEAST_BYTE, LEAST_BYTE),
+])  # fmt: skip
+def test_the_opposite_of_the_smallest_number(
+    code: str, kind: str, least: int, result: str, wrapped: float, widened: float
+) -> None:
+    """No document says which it is. Other numbers have one opposite: -4 has 4."""
+    for wraps, expected in ((True, wrapped), (False, widened)):
+        t = run(code, {(1, kind): [least, -4]}, wraps=wraps)
+        assert seen(t, 2, result, 2) == [expected, -4 if "-(abs)" in code else 4]
 
 
 #: Instructions that other tests of this folder are about.
