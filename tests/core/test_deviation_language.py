@@ -43,7 +43,7 @@ def test_parts_transforms_and_words() -> None:
 
 def test_words_of_a_reader() -> None:
     text = "wrong(MatrixConvert, use == B, matrix=rounded(float16)) and wrong(Case, float_modes=None)"
-    words = "the matrix of MatrixConvert with use is B is rounded (float16) and the float modes of the case are none"
+    words = "the matrix of MatrixConvert with use is B is rounded to float16 and the float modes of the case are none"
     assert parse_deviation(text).words == words
 
 

@@ -81,7 +81,6 @@ OF_MATRICES = {"decode", "decode_vector", "reductions", "tensors", "tiles"}
 
 #: Shaders that break a rule, which the interpreter says and no device minds: what it says.
 BROKEN = {
-    "subgroups": "OpGroupNonUniformShuffle from an invocation that is not active",
     "tensors": "stride 1 %63 is 1; it must be at least 240 (TA-064)",
     "vectors": "MatrixStride %17 is 8; it must be a multiple of 16 bytes (VUID-RuntimeSpirv-OpCooperativeVector",
 }
