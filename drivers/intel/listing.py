@@ -92,7 +92,7 @@ def parse(text: str) -> Listing:
     """Read a disassembly. Raises Unsupported for a line that is no instruction.
 
     >>> parse("(W)  add (8)  r3.8:uw  r3:uw  8:uw  {I@1}").instructions[0].operands[0]
-    Operand(file='r', number=3, part=8, stride=1, type='uw', sign='', absolute=False, value=0, length=0)
+    Operand(file='r', number=3, part=8, stride=1, type='uw', sign='', absolute=False, value=0, length=0, wraps=False)
     """
     instructions: list[Instruction] = []
     labels: dict[str, int] = {}

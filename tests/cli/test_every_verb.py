@@ -291,7 +291,8 @@ def dispatch(world: World) -> None:
         world.cts("dispatch", str(file), "-d", MODULES)
         template = folder / "template.yaml"
         world.cts("dispatch", "--template", str(folder / "module.spv"), "-o", str(template))
-        assert load_dispatch(template).outputs
+        # A case without a program converts matrices alone, and its module stores nothing.
+        assert load_dispatch(template).outputs or not world.cases[name].program
 
 
 @exercise

@@ -71,7 +71,11 @@ def test_driver_agrees_with_the_oracle(driver: str, name: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variant_agrees_with_the_oracle(variant: str) -> None:
-    assert list(findings(variant)) == []
+    """Cases that name another size of subgroups are not for it."""
+    listed = opened(variant).capabilities
+    others = {n for n, case in CASES.items() if case.dispatch.subgroup_size not in (None, listed.subgroup_size)}
+    assert len(others) < 20 and all(listed.missing(CASES[name]) for name in others)
+    assert list(findings(variant, CASES.keys() - others)) == []
 
 
 @pytest.mark.family("mutant", emulator.create.mutants(), ids=lambda mutant: mutant.name)
