@@ -16,7 +16,7 @@ from cts.reference.execution.execute import run
 from cts.reference.execution.program import evaluate
 
 #: What a wrong program may end in: it is not checked against the rules that make a case computable.
-_NOT_COMPUTABLE = (AssertionError, BadInput, IndexError, NotComputable, OverflowError, ValueError)
+_NOT_COMPUTABLE = (AssertionError, BadInput, LookupError, NotComputable, OverflowError, ValueError)
 
 
 def leaves(case: Case, deviations: Sequence[Deviation]) -> Expectation | None:

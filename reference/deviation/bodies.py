@@ -21,6 +21,8 @@ from cts.reference.numeric.value import Value, where
 class Bodies:
     """Results of operations: `inside(OPERATION)` names the operation, and the steps behind it say how it is wrong.
 
+    `inside(branch)` are the conditions of branches.
+
     The results of the `first` calls of helpers are kept, and for which elements there was one.
     """
 
@@ -29,7 +31,7 @@ class Bodies:
 
     def __call__(
         self,
-        e: ast.Expression,
+        e: ast.Expression | ast.Branch,
         function: Callable[..., Value],
         operands: Sequence[Value],
         watch: Watch,
@@ -68,7 +70,7 @@ class Bodies:
         for start, end in zip(starts, [*starts[1:], len(self.steps)], strict=True):
             yield (str(self.steps[start].arguments[0]), *self.steps[start + 1 : end])
 
-    def _first(self, e: ast.Expression, result: Value, watch: Watch) -> Value:
+    def _first(self, e: ast.Expression | ast.Branch, result: Value, watch: Watch) -> Value:
         """What the first call of a helper gave, for each element that it was executed for."""
         if not isinstance(e, ast.Call):
             raise NotComputable("no call")

@@ -12,7 +12,7 @@ import numpy as np
 from cts.case.model import ComponentType
 from cts.case.oracle.deviation import Step
 from cts.case.oracle.expectation import Freedom
-from cts.reference.deviation.moves import NotComputable, held, move_of
+from cts.reference.deviation.moves import NotComputable, held, move_of, tiles_swapped
 from cts.reference.numeric import integers
 from cts.reference.numeric.arrays import Bits, Mask
 from cts.reference.numeric.conversions import bitcast, converted
@@ -112,6 +112,12 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
         return _alike(around.operand(str(arguments[0])), value)
     if name.startswith("before"):
         return _partly(value, _alike(around.before(), value), name, arguments)
+    if name == "read_as":
+        word = str(arguments[0])
+        known = word in ComponentType.__members__
+        return _read_as(value, ComponentType(word) if known else around.operand(word).component)
+    if name == "tiles_swapped":
+        return value.map(lambda a: tiles_swapped(a, int(arguments[0])))
     if name == "apart":
         return value if value.free is None else replace(value, free=replace(value.free, group=None))
     component = value.component
@@ -130,6 +136,13 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
     if (of_bits := _BITS.get(name)) is None:
         raise NotComputable(name)
     return _each(value, component, lambda bits: of_bits(bits, component, *arguments))
+
+
+def _read_as(value: Value, other: ComponentType | None) -> Value:
+    """Elements whose bits are those of another type of their size."""
+    if value.component is None or other is None or other.size != value.component.size:
+        return value
+    return bitcast(value, other)
 
 
 def _alike(other: Value, value: Value) -> Value:

@@ -53,11 +53,20 @@ def _transposed(a: Array) -> Array:
 
 
 def _transposed_blocks(a: Array, n: int) -> Array:
-    *lead, rows, cols = a.shape
+    rows, cols = a.shape[-2:]
     if n < 2 or rows % n or cols % n:
         raise NotComputable("not of whole blocks")
-    blocks = a.reshape(*lead, rows // n, n, cols // n, n)
-    return np.swapaxes(blocks, -1, -3).reshape(a.shape)
+    row, col = np.indices((rows, cols))
+    return a[..., row // n * n + col % n, col // n * n + row % n]
+
+
+def tiles_swapped(a: Array, n: int) -> Array:
+    """Tiles change places as in a transposition, and the elements within them do not; beyond the source there is 0."""
+    rows, cols = a.shape[-2:]
+    row, col = np.indices((rows, cols))
+    n = max(n, 1)
+    row, col = col // n * n + row % n, row // n * n + col % n
+    return np.where((row < rows) & (col < cols), a[..., np.minimum(row, rows - 1), np.minimum(col, cols - 1)], 0)
 
 
 def _rows(a: Array, index: Array) -> Array:

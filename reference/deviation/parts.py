@@ -33,7 +33,7 @@ def parts_of(deviations: Iterable[Deviation]) -> Parts:
     parts: dict[int, dict[str, Steps]] = defaultdict(dict)
     for one in deviations:
         of_place = parts[one.place]  # also of a word, by which the case is another one
-        if not one.word:
+        if not one.word and [step.name for step in one.steps] != ["of_first"]:
             of_place[one.part] = (*of_place.get(one.part, ()), *one.steps)
     return dict(parts)
 
@@ -43,6 +43,10 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
     for one in deviations:
         if one.steps and one.steps[0].name == "signed_as":
             instruction = _signed_as(case.program[one.place], one.part, str(one.steps[0].arguments[0]))
+            case = structs.replace(case, program=_with(case.program, one.place, instruction))
+        if one.steps and one.steps[0].name == "of_first":
+            first = _first(case, one.place, str(one.steps[0].arguments[0]))
+            instruction = structs.replace(case.program[one.place], **{one.part: getattr(first, one.part)})
             case = structs.replace(case, program=_with(case.program, one.place, instruction))
         if one.steps and one.steps[0].name in ("added", "without"):
             instruction = structs.replace(case.program[one.place], **{one.part: _flags(case, one)})
@@ -65,6 +69,13 @@ def rewritten(case: model.Case, deviations: Iterable[Deviation]) -> model.Case:
             deviating = structs.replace(instruction, **{one.part: _word(instruction, one)})
             case = structs.replace(case, program=_with(case.program, one.place, deviating))
     return case
+
+
+def _first(case: model.Case, place: int, field: str) -> model.Instruction:
+    """The first instruction of the kind of one, with the same field."""
+    this = case.program[place]
+    same = getattr(this, field, None)
+    return next(i for i in case.program if type(i) is type(this) and getattr(i, field, None) == same)
 
 
 def _is_well_formed(case: model.Case) -> bool:
@@ -137,7 +148,7 @@ def _of_controls(case: model.Case, controls: model.FloatControls) -> model.Case:
 
 def _word(owner: Any, deviation: Deviation) -> Any:
     """The value of a field behind a word."""
-    now = getattr(owner, deviation.part, None)
+    now = model.constant_of(getattr(owner, deviation.part, None))
     listed = isinstance(now, tuple)
     kind = type(now[0]) if listed and now else type(now)
     if kind is bool:

@@ -31,6 +31,7 @@ from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
 from cts.reference.numeric.conversions import bitcast
 from cts.reference.numeric.value import Value, where
+from cts.reference.vectors.accesses import matrix_extents
 
 
 def _cropped(array: npt.NDArray[Any], rows: slice, cols: slice) -> npt.NDArray[Any]:
@@ -44,12 +45,20 @@ _MADE = ("made_of", "unmade", "first_alike")
 _AFTERWARDS = ("overwritten", "cleared", "accumulated", "tile_alone")
 
 
+def _as_extents(i: model.VectorMatrixMul, matrix: Value) -> Value:
+    """A converted matrix of other extents than a wrong product takes: its elements in turn."""
+    m, k = matrix_extents(i)
+    extents = (k, m) if model.constant_of(i.transpose) else (m, k)
+    if matrix.shape[-2:] == extents or matrix.shape[-2] * matrix.shape[-1] != m * k:
+        return matrix
+    return matrix.map(lambda a: np.broadcast_to(a, matrix.shape).reshape(*a.shape[:-2], *extents))
+
+
 class DeviatingMachine(DeviatingResults):
     """The machine of a case in which instructions deviate."""
 
     def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
         super().__init__(evaluation, result, recording)
-        self.parts = evaluation.parts
         # Copies take longer than most steps, and few deviations are of the memory that a load sees.
         self.keeps_memory = any(MEMORY in parts for parts in self.parts.values())
         #: The states of each buffer before its last writes, the latest first, and before the dispatch.
@@ -117,8 +126,8 @@ class DeviatingMachine(DeviatingResults):
             match parts[RESULT]:
                 case (("before", _),):
                     return
-                case (("last_of_each", (n,)),):
-                    step = self._last_of_each(step, int(n))
+                case (("last_of_each" | "elected" as deed, (n,)),):
+                    step = self._alone(step, int(n), elected=deed == "elected")
                 case _:
                     raise NotComputable("an accumulation adds to memory, or it does not")
         right, afterwards = {}, []
@@ -188,7 +197,7 @@ class DeviatingMachine(DeviatingResults):
             alike = (
                 i.defines[0] for i in self.case.program if i.defines and (type(i), getattr(i, "buffer", None)) == like
             )
-            return self._whole(next(n for n in alike if self.shapes.get(n) == own and n in self.values))
+            return self._whole(next((n for n in alike if self.shapes.get(n) == own and n in self.values), name))
         word = str(deed.arguments[0])
         operands = [getattr(maker, word, None)]
         if deed.name == "unmade":
@@ -222,6 +231,8 @@ class DeviatingMachine(DeviatingResults):
         parts = self.parts.get(step.index, {})
         for name, value in super()._of_vector(step, instruction):
             steps = parts.get(name, ())
+            if name == "matrix" and isinstance(instruction, model.VectorMatrixMul):
+                value = _as_extents(instruction, value)
             if steps and steps[0].name == "signed_as" and isinstance(instruction, Product):
                 signed = model.MulAddOperand.MatrixBSigned in instruction.operands
                 yield name, with_sign(value, signed=signed)
@@ -230,19 +241,23 @@ class DeviatingMachine(DeviatingResults):
             else:
                 yield name, value
 
-    def _last_of_each(self, step: Step, n: int) -> Step:
-        """An accumulation of the last invocation of each N that add to one place."""
+    def _alone(self, step: Step, n: int, *, elected: bool) -> Step:
+        """An accumulation of one invocation of each N: the first active one, or the last that adds to a place."""
         count = instances_of(self.case.dispatch, model.Scope.Subgroup)
         active = self.evaluation.active_at(step.taken, model.Scope.Subgroup)
         places = np.zeros((1, count), np.int64) if step.access is None else step.access.byte[..., 0, 0]
         shape = np.broadcast_shapes(places.shape, (1, count), (1, 1) if active is None else active.shape)
-        last = np.broadcast_to(True if active is None else active, shape).copy()
-        places, lanes = np.broadcast_to(places, shape), lanes_of(self.case.dispatch)
-        for invocation in range(count - 1):
+        alone = np.broadcast_to(True if active is None else active, shape).copy()
+        places, lanes, n = np.broadcast_to(places, shape), lanes_of(self.case.dispatch), max(n, 1)
+        for invocation in reversed(range(count)) if elected else range(count):
             first, lane = invocation - invocation % lanes, invocation % lanes
-            later = slice(invocation + 1, first + min(lanes, lane - lane % max(n, 1) + max(n, 1)))
-            last[:, invocation] &= ~((places[:, later] == places[:, [invocation]]) & last[:, later]).any(axis=1)
-        return replace(step, taken=replace(step.taken, active=last))
+            start = first + lane - lane % n
+            if elected:
+                alone[:, invocation] &= ~alone[:, start:invocation].any(axis=1)
+                continue
+            later = slice(invocation + 1, min(first + lanes, start + n))
+            alone[:, invocation] &= ~((places[:, later] == places[:, [invocation]]) & alone[:, later]).any(axis=1)
+        return replace(step, taken=replace(step.taken, active=alone))
 
     def _of_terms(self, step: Step, instruction: model.MatrixReduce, steps: Steps) -> Value:
         """A reduction that combines other elements: those of each result are a row of another matrix."""

@@ -17,7 +17,9 @@ from cts.reference.deviation import numbers
 from cts.reference.deviation.elements import Around, constant, moved_component, saturated, transformed, unwrapped
 from cts.reference.deviation.moves import NotComputable
 from cts.reference.deviation.parts import NO_PARTS, Parts, Steps
-from cts.reference.execution.machine import Machine
+from cts.reference.execution.execution import Execution
+from cts.reference.execution.machine import Machine, Recording
+from cts.reference.execution.program import Evaluation
 from cts.reference.execution.step import Step
 from cts.reference.numeric.formats import real
 from cts.reference.numeric.value import Value, where
@@ -38,6 +40,12 @@ class DeviatingResults(Machine):
 
     parts: Parts = NO_PARTS
 
+    def __init__(self, evaluation: Evaluation, result: Execution, recording: Recording | None) -> None:
+        super().__init__(evaluation, result, recording)
+        self.parts = evaluation.parts
+        #: Results of the first iterations of the innermost loops around them.
+        self.firsts: dict[str, Value] = {}
+
     def _define(self, step: Step, name: str, value: Value) -> None:
         parts, instruction = self.parts.get(step.index, {}), self.case.program[step.index]
         if isinstance(instruction, model.MatrixCopy) and "component" in parts:
@@ -47,19 +55,26 @@ class DeviatingResults(Machine):
         if (steps := parts.get(RESULT)) is not None:
             shape = self._whole_shape(self.shapes[name], value)
             zero = Value(value.component, np.zeros((1, 1, 1, 1), value.bits.dtype))
-            before = self.values.get(name, zero)
-            if steps[0].name == "alike":
-                value, steps = self._alike(step) or value, steps[1:]
-            elif steps[0].name == "saturated":
-                value, steps = self._saturated(step, value.broadcast(shape), *steps[0].arguments), steps[1:]
-            elif steps[0].name == "undivided":
-                value, steps = (
-                    self._undivided(step, name, value.broadcast(shape), int(steps[0].arguments[0])),
-                    steps[1:],
-                )
-            elif steps[0].name == "unwrapped":
-                value, steps = self._unwrapped(step, value.broadcast(shape), str(steps[0].arguments[0])), steps[1:]
-            value = self._transformed(step, value.broadcast(shape), steps, lambda: before)
+            before, whole = self.values.get(name, zero), value.broadcast(shape)
+            (deed, arguments), *others = steps
+            match deed:
+                case "alike":
+                    value = self._alike(step) or value
+                case "in_place":
+                    before = self._in_place(step, whole, str(arguments[0]))
+                case "first_iteration":
+                    iterations = step.taken.iterations
+                    self.firsts |= {} if iterations and iterations[-1] else {name: value}
+                    value = self.firsts.get(name, value)
+                case "saturated":
+                    value = self._saturated(step, whole, *arguments)
+                case "undivided":
+                    value = self._undivided(step, name, whole, int(arguments[0]))
+                case "unwrapped":
+                    value = self._unwrapped(step, whole, str(arguments[0]))
+                case _:
+                    others = [*steps]
+            value = self._transformed(step, value.broadcast(shape), others, lambda: before)
         super()._define(step, name, value)
 
     def _as_whole(self, name: str, value: Value) -> Value:
@@ -121,6 +136,15 @@ class DeviatingResults(Machine):
             return value
         operands = [self._whole(n) for n in model.references(maker) if n in self.values]
         return unwrapped(value, operation, operands, signed=conversion.value in ("SConvert", "ConvertSToF"))
+
+    def _in_place(self, step: Step, value: Value, field: str) -> Value:
+        """An operand, as the place of a result holds it before the instruction; 0 where there is none of its type."""
+        name = getattr(self.case.program[step.index], field, None)
+        if not isinstance(name, str) or name not in self.values:
+            return zero_of(value)
+        operand = self._whole(name)
+        fits = operand.component is value.component and operand.shape == value.shape
+        return operand if fits else zero_of(value)
 
     def _alike(self, step: Step) -> Value | None:
         """What the last instruction before gave that differs from this one in the name of its result alone."""

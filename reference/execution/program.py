@@ -139,7 +139,8 @@ def evaluate(case: model.Case, parameter_sets: U32 | None = None, parts: Parts =
     Instructions deviate in `parts`. Raises BadInput for a case too large to be judged, and NotComputable if what
     deviates reaches outside of a buffer.
     """
-    types = model.types_of(case)
+    # A wrong program need not be well formed.
+    types = model.resolve(case)[0] if parts else model.types_of(case)
     check_size(case, types, 1 if parameter_sets is None else len(parameter_sets))
     evaluation = Evaluation(case, types, ParameterSetOperands(case, parameter_sets, parts), parts=parts)
     elements = 0

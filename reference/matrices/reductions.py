@@ -56,6 +56,9 @@ def reduced(source: Value, mode: tuple[ReduceMode, ...], reduction: Reduction) -
 def filled(results: Value, shape: MatrixShape, first_group: int) -> Value:
     """The whole result matrix: distinct results repeated, those that are not exact as groups of equals."""
     *lead, rows, cols = results.shape
+    if rows not in (1, shape.rows) or cols not in (1, shape.cols):  # of a wrong mode alone
+        row, col = np.arange(shape.rows)[:, None] % rows, np.arange(shape.cols) % cols
+        results, rows, cols = results.map(lambda a: a[..., row, col]), shape.rows, shape.cols
     if results.free is not None and (rows, cols) != (shape.rows, shape.cols):
         numbers = first_group + np.arange(results.bits.size, dtype=np.int64).reshape(results.shape)
         results = replace(results, free=replace(results.free, group=numbers))

@@ -30,7 +30,7 @@ ReadEntry = Callable[[str, Value, Watch], Value]
 StoreValue = Callable[[Value], None]
 
 #: Gives what a wrong program computes for an operation: what gives the right result, its operands, and the watch.
-Otherwise = Callable[[ast.Expression, Callable[..., Value], Sequence[Value], Watch], Value]
+Otherwise = Callable[[ast.Expression | ast.Branch, Callable[..., Value], Sequence[Value], Watch], Value]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class _Evaluation:
 
     def _branch(self, branch: ast.Branch) -> None:
         """CM-034: both ways for all elements; what is undefined counts for those that may take the way."""
-        condition = self.evaluated(branch.condition)
+        condition = self._computed(branch, lambda holds: holds, branch.condition)
         holds, undecided = condition.bits != 0, condition.flags != 0
         watch, before = self.watch, self.names
         names_after = []
@@ -165,7 +165,9 @@ class _Evaluation:
             case _:
                 assert_never(e)
 
-    def _computed(self, e: ast.Expression, function: Callable[..., Value], *operands: ast.Expression) -> Value:
+    def _computed(
+        self, e: ast.Expression | ast.Branch, function: Callable[..., Value], *operands: ast.Expression
+    ) -> Value:
         given = [self.evaluated(operand) for operand in operands]
         otherwise = self.arguments.otherwise
         return function(*given) if otherwise is None else otherwise(e, function, given, self.watch)

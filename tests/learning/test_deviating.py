@@ -161,12 +161,26 @@ def test_conversions_by_command_have_models(mutant: str, name: str, text: str) -
         ("loop-in-3-bits", "sizes.nine_turns", "Case, operands=counted(loop, 3)"),
         ("least-normal-flushed", "edges.floats_at_the_ends", "MatrixArithmetic, result=instead(smallest, zero)"),
         ("loop-index-frozen", "condition.in_a_loop", "Case, operands=first_iteration"),
+        ("atomic-add-elected", "atomic.integers_wrap", "VectorAtomicAdd, result=elected(32)"),
+        ("conversion-through-bfloat16", "types.float32_to_float16", "Conversion, source=rounded(bfloat16)"),
+        ("float8-types-of-a", "mul_add.e4m3_e5m2", "MatrixMulAdd, b=read_as(a)"),
+        ("function-scalars-of-first", "outputs.read_after_a_barrier", "MatrixPerElement, scalars=of_first(function)"),
+        ("loop-reduce-hoisted", "kernel.flash_attention", "MatrixReduce, result=first_iteration"),
+        ("reduce-both-rows-only", "add.both_of_20x12", "MatrixReduce, mode=Row"),
+        ("transposing-within-tiles", "transposed.a_float32", "MatrixConvertUse, result=tiles_swapped(8)"),
+        (
+            "vector-tail-uncomputed",
+            "floats.exponentials_of_half",
+            "VectorArithmetic, result=[in_place(a), before_beyond_columns(2)]",
+        ),
+        ("vector-transpose-ignored", "layout.transposed", "VectorMatrixMul, transpose=False"),
     ],
 )
 def test_a_deviation_leaves_the_memory_of_a_planted_bug(mutant: str, name: str, text: str) -> None:
     """Each is tried for the case, and leaves other memory than the right one."""
     areas = {"tensor_addressing", "block_loads", "per_element", "matrix_programs", "matrix_arithmetic"}
     areas |= {"vector_arithmetic", "vector_training", "vector_multiply", "matrix_memory"}
+    areas |= {"conversions", "reductions", "vector_conversions"}
     (entry,) = [one for one in corpus.entries() if one.name.partition(".")[::2] in {(area, name) for area in areas}]
     case, driver, oracle = (
         corpus.read(entry, registry.oracle()),

@@ -579,6 +579,7 @@ def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
         "saturated",
         "first_alike",
         "exchanged",
+        "of_first",
         "added",
         "without",
     ):

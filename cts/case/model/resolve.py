@@ -96,7 +96,7 @@ def types_of(case: Case) -> dict[str, ResultType]:
 
 def written(case: Case) -> tuple[str, ...]:
     """The buffers that a well-formed case stores, accumulates or converts to, in the order of the case."""
-    types, names = types_of(case), {conversion.destination.of for conversion in case.conversions}
+    types, names = resolve(case)[0], {conversion.destination.of for conversion in case.conversions}
     for instruction in case.program:
         if (name := instruction.writes) is not None:
             pointer = types.get(name)

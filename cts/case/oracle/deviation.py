@@ -88,6 +88,7 @@ TRANSFORMS: dict[str, Transform] = {
     "last_instance": Transform(_MOVED | Domain.NUMBERS, words="that of the last instance"),
     "instance_before": Transform(_MOVED | Domain.NUMBERS, words="that of the instance before"),
     "first_of_each": Transform(_MOVED | Domain.NUMBERS, (int,), "that of the first of each {0} instances"),
+    "tiles_swapped": Transform(Domain.ELEMENTS, (int,), "with tiles of {0} by {0} in each other's places"),
     # Elements as they were
     "before": Transform(Domain.ELEMENTS | Domain.NUMBERS | Domain.BYTES, words="as before"),
     "initial": Transform(Domain.BYTES, words="as before the dispatch"),
@@ -106,6 +107,8 @@ TRANSFORMS: dict[str, Transform] = {
     "padded": Transform(Domain.TERMS, (int,), "padded with zeros (by {0})"),
     "whole_pieces": Transform(Domain.TERMS, (int,), "read in whole pieces of {0}"),
     "last_of_each": Transform(Domain.ELEMENTS, (int,), "that of the last of each {0} instances alone"),
+    "elected": Transform(Domain.ELEMENTS, (int,), "that of the first active one of each {0} instances alone"),
+    "in_place": Transform(Domain.ELEMENTS, (str,), "made in the place of its operand {0}"),
     "undivided": Transform(Domain.ELEMENTS, (int,), "0 in each {0} instances that part"),
     "alike": Transform(Domain.ELEMENTS, words="that of the last instruction with other results alone"),
     "operand": Transform(Domain.ELEMENTS, (str,), "its operand {0}"),
@@ -114,6 +117,8 @@ TRANSFORMS: dict[str, Transform] = {
     "first_alike": Transform(Domain.ELEMENTS, words="that of the first instruction of its kind"),
     "exchanged": Transform(Domain.ELEMENTS, (str,), "exchanged with {0}"),
     "cleared": Transform(Domain.ELEMENTS, words="0 afterwards"),
+    "read_as": Transform(Domain.ELEMENTS, (str,), "read as {0}"),
+    "of_first": Transform(Domain.NUMBERS | Domain.WORDS, (str,), "that of the first instruction of the same {0}"),
     "signed_as": Transform(Domain.OPERANDS, (str,), "signed as {0}"),
     "overwritten": Transform(Domain.ELEMENTS, words="overwritten by the result"),
     "accumulated": Transform(Domain.ELEMENTS, (int,), "overwritten by the sum without the last {0} columns"),
@@ -141,7 +146,7 @@ TRANSFORMS: dict[str, Transform] = {
     "reversed": Transform(Domain.NUMBERS, words="in reverse order"),
     "entry": Transform(Domain.NUMBERS, (int,), "entry {0} for all"),
     "with_entry": Transform(Domain.NUMBERS, (int, int), "with {1} as entry {0}"),
-    "first_iteration": Transform(Domain.NUMBERS, words="as in the first iteration"),
+    "first_iteration": Transform(Domain.ELEMENTS | Domain.NUMBERS, words="as in the first iteration"),
     "inner_iteration": Transform(Domain.NUMBERS, words="by the index of the inner loop"),
     "adjacent": Transform(Domain.PLACES, (int,), "adjacent in each {0} columns"),
     "whole_blocks": Transform(Domain.STATES, words="without a last block that is not whole"),
@@ -177,7 +182,7 @@ _FAR = ("exp_overflows", "exp_of_twice_overflows", "square_overflows")
 #: Operations in bodies: those of `cts.case.model.expression`, of which words of Python end in an underscore.
 _INSIDE = (
     "neg", "abs", "exp", "invert", "not_", "add", "sub", "mul", "div", "mod", "and_", "or_", "xor", "shl", "shr", "min",
-    "max", "lt", "le", "gt", "ge", "eq", "ne", "both", "either", "select", "convert", "bitcast", "call",
+    "max", "lt", "le", "gt", "ge", "eq", "ne", "both", "either", "select", "convert", "bitcast", "call", "branch",
 )  # fmt: skip
 
 #: The words that arguments of transforms may be; () for other arguments.

@@ -23,7 +23,9 @@ def of_body(body: expression.Body) -> Iterator[Deed]:
             steps.insert(0, Step("first_alike"))
         if counts > 1:
             steps.insert(0, Step("reversed"))
-        if name not in ("call", "select", "bitcast"):
+        if name == "branch":
+            steps.append(Step("first"))
+        elif name not in ("call", "select", "bitcast"):
             _, *words = WORDS["beside"]
             steps += [Step("beside", (of, *pair)) for of in "ab"[:counts] for pair in product(*words)]
             steps += [Step(n) for n in ("magnitude", "flushed", "integral")]
@@ -44,6 +46,8 @@ def _operations(item: Any) -> Iterator[tuple[str, int]]:
             yield "convert", 1
         case expression.Bitcast():
             yield "bitcast", 1
+        case expression.Branch():
+            yield "branch", 1
         case expression.Call(arguments=arguments):
             yield "call", len(arguments)
     inner = item if isinstance(item, tuple) else vars(item).values() if is_dataclass(item) else ()

@@ -119,7 +119,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
     elif isinstance(instruction, model.Store):
         parts.append(_of_elements(RESULT, types.get(instruction.stored), stays=True))
     elif isinstance(instruction, model.Accumulation):
-        parts.append(_steps(RESULT, ("before",), {"last_of_each": _GROUPS}))
+        parts.append(_steps(RESULT, ("before",), {"last_of_each": _GROUPS, "elected": _GROUPS}))
     elif results:
         parts.append(_of_elements(RESULT, results[0], stays=True))
     if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore) or _of_vector(
@@ -136,6 +136,7 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         if _computes(instruction) and getattr(instruction, field, None) is not None:
             _, *words = WORDS["beside"]
             parts.append([Deed(RESULT, (Step("beside", (field, *pair)),)) for pair in product(*words)])
+            parts.append(_in_place(field))
     parts += _of_makers_width(instruction, case)
     if isinstance(instruction, model.MatrixCopy):
         parts.append(_of_components(instruction))
@@ -160,10 +161,28 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         )
     if isinstance(instruction, model.MatrixReduce):
         parts.append(_steps(TERMS, ("diagonal", *_AS_BEFORE[1:]), {"padded": (0, 1), **_PARTLY_BY}))
+    parts.append(_of_first(case, place))
     parts += _of_fields(instruction, types)
     parts += _of_makers(case, instruction, types)
     for turn in zip_longest(*parts):
         yield from (deed for deed in turn if deed is not None)
+
+
+def _in_place(field: str) -> Iterator[Deed]:
+    """Results that are made in the place of an operand, and left as that was in a part."""
+    within = (Step(name, (n,)) for name in ("before_beyond_columns", "before_from_column") for n in _BORDERS)
+    yield from (Deed(RESULT, (Step("in_place", (field,)), step)) for step in (Step("before_in_last_column"), *within))
+
+
+def _of_first(case: model.Case, place: int) -> Iterator[Deed]:
+    """Fields that are those of the first instruction of the kind which has another field in common."""
+    this = case.program[place]
+    for same in ("function", "buffer", "matrix"):
+        if (of := getattr(this, same, None)) is None:
+            continue
+        first = next(i for i in case.program if type(i) is type(this) and getattr(i, same, None) == of)
+        differing = (f for f in this.__struct_fields__ if f != "id" and getattr(first, f) != getattr(this, f))
+        yield from (Deed(field, (Step("of_first", (same,)),)) for field in differing)
 
 
 def _of_case(case: model.Case) -> Iterator[Deed]:
@@ -183,6 +202,8 @@ def _of_conversion(conversion: model.MatrixConversion) -> Iterator[Deed]:
     """What a conversion may do wrong."""
     for side in ("source", "destination"):
         yield from _of_words(f"{side}_layout", getattr(conversion, side).layout)
+    floats = (t for t in model.ComponentType if t.is_float)
+    yield from (Deed("source", (Step("rounded", (t.value,)),)) for t in floats)
     for name in ("rounded_towards_zero", "integral", "flushed", *_ELSEWHERE):
         yield Deed("source", (Step(name, (RESULT,) if name == "rounded_towards_zero" else ()),))
     yield from (Deed("source", (Step("instead", pair),)) for pair in product(*WORDS["instead"]) if pair[0] != pair[1])
@@ -238,7 +259,7 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
         part, ("zero", "negated", "magnitude", "apart") if stays else ("zero", "negated", "overwritten", "cleared"), {}
     )
     if stays:
-        yield from _steps(part, _AS_BEFORE, _AS_BEFORE_BY)
+        yield from _steps(part, ("first_iteration", *_AS_BEFORE), {**_AS_BEFORE_BY, "tiles_swapped": (8, 16)})
     yield from _steps(part, _ELSEWHERE, _ELSEWHERE_BY)
     width = 8 * component.size
     bits = tuple(n for n in (4, *_WIDTHS, width - 1) if n < width)
@@ -295,6 +316,7 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
             yield [Deed(other, (Step("operand", (field,)),)) for other in (RESULT, *operands) if other != field]
             if not isinstance(instruction, model.Store):
                 yield _of_elements(field, of, stays=False)
+                yield _read_as(field, of, {other: types.get(getattr(instruction, other)) for other in operands})
             if isinstance(instruction, model.Product | model.Accumulation):
                 others = [*operands, "matrix"] if _of_vector(instruction) else operands
                 yield [Deed(other, (Step("signed_as", (field,)),)) for other in others if other != field]
@@ -316,6 +338,16 @@ def _of_fields(instruction: model.Instruction, types: dict[str, ResultType]) -> 
             yield [*none, *(Deed(field, (change,)) for change in changes)]
         else:
             yield _of_words(field, value)
+
+
+def _read_as(field: str, of: ResultType | None, operands: dict[str, ResultType | None]) -> Iterator[Deed]:
+    """Floats that are read as those of another type of their size: that of another operand, or one by its name."""
+    component = getattr(of, "component", None)
+    named = {name: getattr(operand, "component", None) for name, operand in operands.items()}
+    for word, other in (named | {t.value: t for t in model.ComponentType}).items():
+        both = component and other and component.is_float and other.is_float
+        if both and other is not component and other.size == component.size:
+            yield Deed(field, (Step("read_as", (word,)),))
 
 
 def _is_of_floats(instruction: model.Instruction, types: dict[str, ResultType]) -> bool:
