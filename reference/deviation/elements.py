@@ -17,7 +17,7 @@ from cts.reference.numeric import integers
 from cts.reference.numeric.arrays import Bits, Mask
 from cts.reference.numeric.conversions import bitcast, converted
 from cts.reference.numeric.floats import Floats
-from cts.reference.numeric.formats import nearest, real
+from cts.reference.numeric.formats import above, below, nearest, real
 from cts.reference.numeric.modes import Mode
 from cts.reference.numeric.undefined import Watch
 from cts.reference.numeric.value import FREE, Value, anything, where, with_freedom
@@ -201,12 +201,35 @@ def _rounded(value: Value, component: ComponentType, to: str, mode: Mode = _NEAR
     if to not in ComponentType.__members__:
         raise NotComputable(to)
     target, watch = ComponentType(to), Watch()
-    if component.is_float is not target.is_float:
+    if target.is_float and not component.is_float:
+        how = "even" if mode.rounding == "nearest" else "zero"
+        return _each(value, component, lambda bits: _by_way_of(bits, component, to, how))
+    if component.is_float and not target.is_float:
         return value
     if not component.is_float:
         return converted(converted(value, target, watch), component, watch)
     modes = MappingProxyType({target: mode})
     return converted(converted(value, target, watch, False, True, modes), component, watch, False, True)
+
+
+def _by_way_of(bits: Bits, component: ComponentType, to: str, how: str) -> Bits:
+    """Numbers rounded to a float type and back: to nearest `even`, towards `zero`, or with ties `away` from zero."""
+    target = ComponentType(to)
+    if not target.is_float:
+        return bits
+    numbers = real(component, bits) if component.is_float else integers.whole(component, bits).astype(np.float64)
+    inside = np.abs(numbers) <= target.format.greatest
+    numbers = np.where(inside, numbers, 0.0)
+    low, high = below(target, numbers), above(target, numbers)
+    smaller, larger = np.where(numbers > 0, low, high), np.where(numbers > 0, high, low)
+    nearer = np.where(numbers - low == high - numbers, larger, real(target, nearest(target, numbers)))
+    found = {"zero": smaller, "away": nearer}.get(how, real(target, nearest(target, numbers)))
+    if component.is_float:
+        back = nearest(component, found)
+    else:
+        greatest = (1 << (8 * component.size - component.is_signed)) - 1
+        back, inside = integers.truncated(component, found.astype(np.int64)), inside & (np.abs(found) <= greatest)
+    return np.where(inside, back, bits)
 
 
 def _number(value: Value, component: ComponentType, number: float) -> Value:
@@ -383,6 +406,7 @@ _OF_VALUES: dict[str, Callable[..., Value]] = {
     "magnitude": _magnitude,
     "rounded": _rounded,
     "rounded_towards_zero": lambda v, c, to: _rounded(v, c, to, Mode(rounding="towards zero")),
+    "rounded_away": lambda v, c, to: _each(v, c, lambda bits: _by_way_of(bits, c, to, "away")),
     "instead": _instead,
     "integral": _integral,
 }

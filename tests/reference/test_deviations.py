@@ -567,7 +567,12 @@ def test_a_transform_says_what_it_applies_to(case: Case, name: str) -> None:
     """Each is computed of what its domain has, or is refused, and never raises."""
     of_kinds: dict[type, int | float | str] = {int: 1, float: 2.0, str: "a"}
     arguments = tuple(of_kinds[kind] for kind in TRANSFORMS[name].parameters)
-    words = {"rounded": ("int8",), "rounded_towards_zero": ("int8",), "instead": ("zero", "one")}
+    words = {
+        "rounded": ("int8",),
+        "rounded_towards_zero": ("int8",),
+        "rounded_away": ("float16",),
+        "instead": ("zero", "one"),
+    }
     words |= {"beside": ("a", "zero", "one"), "dealt": ("tiles_8x8",)}
     if name in (
         "unmade",

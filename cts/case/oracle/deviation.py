@@ -137,6 +137,7 @@ TRANSFORMS: dict[str, Transform] = {
     "sign_extended": Transform(Domain.ELEMENTS, (int,), "its {0} low bits, extended by their sign"),
     "rounded": Transform(Domain.ELEMENTS, (str,), "rounded to {0}"),
     "rounded_towards_zero": Transform(Domain.ELEMENTS, (str,), "rounded to {0} towards zero"),
+    "rounded_away": Transform(Domain.ELEMENTS, (str,), "rounded to {0}, with ties away from zero"),
     "flushed": Transform(Domain.ELEMENTS, words="without denormals"),
     "unwrapped": Transform(Domain.ELEMENTS, (str,), "of what {0} gave before it was cut"),
     "saturated": Transform(Domain.ELEMENTS, (int, str), "saturated ({1}, by {0})"),

@@ -31,6 +31,8 @@ from cts.case.oracle.deviation import (
 from cts.findings.learning.body_deeds import of_body
 from cts.findings.learning.deed import Deed
 
+_ROUNDED = ("rounded", "rounded_towards_zero", "rounded_away")
+
 #: Numbers of bits, rows, columns and instances that hardware has a border at.
 _WIDTHS, _BORDERS, _GROUPS = (8, 16, 24), (1, 2, 4, 8, 16), (2, 4, 8, 32)
 
@@ -204,8 +206,8 @@ def _of_conversion(conversion: model.MatrixConversion) -> Iterator[Deed]:
         yield from _of_words(f"{side}_layout", getattr(conversion, side).layout)
     floats = (t for t in model.ComponentType if t.is_float)
     yield from (Deed("source", (Step("rounded", (t.value,)),)) for t in floats)
-    for name in ("rounded_towards_zero", "integral", "flushed", *_ELSEWHERE):
-        yield Deed("source", (Step(name, (RESULT,) if name == "rounded_towards_zero" else ()),))
+    for name in (*_ROUNDED[1:], "integral", "flushed", *_ELSEWHERE):
+        yield Deed("source", (Step(name, (RESULT,) if name in _ROUNDED else ()),))
     yield from (Deed("source", (Step("instead", pair),)) for pair in product(*WORDS["instead"]) if pair[0] != pair[1])
 
 
@@ -268,7 +270,10 @@ def _of_elements(part: str, of: ResultType | None, stays: bool) -> Iterator[Deed
         yield from _steps(part, ("flushed", "integral"), {})
         narrower = [t for t in model.ComponentType if t.is_float and t is not component and t.size <= component.size]
         targets = [*(() if stays else (RESULT,)), *(target.value for target in narrower)]
-        yield from (Deed(part, (Step(name, (to,)),)) for to in targets for name in ("rounded", "rounded_towards_zero"))
+        yield from (Deed(part, (Step(name, (to,)),)) for to in targets for name in _ROUNDED)
+    elif not stays:
+        floats = [t.value for t in model.ComponentType if t.is_float and t.size > 1]
+        yield from (Deed(part, (Step(name, (to,)),)) for to in floats for name in _ROUNDED[1:])
     for which, other in product(*WORDS["instead"]):
         if which != other:
             yield Deed(part, (Step("instead", (which, other)),))
