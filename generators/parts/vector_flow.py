@@ -72,8 +72,8 @@ def _merged(choices: Choices, kernel: VectorKernel, vector: Vector, kind: str) -
     """The vector, or a loaded one if an invocation takes the loop, the branch or the literal."""
     program, name = kernel.program, kernel.name("l" if kind == "loop" else "i")
     if kind == "loop":
-        program.begin_loop(written(kernel.constness, draw_count(choices, kernel)), [(name, vector.id)])
-        other = of_load(choices, kernel, vector)
+        with _loop(kernel, draw_count(choices, kernel), [(name, vector.id)]):
+            other = of_load(choices, kernel, vector)
         program.end_loop([other.id])
         return either(vector, other, name)
     begin = program.begin_if if kind == "condition" else program.begin_switch
@@ -98,10 +98,8 @@ def draw_loop(
     count = draw_count(choices, kernel, long=long)
     # What begins the loop may be known to be less than what an iteration may make of it.
     carried = [replace(v, id=kernel.name("l"), known=w.known) for v, w in zip(inits, wide, strict=True)]
-    written_count = written(kernel.constness, count)
-    kernel.program.begin_loop(written_count, ((c.id, v.id) for c, v in zip(carried, inits, strict=True)))
-    kind, first = EXITS.get(choices.pick(VectorDraws.EXITS), (None, False))
-    with _iterations(kernel, count.most(kernel.lanes)):
+    with _loop(kernel, count, [(c.id, v.id) for c, v in zip(carried, inits, strict=True)]):
+        kind, first = EXITS.get(choices.pick(VectorDraws.EXITS), (None, False))
         if kind is not None and first:
             _leave(choices, kernel, kind, carried)
         results = iteration(choices, carried)
@@ -132,10 +130,11 @@ def either(a: Vector, b: Vector, name: str) -> Vector:
 
 
 @contextmanager
-def _iterations(kernel: VectorKernel, most: int) -> Iterator[None]:
-    """Within, places of loads and stores may differ by iteration."""
+def _loop(kernel: VectorKernel, count: At, carried: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """The begin of a loop. Within, places of loads and stores may differ by iteration."""
+    kernel.program.begin_loop(written(kernel.constness, count), carried)
     outside = kernel.lanes
-    kernel.lanes = outside.within(most)
+    kernel.lanes = outside.within(count.most(outside))
     yield
     kernel.lanes = outside
 

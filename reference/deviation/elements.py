@@ -130,6 +130,8 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
         mask = _certainly(beside, beside.component, of)
         if number == "negated":
             return where(mask, _negated(value, component), value)
+        if number == "itself":
+            return where(mask, _alike(beside, value), value)
         return where(mask, _instead(_number(value, component, 0.0), component, "zero", number), value)
     if (function := _OF_VALUES.get(name)) is not None:
         return function(value, component, *arguments)

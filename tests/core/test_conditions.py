@@ -362,6 +362,12 @@ NEIGHBOURS = [
         "length: 7}, value: 1",
     ),
     (
+        "vector-negation-clamped",
+        "vector_arithmetic.integers.negated_and_clamped",
+        "operation: SClamp",
+        "operation: UClamp",
+    ),
+    (
         "vector-rows-unlike-16",
         "vector_multiply.memory.infinity_between_rows",
         "'0x7c00', '0xfc00', '0x7e01', '0x7c00', '0xfc00', '0x7e01', '0x7c00'",

@@ -190,7 +190,7 @@ _INSIDE = (
 WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "clamped": (("as_load", "low_alone", "high_alone", "once", "truncated", "edge_twice", "odd_period", "by_span"),),
     "instead": (_CLASSES, ("zero", "negative_zero", "one", "nan", "infinity", "greatest", "negated")),
-    "beside": ((), (*_CLASSES, *_FAR), ("zero", "one", "nan", "infinity", "greatest", "negated")),
+    "beside": ((), (*_CLASSES, *_FAR), ("zero", "one", "nan", "infinity", "greatest", "negated", "itself")),
     "counted": (("wg_x", "wg_y", "wg_z", "sg", "loop"), ()),
     "saturated": ((), ("both", "greatest", "least")),
     "dealt": (("tiles_4x4", "tiles_8x8", "tiles_16x8", "rows", "columns"),),
