@@ -102,11 +102,12 @@ def parse(text: str) -> Listing:
         if label:
             labels[label[1]] = len(instructions)
         elif line:
-            instructions.append(_instruction(number, line))
+            instructions.append(instruction(line, number))
     return Listing(tuple(instructions), labels)
 
 
-def _instruction(number: int, line: str) -> Instruction:
+def instruction(line: str, number: int = 0) -> Instruction:
+    """The instruction of one line, which has a number for messages. Raises Unsupported."""
     found = _LINE.fullmatch(line)
     if found is None:
         raise Unsupported("text that is no instruction", f"line {number}: {line}")

@@ -99,7 +99,7 @@ def step(i: Instruction, context: Context) -> Step:
     except (IndexError, ValueError, KeyError) as problem:
         raise Unsupported("operands that the instruction does not have elsewhere", i.where) from problem
     token, waits = _notes(i, context)
-    pipe = "" if token is not None or i.name.startswith("sync") else _pipe(i, context)
+    pipe = "" if token is not None or i.name.startswith(("sync", "nop")) else _pipe(i, context)
     own = i.free or not i.operands
     return Step(effect.run, effect.reads, effect.writes, pipe, token, waits, own, i.name.startswith("dpas"), i)
 

@@ -81,6 +81,9 @@ CASES = (
     Case("shl (1) r2:q r1:q 33:d", {(1, "q"): [3]}, 2, "q", [3 << 33]),
     Case("shr (2) r2 r1 0x00000004", {(1, "ud"): [0xF0, 2**32 - 1]}, 2, "ud", [15, 2**28 - 1]),
     Case("asr (2) r2:d r1:d 0x00000002", {(1, "d"): [-8, 9]}, 2, "d", [-2, 2]),
+    Case("rndz (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.7, -0.2]}, 2, "f", [2, -2, 3, 0]),
+    Case("rndd (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.7, -0.2]}, 2, "f", [2, -3, 3, -1]),
+    Case("rnde (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.5, -0.2]}, 2, "f", [2, -2, 4, 0]),
     # Comparisons and selections.
     Case("cmp (3) (lt)f0.0 r2:d r1:d 3:d", {(1, "d"): [2, 3, -4]}, 2, "d", [-1, 0, -1]),
     Case("cmp (2) (ne)f0.0 r2:f r1:f r1:f\nmov (2) r3 r2 {A@1}", {(1, "f"): [1, float("nan")]}, 3, "d", [0, -1]),
@@ -125,7 +128,7 @@ def test_the_opposite_of_the_smallest_number(
 
 
 #: Instructions that other tests of this folder are about.
-ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "sync.nop", "sync.allwr"}
+ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "sync.nop", "sync.allwr", "nop"}
 
 
 def test_every_instruction_has_a_test() -> None:
@@ -325,6 +328,8 @@ def test_what_is_not_waited_for(code: str, says: str) -> None:
     "add (32) r2 r4 r4\nadd (32) r8 r4 r4\nadd (32) r6 r2 r2 {I@2}",
     "add (32) r2:f r4:f r4:f\nmov (32) r2 r6 {F@1}",
     "add (32) r2:f r4:f r4:f\nmul (32) r6:f r2:f r2:f {@1}",
+    # An instruction that does nothing is in no pipe.
+    "add (32) r2 r4 r4\nnop (1)\nadd (32) r6 r2 r2 {I@1}",
     # dpas reads its registers in order: the wait for the second one's is one for the first's.
     "(W) dpas.8x1 (16) r40<0>:d null r2<0;0,0>:b r20<0;0,0>:b {$1}\n"
     "(W) dpas.8x1 (16) r50<0>:d null r2<0;0,0>:b r20<0;0,0>:b {$2}\nmov (16) r20 r30 {$2.src}",

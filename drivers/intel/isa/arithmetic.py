@@ -37,6 +37,9 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "or": (2, operator.or_, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
+    "rndd": (1, None, np.floor),
+    "rnde": (1, None, np.rint),
+    "rndz": (1, None, np.trunc),
 }
 
 
