@@ -53,6 +53,12 @@ CASES = (
     Case("(~f1.0) mov (4) r2:d 1:w", {(2, "d"): [0] * 4}, 2, "d", [0, 1, 0, 1]),
     Case("mov (4) (ne)f0.0 null:d r1:d\n(f0.0) mov (4) r2:d 1:w", {(1, "d"): [0, 3, 0, -1], (2, "d"): [0] * 4}, 2, "d",
          [0, 1, 0, 1]),
+    # Flags and the mask of lanes as numbers, and a predicate of a group.
+    Case("(W) mov (1) r2 f1<0>", {}, 2, "ud", [0b0101]),
+    Case("(W) mov (1) f0 r1<0>\n(f0.0) mov (4) r2:d 1:w", {(1, "ud"): [6], (2, "d"): [0] * 4}, 2, "d", [0, 1, 1, 0]),
+    Case("(W) mov (1) f0 mask0<0>\n(W) mov (1) r2 f0<0>", {}, 2, "ud", [2**32 - 1]),
+    Case("(W&f1.0.any8h) mov (2) r2:d 1:w", {(2, "d"): [0] * 3}, 2, "d", [1, 1, 0]),
+    Case("(W&f2.0.any32h) mov (1) r2:d 1:w", {(2, "d"): [0]}, 2, "d", [0]),
     # Arithmetic.
     Case("add (3) r2:d r1:d -3:d", {(1, "d"): [1, 2, -(2**31)]}, 2, "d", [-2, -1, 2**31 - 3]),
     Case("add.sat (2) r2 r1 0x00000001", {(1, "ud"): [2**32 - 1, 4]}, 2, "ud", [2**32 - 1, 5]),
@@ -69,6 +75,7 @@ CASES = (
     Case("mach (1) r2 r1 r3", {(1, "ud"): [0xDEADBEEF], (3, "ud"): [0xFEEDF00D]}, 2, "ud",
          [0xDEADBEEF * 0xFEEDF00D - (0xDEADBEEF * 0xF00D) >> 32]),
     Case("mul (1) acc0 r1 43691:uw\nmach (1) r2 r1 0xaaaaaaab", {(1, "ud"): [300]}, 2, "ud", [300 * 0xAAAAAAAB >> 32]),
+    Case("mul (1) acc0 r1 43691:uw\nmach (1) r2 r1 0xaaaaaaab {AccWrEn}", {(1, "ud"): [9]}, 2, "ud", [6]),
     # Logic.
     Case("and (1) r2 r1 0x0000ff0f", {(1, "ud"): [0x12345678]}, 2, "ud", [0x5608]),
     Case("or (1) r2 r1 0x00000100", {(1, "ud"): [1]}, 2, "ud", [0x101]),
@@ -143,7 +150,11 @@ def test_every_instruction_has_a_test() -> None:
     ("mov (8) r2:df r1:f", "the type df"),
     ("mov (8) r2 r1<4;2,1>", "the region <4;2,1>"),
     ("mov (8) r2 r[a0.0]", r"the operand r\[a0.0\]"),
-    ("(f0.0.any16h) mov (8) r2 r1", "the predicate f0.0.any16h"),
+    ("(f0.0.any4h) mov (8) r2 r1", "the predicate f0.0.any4h"),
+    ("(f0.0.any16h) mov (8) r2 r1", "the predicate any16h of such lanes"),
+    ("(f0.0.any32h) if (32) jip:L0 uip:L0\nL0:\nendif (32) L0", "if with the predicate any32h"),
+    ("add (1) r2 r1 0x00000001 {AccWrEn}", "the note AccWrEn"),
+    ("mov (1) f0 r1<0>", "the operand f"),
     ("add3 (8) r2:f r1:f r1:f r1:f", "the instruction add3 with such operands"),
     ("send.ugm (32) r2 r1 null:0 0x00000000 0x6420090C", "the message 0x6420090c"),
     ("nothing that is one", "text that is no instruction"),

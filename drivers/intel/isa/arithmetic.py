@@ -223,7 +223,10 @@ def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
 
 @instruction("mach")
 def _high(i: Instruction, context: Context) -> Effect:
-    """The upper half of a product of 32 bits, of whose lower factor the accumulator has the first 16 bits."""
+    """The upper half of a product of 32 bits, of whose lower factor the accumulator has the first 16 bits.
+
+    With the note AccWrEn the accumulator gets the product, which nothing reads that is known here.
+    """
     reads, writes = touched(i, context)
     on, at = lanes_of(i), slice(i.first, i.first + i.lanes)
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
@@ -232,6 +235,8 @@ def _high(i: Instruction, context: Context) -> Effect:
     def run(t: Thread) -> None:
         upper = (first(t) * (second(t) >> 16)).astype(np.uint64) << np.uint64(16)
         total = t.accumulator[at] + upper
+        if "AccWrEn" in i.notes:
+            t.accumulator[at] = total
         put(t, (total >> np.uint64(32)).astype(np.int64), on(t))
 
     return Effect(run, reads, writes)

@@ -28,6 +28,8 @@ def _chosen(i: Instruction) -> tuple[bool, slice]:
     predicate = i.predicate
     if predicate is None:
         return False, slice(0, 0)
+    if predicate.any:
+        raise Unsupported(f"{i.name} with the predicate {predicate.any}")
     return predicate.name == "not", slice(predicate.bit, predicate.bit + 32)
 
 
