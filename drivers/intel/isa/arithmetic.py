@@ -203,19 +203,19 @@ def _selected(i: Instruction, context: Context) -> Effect:
 
 
 def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
-    """The larger or smaller one, and of a number and NaN the number."""
+    """The larger or smaller one, and of a number and NaN the number; -0 is less than +0, as Mesa needs it."""
     assert i.condition is not None
     compare, on = _condition(i), lanes_of(replace(i, predicate=None))
     if i.condition.name not in ("ge", "lt") or i.predicate is not None:
         raise Unsupported(f"sel with the condition {i.condition.name}")
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
-    put = writer(i, i.operands[0], context.grf)
+    put, least = writer(i, i.operands[0], context.grf), i.condition.name == "lt"
 
     def run(t: Thread) -> None:
         a, b = first(t), second(t)
         take = compare(a, b)
         if a.dtype == np.float64:
-            take = (take | np.isnan(b)) & ~np.isnan(a)
+            take = np.where(a == b, np.signbit(a) == least, take | np.isnan(b)) & ~np.isnan(a)
         put(t, np.where(take, a, b), on(t))
 
     return run
