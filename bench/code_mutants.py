@@ -49,7 +49,7 @@ def drawn(driver: OpenDriver, seed: int, count: int) -> Iterator[tuple[str, Case
 
 
 def code(driver: OpenDriver, case: Case) -> str:
-    """The compiled code of a case, "" if there is none."""
+    """The compiled code of a case, or an empty text."""
     assert isinstance(driver.driver, ListingDriver)
     texts = driver.driver.compiled(job_for(driver, case).module())
     return next((text for name, text in texts.items() if name.endswith("Assembly")), "")
