@@ -134,6 +134,9 @@ class ChildProcess(Generic[_Reply]):
             self._threads[2].join(timeout=1)
         return "\n".join(list(self._stderr)[-_SHOWN_LINES:])
 
+    def heard(self, line: str) -> None:
+        """Called for each line of its stderr, in a thread of its own."""
+
     def kill(self) -> None:
         """End the process and everything that it started, at once."""
         if sys.platform == "win32":
@@ -215,3 +218,4 @@ class ChildProcess(Generic[_Reply]):
         with contextlib.suppress(OSError, ValueError):
             while line := stream.readline(_LINE_BYTES):
                 self._stderr.append(line.decode(errors="replace").rstrip())
+                self.heard(self._stderr[-1])

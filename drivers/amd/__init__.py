@@ -25,9 +25,9 @@ class _Factory:
 
     def mutants(self) -> list[Described]:
         """Changes of one word of compiled code."""
-        from cts.drivers.amd.mutants import mutants
+        from cts.drivers.amd.mutants import CATALOGUE
 
-        return mutants()
+        return CATALOGUE.described()
 
     def variants(self) -> list[Described]:
         """Choices of hardware that no document makes."""

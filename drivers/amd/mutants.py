@@ -1,65 +1,28 @@
-"""The catalogue of planted bugs: changes of one word of compiled code, as a compiler's mistake could be.
-
-Each concerns the first instruction of a program that it fits, and leaves all others as they are.
-"""
+"""The catalogue of planted bugs: changes of one word of compiled code, as a compiler's mistake could be."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from cts.device.driver import Described
 from cts.drivers.amd.listing import Instruction, Listing, instruction
+from cts.drivers.machine.mutants import Catalogue, more
 
 #: What an instruction becomes; None for one that the change does not fit.
 Change = Callable[[Instruction], "Instruction | None"]
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """A planted bug: its name, the area that must find it, what is wrong in words, and the change."""
-
-    name: str
-    area: str
-    description: str
-    change: Change
-
-
-_catalogue: list[Mutant] = []
-
-
-def mutants() -> list[Described]:
-    """Every mutant, in the order of the catalogue."""
-    return [Described(m.name, m.area, m.description) for m in _catalogue]
+CATALOGUE: Catalogue[Instruction] = Catalogue(instruction, lambda i: i.mnemonic)
 
 
 def mutated(listing: Listing, name: str) -> Listing:
     """A listing with the change of a mutant in the first instruction that it fits."""
-    change = next(m.change for m in _catalogue if m.name == name)
-    for number, i in enumerate(listing.instructions):
-        changed = change(i)
-        if changed is not None and changed.text != i.text:
-            changed = replace(changed, line=i.line)
-            before, after = listing.instructions[:number], listing.instructions[number + 1 :]
-            return replace(listing, instructions=(*before, changed, *after))
-    return listing
-
-
-def _text(mnemonics: str, pattern: str, by: str | Callable[[re.Match[str]], str]) -> Change:
-    """A change of an instruction's text, where its mnemonic matches and the pattern is found."""
-
-    def change(i: Instruction) -> Instruction | None:
-        if not re.fullmatch(mnemonics, i.mnemonic) or not re.search(pattern, i.text):
-            return None
-        return instruction(re.sub(pattern, by, i.text, count=1))
-
-    return change
-
-
-def _more(by: int) -> Callable[[re.Match[str]], str]:
-    """Adds to the number that a pattern has found."""
-    return lambda found: found[0].replace(found["n"], str(int(found["n"], 0) + by))
+    found = CATALOGUE.changed(listing.instructions, name)
+    if found is None:
+        return listing
+    number, changed = found
+    changed = replace(changed, line=listing.instructions[number].line)
+    return replace(listing, instructions=(*listing.instructions[:number], changed, *listing.instructions[number + 1 :]))
 
 
 def _operand(mnemonics: str, number: int, kind: str = "v", by: int = 1) -> Change:
@@ -93,12 +56,10 @@ def _swapped(mnemonics: str, a: int, b: int) -> Change:
 
 
 def _dropped(mnemonics: str) -> Change:
-    return lambda i: instruction("s_nop 0") if re.fullmatch(mnemonics, i.mnemonic) else None
+    return CATALOGUE.whole(mnemonics, "s_nop 0")
 
 
-def _plant(name: str, area: str, description: str, change: Change) -> None:
-    _catalogue.append(Mutant(name, area, description, change))
-
+_plant, _text = CATALOGUE.plant, CATALOGUE.text
 
 _LOADS, _STORES = r"buffer_load_\w+", r"buffer_store_\w+"
 
@@ -111,8 +72,8 @@ _plant(
     "a wait leaves one load more outstanding",
     _text("s_wait_loadcnt", r"0x(?P<n>[0-9a-f]+)$", lambda found: f"{int(found[0], 16) + 1:#x}"),
 )
-_plant("load-offset", "matrix_memory", "a load reads 64 bytes on", _text(_LOADS, r"offset:(?P<n>\d+)", _more(64)))
-_plant("store-offset", "matrix_memory", "a store writes 64 bytes on", _text(_STORES, r"offset:(?P<n>\d+)", _more(64)))
+_plant("load-offset", "matrix_memory", "a load reads 64 bytes on", _text(_LOADS, r"offset:(?P<n>\d+)", more(64)))
+_plant("store-offset", "matrix_memory", "a store writes 64 bytes on", _text(_STORES, r"offset:(?P<n>\d+)", more(64)))
 _plant("load-to-next-register", "matrix_memory", "a load fills the next register", _operand("buffer_load_b32", 0))
 _plant("store-of-next-register", "matrix_memory", "a store takes the next register", _operand(_STORES, 0))
 _plant("store-address", "matrix_memory", "a store takes its address of another register", _operand(_STORES, 1, by=-1))
@@ -133,13 +94,13 @@ _plant(
     "lds-store-offset",
     "matrix_memory",
     "a store to LDS is 2 bytes on",
-    _text(r"ds_store_b\w+", r"offset:(?P<n>\d+)", _more(2)),
+    _text(r"ds_store_b\w+", r"offset:(?P<n>\d+)", more(2)),
 )
 _plant(
     "lds-load-offset",
     "matrix_memory",
     "a load of LDS is 32 bytes on",
-    _text(r"ds_load_\w+", r"offset:(?P<n>\d+)", _more(32)),
+    _text(r"ds_load_\w+", r"offset:(?P<n>\d+)", more(32)),
 )
 _plant("lds-store-register", "matrix_memory", "a store to LDS takes the next register", _operand(r"ds_store_b\w+", 1))
 _plant(
@@ -178,7 +139,7 @@ _plant(
     "shift-by-one-more",
     "matrix_memory",
     "an index is shifted by one bit more",
-    _text("v_lshl_add_u32", r"(?P<n>\d+), (?=v\d+$)", _more(1)),
+    _text("v_lshl_add_u32", r"(?P<n>\d+), (?=v\d+$)", more(1)),
 )
 _plant("lanes-masked", "matrix_memory", "a mask of lanes has one bit less", _text("v_and_b32", r"\b15\b", "7"))
 _plant(

@@ -12,7 +12,7 @@ import msgspec
 from cts.base.errors import BadInput
 from cts.device.driver import Described
 from cts.device.driver_options import among, number, says, seconds
-from cts.drivers.amd.mutants import mutants
+from cts.drivers.amd.mutants import CATALOGUE
 from cts.drivers.vulkan.options import Options as VulkanOptions
 from cts.plugins.commands import split
 
@@ -30,7 +30,7 @@ DEFAULT_MAX_STEPS = 10_000_000
 
 def mutant_names() -> list[str]:
     """The names of the planted bugs."""
-    return [mutant.name for mutant in mutants()]
+    return [mutant.name for mutant in CATALOGUE.described()]
 
 
 def variants() -> list[Described]:
@@ -54,6 +54,10 @@ class Options(msgspec.Struct, frozen=True):
             metavar="COMMAND",
             absent="this Python",
         ),
+    ] = ""
+    icd: Annotated[
+        str,
+        says("the file of the driver where the worker is", metavar="FILE", absent="the one that is installed"),
     ] = ""
     subgroup_size: Annotated[int, number("another size that the chip has", least=32, most=64, absent="64")] | None = (
         None
@@ -108,6 +112,7 @@ class Options(msgspec.Struct, frozen=True):
         """The options of the Vulkan driver that compiles."""
         return VulkanOptions(
             worker=self.command(),
+            icd=self.icd,
             timeout=self.timeout,
             subgroup_size=self.subgroup_size,
             worker_memory=8,
@@ -122,7 +127,9 @@ class Options(msgspec.Struct, frozen=True):
 'VK_LOADER_DRIVERS_SELECT=*radeon*' python3"
         """
         *before, python = split(self.worker) or [sys.executable]
-        environment = [f"LD_PRELOAD={SHIM}", f"AMDGPU_GPU_ID={self.chip}", "VK_LOADER_DRIVERS_SELECT=*radeon*"]
+        environment = [f"LD_PRELOAD={SHIM}", f"AMDGPU_GPU_ID={self.chip}"]
+        if not self.icd:
+            environment.append("VK_LOADER_DRIVERS_SELECT=*radeon*")
         if self.aco == "plain":
             environment.append("ACO_DEBUG=noopt,novn,nosched,nosched-ilp,nosched-vopd")
         return shlex.join([*before, "env", *environment, python])

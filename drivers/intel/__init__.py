@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cts.device.driver import Driver
+from cts.device.driver import Described, Driver
 
 if TYPE_CHECKING:
     from cts.drivers.intel.options import Options
@@ -22,6 +22,12 @@ class _Factory:
         from cts.drivers.intel.driver import IntelDriver
 
         return IntelDriver(parse(self.option_struct, options, "intel"))
+
+    def mutants(self) -> list[Described]:
+        """Changes of one word of compiled code."""
+        from cts.drivers.intel.mutants import CATALOGUE
+
+        return CATALOGUE.described()
 
     @property
     def option_struct(self) -> type[Options]:

@@ -76,7 +76,7 @@ class Executor:
         if "GEN Assembly" not in texts:
             raise Unsupported("what Mesa hands out no code of, such as a shader object")
         options = self._options
-        make = partial(program, texts, options.grf, wraps=options.negation == "wraps")
+        make = partial(program, texts, options.grf, wraps=options.negation == "wraps", mutant=options.mutant)
         return remember(self._programs, tuple(texts.values()), make)
 
 

@@ -21,11 +21,11 @@ _LINE = re.compile(
     r"(?:\((?P<mask>[^)]*)\))?\s*(?P<name>[a-z][\w.]*)\s+\((?P<lanes>\d+)(?:\|M(?P<first>\d+))?\)(?P<rest>.*)"
 )
 _REGISTER = re.compile(
-    r"(?P<sign>[-~]?)(?P<abs>\(abs\))?(?P<file>r|acc|a|cr|null)(?P<number>\d*)(?:\.(?P<part>\d+))?"
+    r"(?P<sign>[-~]?)(?P<abs>\(abs\))?(?P<file>r|acc|a|cr|null|mask|f)(?P<number>\d*)(?:\.(?P<part>\d+))?"
     r"(?:<(?P<region>[\d;,]+)>)?(?::(?P<type>[a-z]\w*|\d+))?"
 )
 _IMMEDIATE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]+|\d+))(?::(?P<type>[a-z]+))?")
-_PREDICATE = re.compile(r"(?:W&)?(?P<not>~?)f(?P<register>\d)\.(?P<part>\d)")
+_PREDICATE = re.compile(r"(?:W&)?(?P<not>~?)f(?P<register>\d)\.(?P<part>\d)(?:\.(?P<any>any(?:8|16|32)h))?")
 _CONDITION = re.compile(r"\((?P<name>[a-z]+)\)f(?P<register>\d)\.(?P<part>\d)")
 _LABEL = re.compile(r"(L\d+):")
 
@@ -50,10 +50,14 @@ class Operand(NamedTuple):
 
 
 class Flag(NamedTuple):
-    """A part of a flag register: its first bit, over all registers; and the condition, or "not" for a predicate."""
+    """A part of a flag register: its first bit, over all registers; and the condition, or "not" for a predicate.
+
+    `any`: whether one lane of a group is on counts for all of them, as "any16h" in groups of 16.
+    """
 
     bit: int
     name: str = ""
+    any: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,11 +106,12 @@ def parse(text: str) -> Listing:
         if label:
             labels[label[1]] = len(instructions)
         elif line:
-            instructions.append(_instruction(number, line))
+            instructions.append(instruction(line, number))
     return Listing(tuple(instructions), labels)
 
 
-def _instruction(number: int, line: str) -> Instruction:
+def instruction(line: str, number: int = 0) -> Instruction:
+    """The instruction of one line, which has a number for messages. Raises Unsupported."""
     found = _LINE.fullmatch(line)
     if found is None:
         raise Unsupported("text that is no instruction", f"line {number}: {line}")
@@ -127,7 +132,7 @@ def _instruction(number: int, line: str) -> Instruction:
         int(found["first"] or 0),
         mask.startswith("W"),
         bool(saturates),
-        predicate and Flag(_bit(predicate), predicate["not"] and "not"),
+        predicate and Flag(_bit(predicate), predicate["not"] and "not", predicate["any"] or ""),
         condition and Flag(_bit(condition), condition["name"]),
         () if targets else tuple(_operands(words[:3] if send else words, number, line)),
         targets,

@@ -11,6 +11,7 @@ from cts.drivers.intel import isa
 from cts.drivers.intel.interface import Interface, begin, interface, push_words
 from cts.drivers.intel.listing import Listing, parse
 from cts.drivers.intel.memory import AddressSpace, Surface
+from cts.drivers.intel.mutants import mutated
 from cts.drivers.intel.numbers import UNIT
 from cts.drivers.intel.registry import Context, Step, step
 from cts.drivers.intel.thread import POISON, Thread, Workgroup
@@ -28,10 +29,14 @@ class Program:
     grf: int
 
 
-def program(texts: dict[str, str], grf: int = 64, *, wraps: bool = True) -> Program:
-    """The program of a pipeline's texts; `wraps` as in Context. Raises Unsupported, which names the unknown."""
+def program(texts: dict[str, str], grf: int = 64, *, wraps: bool = True, mutant: str = "") -> Program:
+    """The program of a pipeline's texts, or a mutant of it; `wraps` as in Context.
+
+    Raises Unsupported, which names the unknown.
+    """
     isa.load()
     listing = parse(texts.get("GEN Assembly", ""))
+    listing = mutated(listing, mutant) if mutant else listing
     context = Context(grf, listing.labels, wraps)
     steps = tuple(step(i, context) for i in listing.instructions)
     return Program(interface(texts, listing), steps, listing, grf)

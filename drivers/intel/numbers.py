@@ -88,6 +88,9 @@ def _plain(o: Operand, lanes: int, grf: int) -> Reader:
         return lambda t: t.address[word : word + 1].astype(np.int64)
     if o.file == "cr":
         return lambda t: np.array([t.control], np.int64)
+    if o.file in ("f", "mask") and o.type == "ud" and not o.part:
+        bits, values = slice(32 * o.number, 32 * o.number + 32), (1 << np.arange(32)).reshape(32, 1)
+        return lambda t: (t.flags[bits] if o.file == "f" else t.mask) @ values
     if o.file != "r":
         raise Unsupported(f"the operand {o.file}")
     kind, at = o.type, place(o, lanes, grf)
@@ -123,11 +126,16 @@ def writer(i: Instruction, o: Operand, grf: int) -> Writer:
         return lambda t, values, mask: t.address.__setitem__(word, int(values[0]) & 0xFFFFFFFF)
     if o.file == "cr":
         return _control
+    if o.file == "f" and i.free and i.lanes == 1 and not o.part:
+        flags = slice(32 * o.number, 32 * o.number + 32)
+        return lambda t, values, mask: np.copyto(t.flags[flags], values.astype(np.int64) >> np.arange(32) & 1 != 0)
     if o.file == "acc":
         at = slice(i.first, i.first + i.lanes)
         return lambda t, values, mask: np.copyto(
             t.accumulator[at], values.astype(np.uint64), where=True if mask is None else mask
         )
+    if o.file != "r":
+        raise Unsupported(f"the operand {o.file} as a result")
     kind, target = o.type, place(o, i.lanes, grf)
 
     def write(t: Thread, values: Values, mask: Bools | None) -> None:

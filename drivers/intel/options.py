@@ -11,6 +11,7 @@ import msgspec
 
 from cts.base.errors import BadInput
 from cts.device.driver_options import among, number, says, seconds
+from cts.drivers.intel.mutants import CATALOGUE
 from cts.drivers.intel.shim import CHIP_VARIABLE, preloading
 from cts.drivers.vulkan.options import Options as VulkanOptions
 from cts.plugins.commands import split
@@ -21,12 +22,21 @@ CHIPS = {"lnl": "Lunar Lake, Xe2", "bmg": "Arc B580, Xe2", "ptl": "Panther Lake,
 DEFAULT_MAX_STEPS = 10_000_000
 
 
+def mutant_names() -> list[str]:
+    """The names of the planted bugs."""
+    return [mutant.name for mutant in CATALOGUE.described()]
+
+
 class Options(msgspec.Struct, frozen=True):
     """What stands after `intel:`."""
 
     chip: Annotated[Literal["lnl", "bmg", "ptl", "dg2"], among("what ANV compiles for", CHIPS)] = "lnl"
     worker: Annotated[
         str, says("the command that starts the worker where Mesa is", metavar="COMMAND", absent="this Python")
+    ] = ""
+    icd: Annotated[
+        str,
+        says("the file of the driver where the worker is", metavar="FILE", absent="the one that is installed"),
     ] = ""
     subgroup_size: Annotated[int, number("another size that the chip has", least=8, most=32, absent="32")] | None = None
     judge: Annotated[
@@ -54,6 +64,7 @@ class Options(msgspec.Struct, frozen=True):
             "with an access outside a descriptor"
         ),
     ] = frozenset()
+    mutant: Annotated[str, among("have this change of one word in the compiled code", mutant_names)] = ""
     journal: Annotated[Path, says("folder of the journal and of culprits")] = Path("cts-run/intel")
 
     def __post_init__(self) -> None:
@@ -72,6 +83,7 @@ class Options(msgspec.Struct, frozen=True):
         """The options of the Vulkan driver that compiles. Raises HarnessTrouble where the shim cannot be compiled."""
         return VulkanOptions(
             worker=self.command(),
+            icd=self.icd,
             timeout=self.timeout,
             subgroup_size=self.subgroup_size,
             worker_memory=8,
@@ -82,9 +94,7 @@ class Options(msgspec.Struct, frozen=True):
     def command(self) -> str:
         """The worker's command, which loads the shim before Mesa. Raises HarnessTrouble."""
         *before, python = split(self.worker) or [sys.executable]
-        environment = [
-            f"{CHIP_VARIABLE}={self.chip}",
-            "VK_LOADER_DRIVERS_SELECT=*intel_icd*",
-            "MESA_SHADER_CACHE_DISABLE=true",
-        ]
+        environment = [f"{CHIP_VARIABLE}={self.chip}", "MESA_SHADER_CACHE_DISABLE=true"]
+        if not self.icd:
+            environment.append("VK_LOADER_DRIVERS_SELECT=*intel_icd*")
         return shlex.join([*before, "env", *environment, *preloading(python)])

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from cts.drivers.intel.listing import SIZES, Instruction
+import numpy as np
+
+from cts.drivers.intel.listing import SIZES, Flag, Instruction
 from cts.drivers.intel.numbers import FLOATS, SIGNED, registers
 from cts.drivers.intel.thread import Bools, Thread
 from cts.drivers.machine.problems import Unsupported
@@ -99,9 +101,18 @@ def step(i: Instruction, context: Context) -> Step:
     except (IndexError, ValueError, KeyError) as problem:
         raise Unsupported("operands that the instruction does not have elsewhere", i.where) from problem
     token, waits = _notes(i, context)
-    pipe = "" if token is not None or i.name.startswith("sync") else _pipe(i, context)
+    pipe = "" if token is not None or i.name.startswith(("sync", "nop")) else _pipe(i, context)
     own = i.free or not i.operands
     return Step(effect.run, effect.reads, effect.writes, pipe, token, waits, own, i.name.startswith("dpas"), i)
+
+
+def _any(i: Instruction, predicate: Flag) -> Callable[[Thread], Bools]:
+    """All lanes of an instruction if a flag of their group is set."""
+    count = int(predicate.any[3:-1])
+    if predicate.name or i.lanes > count or not i.free:
+        raise Unsupported(f"the predicate {predicate.any} of such lanes")
+    first = predicate.bit + i.first // count * count
+    return lambda t: np.full(i.lanes, t.flags[first : first + count].any())
 
 
 def _notes(i: Instruction, context: Context) -> tuple[int | None, tuple[Wait, ...]]:
@@ -115,7 +126,7 @@ def _notes(i: Instruction, context: Context) -> tuple[int | None, tuple[Wait, ..
             waits.append(Wait("$", token))
         elif distance:
             waits.append(Wait(distance[1] or _implied(i, context), int(distance[2])))
-        elif note not in ("Compacted", "ExBSO", "EOT"):
+        elif note not in ("Compacted", "ExBSO", "EOT") and not (note == "AccWrEn" and i.name == "mach"):
             raise Unsupported(f"the note {note}", i.where)
     return token, tuple(waits)
 
@@ -161,6 +172,8 @@ def lanes_of(i: Instruction) -> Callable[[Thread], Bools | None]:
     if predicate is None:
         return (lambda t: None) if i.free else (lambda t: None if t.full else t.mask[at])
     bits = slice(predicate.bit + i.first, predicate.bit + i.first + i.lanes)
+    if predicate.any:
+        return _any(i, predicate)
     inverted = predicate.name == "not"
 
     def of(t: Thread) -> Bools:

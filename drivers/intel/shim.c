@@ -205,16 +205,18 @@ struct topology { uint16_t flags, slices, subslices, units, subslices_at, subsli
 
 static int32_t topology(struct topology *t) {
     const struct chip *c = the_chip();
-    unsigned stride = (c->units + 7) / 8;
-    unsigned subslices_at = 1, units_at = subslices_at + c->slices, all = units_at + c->slices * c->subslices * stride;
+    /* As the kernel has it since Xe-HPG: one slice with all subslices. */
+    unsigned subslices = c->slices * c->subslices, stride = (c->units + 7) / 8;
+    unsigned subslices_at = 1, units_at = subslices_at + (subslices + 7) / 8, all = units_at + subslices * stride;
     if (t == NULL)
         return sizeof *t + all;
     memset(t, 0, sizeof *t + all);
-    t->slices = c->slices, t->subslices = c->subslices, t->units = c->units;
-    t->subslices_at = subslices_at, t->subslice_stride = 1, t->units_at = units_at, t->unit_stride = stride;
-    t->data[0] = (1 << c->slices) - 1;
-    memset(t->data + subslices_at, (1 << c->subslices) - 1, c->slices);
-    memset(t->data + units_at, 0xff, c->slices * c->subslices * stride);
+    t->slices = 1, t->subslices = subslices, t->units = c->units;
+    t->subslices_at = subslices_at, t->subslice_stride = units_at - subslices_at, t->units_at = units_at, t->unit_stride = stride;
+    t->data[0] = 1;
+    for (unsigned n = 0; n < subslices; n++)
+        t->data[subslices_at + n / 8] |= 1 << n % 8;
+    memset(t->data + units_at, 0xff, subslices * stride);
     return sizeof *t + all;
 }
 

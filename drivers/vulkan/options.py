@@ -25,6 +25,14 @@ class Options(msgspec.Struct, frozen=True):
         str, says("index, UUID or part of the name of the device", bare=True, absent="best type of device")
     ] = ""
     worker: Annotated[str, says("the command that starts the worker", metavar="COMMAND", absent="this Python")] = ""
+    icd: Annotated[
+        str,
+        says(
+            "the file of a Vulkan driver where the worker is, such as one that .ci/asserting-mesa has built",
+            metavar="FILE",
+            absent="those that are installed",
+        ),
+    ] = ""
     timeout: (
         Annotated[
             float,
@@ -175,7 +183,7 @@ class Options(msgspec.Struct, frozen=True):
     @property
     def hello(self) -> Hello:
         """The first message to the worker: what its instance is made with."""
-        return Hello(validation=self.layered, gpu_assisted=self.gpu_assisted)
+        return Hello(validation=self.layered, gpu_assisted=self.gpu_assisted, icd=self.icd)
 
     @property
     def open(self) -> Open:

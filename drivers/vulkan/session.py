@@ -16,6 +16,7 @@ from cts.base.child_process import Ended
 from cts.base.errors import HarnessTrouble
 from cts.base.heartbeat import heartbeat
 from cts.device.driver import Status
+from cts.device.stops import STOPPED
 from cts.drivers.vulkan.start import MAX_KILLS, Opening, WorkerProcess, open_device
 from cts.drivers.vulkan.worker.protocol import Done, Failed, Phase, Progress, Reply, Run, pipeline_command
 
@@ -232,7 +233,9 @@ class Session:
             suspects = live[:1]
             loss = Loss(Status.ERROR, self._quote(worker, f"the worker broke the protocol: {end.detail}"))
         else:
-            loss = Loss(Status.CRASH, self._quote(worker, f"{end.detail} {suspects[0].phase_text()}"))
+            words = self._quote(worker, "")
+            where = f"{STOPPED}{worker.stopped}" if worker.stopped else ""
+            loss = Loss(Status.CRASH, f"{end.detail} {suspects[0].phase_text()}{where}{words}")
         if len(suspects) == 1:
             suspects[0].loss = loss
         else:

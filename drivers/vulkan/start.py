@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from cts.base.child_process import ChildProcess, Ended
 from cts.base.errors import BadInput, HarnessTrouble
 from cts.device.driver import QueryFailed
+from cts.device.stops import stop
 from cts.device.trials import Trial, from_plain, to_plain
 from cts.device.trials import Tried as TrialResult
 from cts.drivers.vulkan import package
@@ -34,7 +35,9 @@ _OUR_WORKER = "the worker of this suite: `cts worker --out FILE` writes it"
 
 
 class WorkerProcess(ChildProcess[protocol.Reply]):
-    """A started worker."""
+    """A started worker. `stopped` is the assertion of a driver that it wrote last, with its place, "" if none."""
+
+    stopped = ""
 
     def __init__(self, argv: list[str], preamble: bytes = b"") -> None:
         """Raises OSError where the command cannot be started."""
@@ -43,6 +46,9 @@ class WorkerProcess(ChildProcess[protocol.Reply]):
     def ask(self, message: protocol.Request) -> None:
         """Queue a message."""
         self.send(frames.frame(message))
+
+    def heard(self, line: str) -> None:
+        self.stopped = stop(self.stopped, line)
 
 
 #: What to do where the driver ends or blocks the worker, and where the worker never says anything.

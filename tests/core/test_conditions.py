@@ -171,6 +171,8 @@ NEIGHBOURS = [
     ),
     ("matrix-zero-folded", "matrix_arithmetic.environment.plus_constant_zero", "value: 0", "value: {dynamic: 0}"),
     ("matrix-zero-folded", "matrix_arithmetic.environment.less_itself", "FSub", "FAdd"),
+    ("matrix-zero-folded", "matrix_arithmetic.environment.plus_zero_of_components", "value + value", "value + 1"),
+    ("matrix-zero-folded", "matrix_arithmetic.environment.plus_zero_of_components", "matrix: z", "matrix: x0"),
     ("matrix-zero-folded", "matrix_arithmetic.environment.times_scalar_zero", "scalar: '0x8000'", "scalar: '0x8001'"),
     ("matrix-divided-by-zero", "matrix_arithmetic.environment.over_constant_zero", "FDiv", "FMul"),
     ("matrix-divided-by-zero", "matrix_arithmetic.environment.over_constant_zero", "FastMathNone", "NoContraction"),

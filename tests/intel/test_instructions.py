@@ -53,6 +53,12 @@ CASES = (
     Case("(~f1.0) mov (4) r2:d 1:w", {(2, "d"): [0] * 4}, 2, "d", [0, 1, 0, 1]),
     Case("mov (4) (ne)f0.0 null:d r1:d\n(f0.0) mov (4) r2:d 1:w", {(1, "d"): [0, 3, 0, -1], (2, "d"): [0] * 4}, 2, "d",
          [0, 1, 0, 1]),
+    # Flags and the mask of lanes as numbers, and a predicate of a group.
+    Case("(W) mov (1) r2 f1<0>", {}, 2, "ud", [0b0101]),
+    Case("(W) mov (1) f0 r1<0>\n(f0.0) mov (4) r2:d 1:w", {(1, "ud"): [6], (2, "d"): [0] * 4}, 2, "d", [0, 1, 1, 0]),
+    Case("(W) mov (1) f0 mask0<0>\n(W) mov (1) r2 f0<0>", {}, 2, "ud", [2**32 - 1]),
+    Case("(W&f1.0.any8h) mov (2) r2:d 1:w", {(2, "d"): [0] * 3}, 2, "d", [1, 1, 0]),
+    Case("(W&f2.0.any32h) mov (1) r2:d 1:w", {(2, "d"): [0]}, 2, "d", [0]),
     # Arithmetic.
     Case("add (3) r2:d r1:d -3:d", {(1, "d"): [1, 2, -(2**31)]}, 2, "d", [-2, -1, 2**31 - 3]),
     Case("add.sat (2) r2 r1 0x00000001", {(1, "ud"): [2**32 - 1, 4]}, 2, "ud", [2**32 - 1, 5]),
@@ -69,6 +75,7 @@ CASES = (
     Case("mach (1) r2 r1 r3", {(1, "ud"): [0xDEADBEEF], (3, "ud"): [0xFEEDF00D]}, 2, "ud",
          [0xDEADBEEF * 0xFEEDF00D - (0xDEADBEEF * 0xF00D) >> 32]),
     Case("mul (1) acc0 r1 43691:uw\nmach (1) r2 r1 0xaaaaaaab", {(1, "ud"): [300]}, 2, "ud", [300 * 0xAAAAAAAB >> 32]),
+    Case("mul (1) acc0 r1 43691:uw\nmach (1) r2 r1 0xaaaaaaab {AccWrEn}", {(1, "ud"): [9]}, 2, "ud", [6]),
     # Logic.
     Case("and (1) r2 r1 0x0000ff0f", {(1, "ud"): [0x12345678]}, 2, "ud", [0x5608]),
     Case("or (1) r2 r1 0x00000100", {(1, "ud"): [1]}, 2, "ud", [0x101]),
@@ -81,12 +88,19 @@ CASES = (
     Case("shl (1) r2:q r1:q 33:d", {(1, "q"): [3]}, 2, "q", [3 << 33]),
     Case("shr (2) r2 r1 0x00000004", {(1, "ud"): [0xF0, 2**32 - 1]}, 2, "ud", [15, 2**28 - 1]),
     Case("asr (2) r2:d r1:d 0x00000002", {(1, "d"): [-8, 9]}, 2, "d", [-2, 2]),
+    Case("rndz (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.7, -0.2]}, 2, "f", [2, -2, 3, 0]),
+    Case("rndd (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.7, -0.2]}, 2, "f", [2, -3, 3, -1]),
+    Case("rnde (4) r2:f r1:f", {(1, "f"): [2.5, -2.5, 3.5, -0.2]}, 2, "f", [2, -2, 4, 0]),
     # Comparisons and selections.
     Case("cmp (3) (lt)f0.0 r2:d r1:d 3:d", {(1, "d"): [2, 3, -4]}, 2, "d", [-1, 0, -1]),
     Case("cmp (2) (ne)f0.0 r2:f r1:f r1:f\nmov (2) r3 r2 {A@1}", {(1, "f"): [1, float("nan")]}, 3, "d", [0, -1]),
     Case("(f1.0) sel (4) r2 r1 0x00000009", {(1, "ud"): [1, 2, 3, 4]}, 2, "ud", [1, 9, 3, 9]),
     Case("sel (3) (ge)f0.0 r2:d r1:d 0:d", {(1, "d"): [-1, 0, 4]}, 2, "d", [0, 0, 4]),
     Case("sel (3) (lt)f0.0 r2:f r1:f 0x40800000:f", {(1, "f"): [5, float("nan"), -1]}, 2, "f", [4, 4, -1]),
+    Case("sel (2) (lt)f0.0 r2:f r1:f r3:f\nmov (2) r4 r2 {A@1}", {(1, "f"): [0, -0.0], (3, "f"): [-0.0, 0]}, 4, "ud",
+         [2**31, 2**31]),
+    Case("sel (2) (ge)f0.0 r2:f r1:f r3:f\nmov (2) r4 r2 {A@1}", {(1, "f"): [0, -0.0], (3, "f"): [-0.0, 0]}, 4, "ud",
+         [0, 0]),
     # Functions.
     Case("math.inv (2) r2:f r1:f null", {(1, "f"): [4, -0.5]}, 2, "f", [0.25, -2]),
     Case("math.exp (2) r2:f r1:f null", {(1, "f"): [3, -1]}, 2, "f", [8, 0.5]),
@@ -125,7 +139,7 @@ def test_the_opposite_of_the_smallest_number(
 
 
 #: Instructions that other tests of this folder are about.
-ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "sync.nop", "sync.allwr"}
+ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "sync.nop", "sync.allwr", "nop"}
 
 
 def test_every_instruction_has_a_test() -> None:
@@ -140,7 +154,11 @@ def test_every_instruction_has_a_test() -> None:
     ("mov (8) r2:df r1:f", "the type df"),
     ("mov (8) r2 r1<4;2,1>", "the region <4;2,1>"),
     ("mov (8) r2 r[a0.0]", r"the operand r\[a0.0\]"),
-    ("(f0.0.any16h) mov (8) r2 r1", "the predicate f0.0.any16h"),
+    ("(f0.0.any4h) mov (8) r2 r1", "the predicate f0.0.any4h"),
+    ("(f0.0.any16h) mov (8) r2 r1", "the predicate any16h of such lanes"),
+    ("(f0.0.any32h) if (32) jip:L0 uip:L0\nL0:\nendif (32) L0", "if with the predicate any32h"),
+    ("add (1) r2 r1 0x00000001 {AccWrEn}", "the note AccWrEn"),
+    ("mov (1) f0 r1<0>", "the operand f"),
     ("add3 (8) r2:f r1:f r1:f r1:f", "the instruction add3 with such operands"),
     ("send.ugm (32) r2 r1 null:0 0x00000000 0x6420090C", "the message 0x6420090c"),
     ("nothing that is one", "text that is no instruction"),
@@ -325,6 +343,8 @@ def test_what_is_not_waited_for(code: str, says: str) -> None:
     "add (32) r2 r4 r4\nadd (32) r8 r4 r4\nadd (32) r6 r2 r2 {I@2}",
     "add (32) r2:f r4:f r4:f\nmov (32) r2 r6 {F@1}",
     "add (32) r2:f r4:f r4:f\nmul (32) r6:f r2:f r2:f {@1}",
+    # An instruction that does nothing is in no pipe.
+    "add (32) r2 r4 r4\nnop (1)\nadd (32) r6 r2 r2 {I@1}",
     # dpas reads its registers in order: the wait for the second one's is one for the first's.
     "(W) dpas.8x1 (16) r40<0>:d null r2<0;0,0>:b r20<0;0,0>:b {$1}\n"
     "(W) dpas.8x1 (16) r50<0>:d null r2<0;0,0>:b r20<0;0,0>:b {$2}\nmov (16) r20 r30 {$2.src}",

@@ -31,6 +31,9 @@ def test_findings_are_named_by_group_the_largest_first() -> None:
         "       dead",
     ]
     assert list(finding_lines([])) == []
+    place = f"src/{'a' * 90}.c:7: Assertion `x' failed"
+    detail = f"killed by SIGABRT in vkCreateComputePipelines, stopped at {place}\nlast lines"
+    assert list(finding_lines([result("a", Verdict.CRASH, detail=detail)]))[1] == f"    1  crash, {place}, on gpu"
     many = [result(f"c{n}", Verdict.CRASH, detail=f"signal {'x' * n}") for n in range(GROUPS + 3)]
     assert list(finding_lines(many))[-1] == "       and 3 more groups: cts triage has all"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cts.case.model import Case, loads_case
 from cts.case.oracle.trace import ElementPlace, StepKind, TraceStep, Writer, WrittenByInstruction, WrittenByNone
@@ -138,6 +139,21 @@ def test_groups_are_by_driver_verdict_instruction_and_fact() -> None:
     sizes = [(g.cause.driver, g.cause.verdict, len(g.failures)) for g in triage(run, None, {}).groups]
     assert sizes[0] == ("gpu", Verdict.FAIL, 2)
     assert sorted(n for _, _, n in sizes) == [1, 1, 1, 1, 2]
+
+
+def test_assertions_are_groups() -> None:
+    """One assertion is one cause, whatever else its cases have in common; its place is named."""
+    store, load = (Finding(case(), writer=STORED, steps=(step,)) for step in (STORE, LOAD))
+    at = "killed by SIGABRT in vkCreateComputePipelines, stopped at src/a.c:{}: Assertion `x' failed\nlast lines"
+    stopped = [
+        replace(failed(f"a.{n}", verdict=Verdict.CRASH, finding=finding), detail=at.format(line))
+        for n, (line, finding) in enumerate([(7, store), (8, store), (7, load), (7, store)])
+    ]
+    groups = triage(a_run(*stopped), None, {}).groups
+    assert [(len(g.failures), g.cause.why) for g in groups] == [
+        (3, "src/a.c:7: Assertion `x' failed"),
+        (1, "src/a.c:8: Assertion `x' failed"),
+    ]
 
 
 def test_the_group_with_the_most_new_failures_is_first() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cts.base.deadline import TIME_IS_UP
+from cts.device.stops import stop_of
 from cts.judging.cause import named_by
 from cts.judging.events import Result, RunFinished, RunStarted
 from cts.judging.verdict import TROUBLE, Verdict
@@ -91,7 +92,7 @@ def finding_lines(findings: Sequence[Result]) -> Iterator[str]:
 def _leads_to(result: Result) -> str:
     if result.finding is not None and (named := " ".join(filter(None, named_by(result.finding)))):
         return named
-    return result.cause.partition(": ")[2] or next(iter(result.detail.splitlines()), "")[:100]
+    return result.cause.partition(": ")[2] or stop_of(result.detail) or next(iter(result.detail.splitlines()), "")[:100]
 
 
 def next_step(tally: Tally, findings: Sequence[Result], header: RunStarted | None, folder: Path | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cts.base.errors import BadInput
+from cts.device.stops import stop_of
 from cts.features.deviations import Wrong, parse_deviation
 from cts.features.phrases import phrases
 from cts.findings.explain.model import AS_IF, general
@@ -141,20 +142,24 @@ class _Speaking(NamedTuple):
 
 
 def _apart(failures: Iterable[_Speaking]) -> list[list[_Speaking]]:
-    """Failures that cannot have one cause: of other drivers or verdicts, or with another reason in a baseline."""
-    groups: dict[tuple[str, str, Verdict, str], list[_Speaking]] = {}
+    """Failures that cannot have one cause: of other drivers, verdicts or assertions, or other reasons in a baseline."""
+    groups: dict[tuple[str, str, Verdict, str, str], list[_Speaking]] = {}
     for failure in failures:
         result = failure.failure.result
-        groups.setdefault((result.driver, result.shown_on, result.verdict, result.known), []).append(failure)
+        key = result.driver, result.shown_on, result.verdict, result.known, stop_of(result.detail)
+        groups.setdefault(key, []).append(failure)
     return list(groups.values())
 
 
 def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
     """Failures of one driver and verdict, by cause.
 
-    Those that are explained alike have one: the same instruction and fact, and the same evidence but for numbers and
-    names. The others by what their cases have in common; without a case by what each speaks for.
+    Those that stopped at an assertion have one. So have those that are explained alike: the same instruction and fact,
+    and the same evidence but for numbers and names. The others by what their cases have in common; without a case by
+    what each speaks for.
     """
+    if stop_of(failures[0].failure.result.detail):
+        return [_group(failures)]
     explained: dict[tuple[str, str, str], list[_Speaking]] = {}
     others: dict[tuple[str, str], list[_Speaking]] = {}
     with_case: list[_Speaking] = []
@@ -180,7 +185,8 @@ def _groups(failures: list[_Speaking], run: Run) -> list[Group]:
 
 def _group(failures: list[_Speaking], common: tuple[str, ...] = (), passing: int = 0, passed: int = 0) -> Group:
     """Failures of one cause, named by a vote of theirs."""
-    first, why = failures[0].failure.result, failures[0].spoken.why
+    first = failures[0].failure.result
+    why = stop_of(first.detail) or failures[0].spoken.why
     instruction = _most_named(failure.spoken.instruction for failure in failures)
     fact = _most_named(failure.spoken.fact for failure in failures if failure.spoken.instruction == instruction)
     cause = Cause(first.driver, first.verdict, instruction, fact, common, passing, passed, why)

@@ -37,6 +37,9 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "or": (2, operator.or_, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
+    "rndd": (1, None, np.floor),
+    "rnde": (1, None, np.rint),
+    "rndz": (1, None, np.trunc),
 }
 
 
@@ -200,19 +203,19 @@ def _selected(i: Instruction, context: Context) -> Effect:
 
 
 def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
-    """The larger or smaller one, and of a number and NaN the number."""
+    """The larger or smaller one, and of a number and NaN the number; -0 is less than +0, as Mesa needs it."""
     assert i.condition is not None
     compare, on = _condition(i), lanes_of(replace(i, predicate=None))
     if i.condition.name not in ("ge", "lt") or i.predicate is not None:
         raise Unsupported(f"sel with the condition {i.condition.name}")
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
-    put = writer(i, i.operands[0], context.grf)
+    put, least = writer(i, i.operands[0], context.grf), i.condition.name == "lt"
 
     def run(t: Thread) -> None:
         a, b = first(t), second(t)
         take = compare(a, b)
         if a.dtype == np.float64:
-            take = (take | np.isnan(b)) & ~np.isnan(a)
+            take = np.where(a == b, np.signbit(a) == least, take | np.isnan(b)) & ~np.isnan(a)
         put(t, np.where(take, a, b), on(t))
 
     return run
@@ -220,7 +223,10 @@ def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
 
 @instruction("mach")
 def _high(i: Instruction, context: Context) -> Effect:
-    """The upper half of a product of 32 bits, of whose lower factor the accumulator has the first 16 bits."""
+    """The upper half of a product of 32 bits, of whose lower factor the accumulator has the first 16 bits.
+
+    With the note AccWrEn the accumulator gets the product, which nothing reads that is known here.
+    """
     reads, writes = touched(i, context)
     on, at = lanes_of(i), slice(i.first, i.first + i.lanes)
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
@@ -229,6 +235,8 @@ def _high(i: Instruction, context: Context) -> Effect:
     def run(t: Thread) -> None:
         upper = (first(t) * (second(t) >> 16)).astype(np.uint64) << np.uint64(16)
         total = t.accumulator[at] + upper
+        if "AccWrEn" in i.notes:
+            t.accumulator[at] = total
         put(t, (total >> np.uint64(32)).astype(np.int64), on(t))
 
     return Effect(run, reads, writes)

@@ -28,6 +28,8 @@ def _chosen(i: Instruction) -> tuple[bool, slice]:
     predicate = i.predicate
     if predicate is None:
         return False, slice(0, 0)
+    if predicate.any:
+        raise Unsupported(f"{i.name} with the predicate {predicate.any}")
     return predicate.name == "not", slice(predicate.bit, predicate.bit + 32)
 
 
@@ -98,9 +100,9 @@ def _padded(lanes: Bools) -> Bools:
     return wide
 
 
-@instruction("sync.nop", "sync.allwr", "sync.allrd")
+@instruction("nop", "sync.nop", "sync.allwr", "sync.allrd")
 def _sync(i: Instruction, context: Context) -> Effect:
-    every, sources = i.name != "sync.nop", i.name == "sync.allrd"
+    every, sources = i.name.startswith("sync.all"), i.name == "sync.allrd"
 
     def run(t: Thread) -> None:
         for token in list(t.board.tokens) if every else ():

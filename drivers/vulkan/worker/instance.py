@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import cffi
@@ -60,6 +61,10 @@ class Instance:
         #: Whether calls that the layer objects to end there, instead of going on to the driver.
         self.stops_rejected = False
         self._remarks = threading.local()
+        if hello.icd:
+            if not Path(hello.icd).exists():
+                raise NoDevice(f"no file {hello.icd} of a Vulkan driver is there")
+            os.environ["VK_DRIVER_FILES"] = hello.icd
         layers = [_VALIDATION] if hello.validation else []
         self._layer = ""
         if hello.validation:

@@ -49,12 +49,14 @@ class _Message(Struct, frozen=True, tag_field="type", forbid_unknown_fields=True
 class Hello(_Message, frozen=True, tag="hello"):
     """First message. Answered by `Devices` or `Failed`. `validation` loads the Khronos validation layer.
 
-    With `gpu_assisted` the layer checks on the device what modules do there, and nothing else.
+    With `gpu_assisted` the layer checks on the device what modules do there, and nothing else. `icd` is the file of a
+    Vulkan driver on the worker's machine, which alone is loaded; "" for those that are installed.
     """
 
     version: int = VERSION
     validation: bool = False
     gpu_assisted: bool = False
+    icd: str = ""
 
 
 class Open(_Message, frozen=True, tag="open"):
