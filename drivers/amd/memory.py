@@ -18,6 +18,9 @@ CODE_BASE = 0xFFFF_8000_4000_0000
 #: Bytes of a descriptor of a buffer.
 DESCRIPTOR = 16
 
+#: Bytes of a page.
+PAGE = 4096
+
 __all__ = ["CODE_BASE", "DESCRIPTOR", "AddressSpace", "Lds"]
 
 
@@ -51,7 +54,10 @@ class AddressSpace(memory.AddressSpace):
             content += bytes(at - len(content))
         content += bytes(-len(content) % 64)
         constants = self.own_base + len(content)
-        self.own = np.frombuffer(bytes(content) + push_constants, np.uint8)
+        content += push_constants
+        # Scalar loads are of 1, 2, 4, 8 or 16 words, so that code may load more than it uses; memory goes on to the end of
+        # a page.
+        self.own = np.frombuffer(bytes(content) + bytes([memory.FILL]) * (-len(content) % PAGE), np.uint8)
         return places, constants
 
     def _put_descriptor(self, content: bytearray, at: int, binding: Binding) -> None:
