@@ -46,14 +46,13 @@ from cts.running.drawing import Draws, Fault, checked_expectation
 from cts.running.learn import learn, learn_deviation
 from cts.running.opening import open_driver
 
-#: Fresh cases on which an expression is measured, examples in which a bug is looked for, and what is good of what is
-#: learnt and of what is written by hand.
+#: Fresh cases for an expression, examples to find a bug in, and the good shares of learnt and written entries.
 FRESH, EXAMPLES, GOOD, GOOD_BY_HAND = 500, 3000, 0.95, 0.99
 
 #: Other bugs of the area whose failures an entry should not accept, examples of each, and failures of each at most.
 OTHERS, OF_OTHER, FAILURES = 8, 300, 5
 
-#: What planted bugs do wrong, as a person who knows them writes it.
+#: Entries for planted bugs, written by a person who knows them.
 WRITTEN = Path(__file__).parent / "written.yaml"
 
 #: Planted bugs, and their areas, that showed in one of 40 to 500 cases: the first ones of `chosen(150, 1)` behind the
@@ -139,14 +138,14 @@ def written() -> dict[str, str]:
 
 
 def by_hand(name: str, area: str, seed: int, count: int = FRESH, others: int = OTHERS) -> dict[str, Any]:
-    """How often what is written of a mutant predicts what it leaves."""
+    """The same with the entry that a person wrote."""
     text = written().get(name)
     found = {"mutant": name, "area": area}
     return found | {"leaves": text} | checked(text, name, area, seed, count, others) if text else found
 
 
 def checked(text: str, name: str, area: str, seed: int, count: int, most: int) -> dict[str, int]:
-    """What a deviation says of a mutant's fresh cases, and how many failures of so many other mutants it accepts.
+    """How a deviation does on a mutant's fresh cases, and on failures of so many other mutants.
 
     `predicted` are the fresh cases of which the verdict, and if they fail the memory, is as the deviation says;
     `explained` are those that fail among them. If none fails, more cases are drawn. `accepted` are failures of others

@@ -115,7 +115,7 @@ def reduced(area: str, names: list[str], seed: int, seconds: float, unknown: boo
 
 
 def _is_found(driver: OpenDriver, case: Case) -> bool:
-    """Whether a case fails otherwise than the baseline knows."""
+    """Whether a case fails, and the baseline does not know the failure."""
     attempt = judge(driver, case, registry.oracle().expect(case))
     return attempt.verdict is Verdict.FAIL and known_by_condition(driver, case, attempt) is None
 

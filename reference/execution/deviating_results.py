@@ -138,7 +138,7 @@ class DeviatingResults(Machine):
         return unwrapped(value, operation, operands, signed=conversion.value in ("SConvert", "ConvertSToF"))
 
     def _in_place(self, step: Step, value: Value, field: str) -> Value:
-        """An operand, as the place of a result holds it before the instruction; 0 where there is none of its type."""
+        """An operand, as the place of a result holds it before the instruction; 0 if its type is another one."""
         name = getattr(self.case.program[step.index], field, None)
         if not isinstance(name, str) or name not in self.values:
             return zero_of(value)
