@@ -55,8 +55,7 @@ class AddressSpace(memory.AddressSpace):
         content += bytes(-len(content) % 64)
         constants = self.own_base + len(content)
         content += push_constants
-        # Scalar loads are of 1, 2, 4, 8 or 16 words, so that code may load more than it uses; memory goes on to the end of
-        # a page.
+        # Scalar loads are of 1, 2, 4, 8 or 16 words, so that code may load more than it uses: memory is of whole pages.
         self.own = np.frombuffer(bytes(content) + bytes([memory.FILL]) * (-len(content) % PAGE), np.uint8)
         return places, constants
 

@@ -148,7 +148,7 @@ def _of_controls(case: model.Case, controls: model.FloatControls) -> model.Case:
 
 def _word(owner: Any, deviation: Deviation) -> Any:
     """The value of a field behind a word."""
-    now = model.constant_of(getattr(owner, deviation.part, None))
+    now: Any = model.constant_of(getattr(owner, deviation.part, None))
     listed = isinstance(now, tuple)
     kind = type(now[0]) if listed and now else type(now)
     if kind is bool:

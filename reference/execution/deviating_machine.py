@@ -126,8 +126,8 @@ class DeviatingMachine(DeviatingResults):
             match parts[RESULT]:
                 case (("before", _),):
                     return
-                case (("last_of_each" | "elected" as deed, (n,)),):
-                    step = self._alone(step, int(n), elected=deed == "elected")
+                case (("last_of_each" | "elected" as who, (n,)),):
+                    step = self._alone(step, int(n), elected=who == "elected")
                 case _:
                     raise NotComputable("an accumulation adds to memory, or it does not")
         right, afterwards = {}, []

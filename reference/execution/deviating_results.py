@@ -74,7 +74,7 @@ class DeviatingResults(Machine):
                     value = self._unwrapped(step, whole, str(arguments[0]))
                 case _:
                     others = [*steps]
-            value = self._transformed(step, value.broadcast(shape), others, lambda: before)
+            value = self._transformed(step, value.broadcast(shape), tuple(others), lambda: before)
         super()._define(step, name, value)
 
     def _as_whole(self, name: str, value: Value) -> Value:

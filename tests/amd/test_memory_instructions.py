@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from cts.drivers.amd.memory import AddressSpace
+from cts.drivers.machine.memory import FILL
 from cts.drivers.machine.problems import Unsupported, Wrong
 from cts.drivers.vulkan.worker.protocol import Memory
 from tests.amd.tables import Case, State, active, check, name
@@ -285,3 +286,11 @@ def test_buffers_of_records_are_not_known() -> None:
         run("buffer_load_b32 v0, v1, s[4:7], null idxen")
     with pytest.raises(Wrong, match="a descriptor with a stride"):
         run("buffer_load_b32 v0, v1, s[4:7], null offen", s={4: 0, 5: 4 << 16, 6: 100, 7: 0}, v={1: 0})
+
+
+def test_a_scalar_load_may_be_of_more_words_than_there_are_push_constants() -> None:
+    space = AddressSpace([Memory(CONTENTS, 0, len(CONTENTS))])
+    _, constants = space.describe([], bytes(range(24)))
+    assert space.read_one(constants + 8, 64, "") == bytes(range(8, 24)) + bytes([FILL]) * 48
+    with pytest.raises(Wrong, match="a load of 64 bytes at address"):
+        space.read_one(constants + 4096 - 60, 64, "")

@@ -350,8 +350,9 @@ def _read_as(field: str, of: ResultType | None, operands: dict[str, ResultType |
     component = getattr(of, "component", None)
     named = {name: getattr(operand, "component", None) for name, operand in operands.items()}
     for word, other in (named | {t.value: t for t in model.ComponentType}).items():
-        both = component and other and component.is_float and other.is_float
-        if both and other is not component and other.size == component.size:
+        if component is None or other is None or other is component:
+            continue
+        if component.is_float and other.is_float and other.size == component.size:
             yield Deed(field, (Step("read_as", (word,)),))
 
 
