@@ -132,7 +132,10 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
             return where(mask, _negated(value, component), value)
         if number == "itself":
             return where(mask, _alike(beside, value), value)
-        return where(mask, _instead(_number(value, component, 0.0), component, "zero", number), value)
+        other = _instead(_number(value, component, 0.0), component, "zero", number)
+        if of == "infinity" and beside.component.is_float:
+            other = where(real(beside.component, beside.bits) < 0, _negated(other, component), other)
+        return where(mask, other, value)
     if (function := _OF_VALUES.get(name)) is not None:
         return function(value, component, *arguments)
     if (of_bits := _BITS.get(name)) is None:
@@ -179,9 +182,9 @@ def part_of(name: str, arguments: Sequence[Any], rows: int, cols: int) -> Mask:
         case "before_from_column":
             mask = col >= arguments[0]
         case "before_beyond_rows":
-            mask = row >= rows - rows % max(1, arguments[0])
+            mask = (row >= rows - rows % max(1, arguments[0])) & (rows >= arguments[0])
         case "before_beyond_columns":
-            mask = col >= cols - cols % max(1, arguments[0])
+            mask = (col >= cols - cols % max(1, arguments[0])) & (cols >= arguments[0])
         case "before_in_second_half":
             mask = col >= (cols + 1) // 2
         case "before_in_last_row":

@@ -124,6 +124,9 @@ def deeds(case: model.Case, place: int) -> Iterator[Deed]:
         parts.append(_steps(RESULT, ("before",), {"last_of_each": _GROUPS, "elected": _GROUPS}))
     elif results:
         parts.append(_of_elements(RESULT, results[0], stays=True))
+    if isinstance(instruction, model.MatrixLoad):
+        both = ("before_beyond_rows", "before_beyond_columns")
+        parts.append(Deed(RESULT, tuple(Step(name, (n,)) for name in both)) for n in _BORDERS[1:])
     if isinstance(instruction, model.MemoryInstruction | model.VectorLoad | model.VectorStore) or _of_vector(
         instruction
     ):
