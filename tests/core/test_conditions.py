@@ -42,6 +42,12 @@ NEIGHBOURS = [
     ),
     ("matrix-store-overtaken", "per_element.tables.after_a_matrix_store", "buffer: mem, stride", "buffer: dst, stride"),
     (
+        "matrix-store-overtaken",
+        "per_element.tables.after_a_matrix_store",
+        "[8, 16], data: {fill: 4}",
+        "[1, 128], data: {fill: 4}, storage: Workgroup",
+    ),
+    (
         "clamp-mirrored-dimension-one",
         "tensor_addressing.clamp.mirrored_one_row_in_bounds",
         "dims: [1, 7]",

@@ -50,6 +50,14 @@ def test_an_unknown_chip_ends_the_process() -> None:
     assert (ended.returncode, ended.stderr) == (70, "cts: the shim of Intel's devices has no chip nil\n")
 
 
+@needs_compiler
+def test_a_driver_by_its_file_is_the_only_one() -> None:
+    """The loader is told of the file by the worker; names of files choose among installed drivers alone."""
+    chosen = Options(worker="chroot /srv/mesa python3", icd="/opt/anv.json")
+    assert chosen.vulkan().hello.icd == "/opt/anv.json" and "VK_LOADER_DRIVERS_SELECT" not in chosen.command()
+    assert "VK_LOADER_DRIVERS_SELECT" in Options(worker="chroot /srv/mesa python3").command()
+
+
 @pytest.mark.parametrize(("compiler", "says"), [("no-such-compiler", "is not compiled"), ("false", "does not compile")])
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, compiler: str, says: str) -> None:
     monkeypatch.setenv("CC", compiler)

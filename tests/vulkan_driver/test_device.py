@@ -386,6 +386,13 @@ def test_checks_on_the_device_see_what_a_module_does_there(open_device: OpenDevi
     assert "SPIR-V Instruction: OpStore" in outcome.detail or "OpLoad" in outcome.detail
 
 
+def test_a_driver_by_its_file(open_device: OpenDevice) -> None:
+    with pytest.raises(HarnessTrouble, match=r"no file /nowhere\.json of a Vulkan driver is there"):
+        open_device(icd="/nowhere.json")
+    vulkan = open_device(icd="/usr/share/vulkan/icd.d/lvp_icd.json")
+    assert "llvmpipe" in vulkan.identity()
+
+
 def test_validation_layer_judges_modules_without_running_them(open_device: OpenDevice) -> None:
     vulkan = open_device(validation="yes")
     assert vulkan.layer().startswith("VK_LAYER_KHRONOS_validation 1.")
