@@ -12,6 +12,7 @@ import numpy as np
 from cts.case.model import ComponentType
 from cts.case.oracle.deviation import Step
 from cts.case.oracle.expectation import Freedom
+from cts.reference.deviation.classes import certainly, class_of
 from cts.reference.deviation.moves import NotComputable, held, move_of, tiles_swapped
 from cts.reference.numeric import integers
 from cts.reference.numeric.arrays import Bits, Mask
@@ -127,7 +128,7 @@ def _transformed(value: Value, step: Step, around: Around) -> Value:
         field, of, number = map(str, arguments)
         beside = around.operand(field)
         assert beside.component is not None
-        mask = _certainly(beside, beside.component, of)
+        mask = certainly(beside, beside.component, of)
         if number == "negated":
             return where(mask, _negated(value, component), value)
         if number == "itself":
@@ -258,8 +259,8 @@ def _magnitude(value: Value, component: ComponentType) -> Value:
 
 
 def _instead(value: Value, component: ComponentType, of: str, other: str) -> Value:
-    exact = _certainly(value, component, of)
-    mask = exact if of == "nan" else _class_of(component, value.bits, of)
+    exact = certainly(value, component, of)
+    mask = exact if of == "nan" else class_of(component, value.bits, of)
     if other == "negated":
         return where(mask, _negated(value, component), value)
     numbers = {"zero": 0.0, "negative_zero": -0.0, "one": 1.0, "nan": np.nan, "infinity": np.inf}
@@ -275,48 +276,11 @@ def _instead(value: Value, component: ComponentType, of: str, other: str) -> Val
     return where(exact, Value(component, new.astype(component.bits_dtype)), value) if exact.any() else value
 
 
-def _certainly(value: Value, component: ComponentType, of: str) -> Mask:
-    """The elements of a class: what one that is not exact would be is not asked. It is no infinity or zero for sure."""
-    mask: Mask = _class_of(component, value.bits, of) & (value.flags == 0)
-    if of == "nan":
-        low, high = value.core
-        mask = np.isnan(low) & np.isnan(high) & (value.flags & Freedom.ANY == 0)
-    return mask
-
-
-def _class_of(component: ComponentType, bits: Bits, name: str) -> Mask:
-    if not component.is_float:
-        top = bits >> component.bits_dtype.type(8 * component.size - 1) != 0
-        zero: Mask = bits == 0
-        least: Mask = bits == component.bits_dtype.type(1 << (8 * component.size - 1))
-        greatest = component.bits_dtype.type((1 << (8 * component.size - component.is_signed)) - 1)
-        of_integers: dict[str, Mask] = {"zero": zero, "negative": top, "least": least, "top": bits == greatest}
-        return of_integers.get(name, np.zeros(bits.shape, bool))
-    numbers = real(component, bits)
-    with np.errstate(invalid="ignore", over="ignore"):
-        if (far := _FAR.get(name)) is not None:
-            # From there on numbers round to infinity.
-            beyond: Mask = far(numbers) >= component.format.greatest * (1 + component.format.unit / 2)
-            return beyond
-        masks: dict[str, Mask] = {
-            "nan": np.isnan(numbers),
-            "infinity": np.isinf(numbers),
-            "zero": numbers == 0,
-            "negative_zero": (numbers == 0) & np.signbit(numbers),
-            "denormal": (numbers != 0) & (np.abs(numbers) < component.format.least),
-            "negative": numbers < 0,
-            "overflow": np.abs(numbers) > component.format.greatest,
-            "smallest": np.abs(numbers) == component.format.least,
-            "top": np.abs(numbers) == component.format.greatest,
-        }
-    return masks.get(name, np.zeros(bits.shape, bool))
-
-
 def _flushed(bits: Bits, component: ComponentType) -> Bits:
     if not component.is_float:
         return bits
     sign = component.bits_dtype.type(1 << (8 * component.size - 1))
-    return np.where(_class_of(component, bits, "denormal"), bits & sign, bits)
+    return np.where(class_of(component, bits, "denormal"), bits & sign, bits)
 
 
 def _integral(value: Value, component: ComponentType) -> Value:
@@ -395,13 +359,6 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "ISub": np.subtract,
     "IMul": np.multiply,
     "SNegate": np.negative,
-}
-
-#: What is beyond the type of numbers that are far out.
-_FAR: dict[str, Callable[..., Any]] = {
-    "exp_overflows": np.exp,
-    "exp_of_twice_overflows": lambda x: np.exp(2 * x),
-    "square_overflows": np.square,
 }
 
 _OF_VALUES: dict[str, Callable[..., Value]] = {
