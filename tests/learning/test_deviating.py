@@ -174,6 +174,17 @@ def test_conversions_by_command_have_models(mutant: str, name: str, text: str) -
             "VectorArithmetic, result=[in_place(a), before_beyond_columns(2)]",
         ),
         ("vector-transpose-ignored", "layout.transposed", "VectorMatrixMul, transpose=False"),
+        (
+            "float8-infinity-saturates",
+            "float8.infinity_to_e5m2",
+            "MatrixConvert, result=beside(matrix, infinity, greatest)",
+        ),
+        (
+            "partial-tile-not-loaded",
+            "arm.rows_of_words",
+            "MatrixLoad, result=[before_beyond_rows(8), before_beyond_columns(8)]",
+        ),
+        ("vector-input-integers-ties-away", "float.integer_input", "VectorMatrixMul, input=rounded_away(float16)"),
     ],
 )
 def test_a_deviation_leaves_the_memory_of_a_planted_bug(mutant: str, name: str, text: str) -> None:
