@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cts.case.model import Instruction, VectorInstruction
+from cts.case.model import Instruction, VectorInstruction, VectorLoad, VectorStore, VectorType, constant_of
 from cts.case.model.fields import Held, held
 from cts.showing.export.glsl.callbacks import callback
 from cts.showing.export.glsl.instruction import write_instruction
@@ -20,6 +20,15 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
 
     The function `type` is the constructor of the result's type.
     """
+    if isinstance(instruction, VectorLoad) and instruction.type.ordinary:
+        result = shader.define(instruction.id, declared_type(shader, instruction.type))
+        _by_components(instruction, shader, result, instruction.type, stores=False)
+        return
+    if isinstance(instruction, VectorStore):
+        shape = shader.composite(instruction.vector)
+        if isinstance(shape.declared, VectorType) and shape.declared.ordinary:
+            _by_components(instruction, shader, shader.results[instruction.vector], shape.declared, stores=True)
+            return
     kind, name = type(instruction).__name__, getattr(instruction, "id", None)
     call = re.fullmatch(r"(\w+)\((.+)\)", instruction.glsl)
     if call is None:
@@ -42,6 +51,25 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
         before = shader.results[getattr(instruction, instruction.typed_as)] if instruction.typed_as else None
         result = shader.define(name, type_, before)
         shader.line(f"{function}({', '.join((result, *passed))});")
+
+
+def _by_components(
+    instruction: VectorLoad | VectorStore, shader: Shader, vector: str, declared: VectorType, *, stores: bool
+) -> None:
+    """The components of an ordinary vector loaded or stored one by one: elements of the buffer, or parts of them."""
+    buffer, length = shader.case.buffers[instruction.buffer], constant_of(declared.length)
+    array, offset = memory_place(shader, instruction.buffer, "offset", instruction.offset)
+    first = shader.names.fresh("first")
+    shader.line(f"const uint {first} = {offset} / {buffer.element_size}u;")
+    assert isinstance(length, int)
+    for n in range(length):
+        index, part = divmod(n, buffer.components)
+        place = f"{array}[{first} + {index}u]" + (f"[{part}]" if buffer.components > 1 else "")
+        own = f"{vector}[{n}]"
+        if stores:
+            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
+        else:
+            shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
 
 
 def _result_type(instruction: Instruction, shader: Shader) -> Declared:
