@@ -59,11 +59,12 @@ class Capabilities:
     has `workgroup_scope_subgroups` at most (VK-025).
     `max_buffer_bytes` is how far a buffer may reach through a descriptor, `max_address_bytes` how far through its
     address (VK-066).
-    `vector_components` are the types that cooperative vectors may have (VK-051), `min_vector_length`
-    and `max_vector_length` their lengths, `ordinary_components` the types that buffers hold and shaders compute with (VK-011), `max_invocations` the most in a workgroup. `float_modes` are execution modes. `stage` is the
-    one in which modules run. `maintenance1`: of the extensions that have reductions, conversions of the use and
-    per-element functions the driver has VK_EXT_cooperative_matrix_maintenance1 alone, so that modules declare them as
-    that one's (MX-001).
+    `vector_components` are the types that cooperative vectors may have (VK-051), `min_vector_length` and
+    `max_vector_length` their lengths; `ordinary_components` are the types that buffers hold and shaders compute with
+    (VK-011), which ordinary vectors may have. `max_invocations` are the most in a workgroup, `float_modes` execution
+    modes. `stage` is the one in which modules run. `maintenance1`: of the extensions that have reductions, conversions
+    of the use and per-element functions the driver has VK_EXT_cooperative_matrix_maintenance1 alone, so that modules
+    declare them as that one's (MX-001).
     """
 
     subgroup_size: int

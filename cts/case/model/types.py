@@ -27,7 +27,7 @@ class MatrixType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class VectorType(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """OpTypeCooperativeVectorNV (CV-010). An `ordinary` one is OpTypeVector of 2 to 4 components, which needs no extension."""
+    """OpTypeCooperativeVectorNV (CV-010). An `ordinary` one is OpTypeVector of 2 to 4 components, of any shader."""
 
     component: ComponentType
     length: int | SpecInt

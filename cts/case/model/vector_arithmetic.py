@@ -228,8 +228,8 @@ class VectorBitcast(VectorInstructionBase, frozen=True):
 class VectorComponents(VectorInstructionBase, Computation, frozen=True):
     """CV-011: a function of every component, which is taken out, passed through an OpFunctionCall, and put back.
 
-    The function is a per-element one of row 0 and of the component's number as column; `vectors` are its extra operands,
-    each the same component of another vector.
+    The function is a per-element one of row 0 and of the component's number as column; `vectors` are its extra
+    operands, each the same component of another vector.
     """
 
     opcode: ClassVar[str] = "OpFunctionCall"

@@ -25,7 +25,7 @@ COOPERATIVE_VECTOR = frozenset({Feature.COOPERATIVE_VECTOR})
 
 
 class VectorInstructionBase(Instruction, frozen=True):
-    """A kind: works on the vectors of an invocation: cooperative ones or, unless `cooperative` is set, ordinary ones."""
+    """A kind: works on the vectors of an invocation, cooperative or, unless `cooperative` is set, ordinary ones."""
 
     needs = COOPERATIVE_VECTOR
     cooperative: ClassVar[bool] = False

@@ -55,7 +55,10 @@ def vector_components(instruction: model.VectorComponents, lowering: Lowering) -
     declared, function = lowering.vector(instruction.vector).declared, lowering.functions[instruction.function]
     component, length = scalar(lowering.module, declared.component), model.constant_of(declared.length)
     assert isinstance(function, model.PerElement) and isinstance(length, int)
-    call, coords = callback(lowering, instruction.function), scalar(lowering.module, model.ComponentType(function.coords))
+    call, coords = (
+        callback(lowering, instruction.function),
+        scalar(lowering.module, model.ComponentType(function.coords)),
+    )
     named = [lowering.results[name].id for name in (instruction.vector, *instruction.vectors)]
     results = []
     for n in range(length):

@@ -12,7 +12,10 @@ from cts.spirv.lower.types import scalar
 
 
 def vector_type(lowering: Lowering, declared: VectorType) -> Id:
-    """OpTypeCooperativeVectorNV, or OpTypeVector of an ordinary vector. Types declared alike are one type, the spec constant of their length included."""
+    """OpTypeCooperativeVectorNV, or OpTypeVector of an ordinary vector.
+
+    Types declared alike are one type, the spec constant of their length included.
+    """
     if declared not in lowering.vectors:
         _declare(lowering, declared, type_constant(lowering, declared.length, "type", "length"))
     return lowering.vectors[declared].id
@@ -29,7 +32,9 @@ def with_component(lowering: Lowering, source: Vector, component: ComponentType)
 def _declare(lowering: Lowering, declared: VectorType, length: Id) -> None:
     component = scalar(lowering.module, declared.component)
     if declared.ordinary:
-        type_ = lowering.module.op("OpTypeVector", component, constant_of(declared.length))
+        count = constant_of(declared.length)
+        assert isinstance(count, int), "resolve asks for a literal length"
+        type_ = lowering.module.op("OpTypeVector", component, count)
     else:
         lowering.module.capability("CooperativeVectorNV")
         type_ = lowering.module.op("OpTypeCooperativeVectorNV", component, length)

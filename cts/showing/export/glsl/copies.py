@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from cts.case.model import ComponentType, CopyPath, MatrixComponents, MatrixCopy, PerElement, VectorComponents, VectorShape, Walk
+from cts.case.model import (
+    ComponentType,
+    CopyPath,
+    MatrixComponents,
+    MatrixCopy,
+    PerElement,
+    VectorComponents,
+    VectorShape,
+    Walk,
+)
 from cts.showing.export.glsl.callbacks import callback
 from cts.showing.export.glsl.instruction import write_instruction
 from cts.showing.export.glsl.shader import Shader
