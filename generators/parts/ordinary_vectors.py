@@ -27,6 +27,9 @@ from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.vector_flow import draw_count
 from cts.generators.policy.compute import ComputeDraws
 
+#: The most vectors that a loop hands on in a circle: no compiler is asked to turn more than its registers.
+MOST_CARRIED = 24
+
 
 def draw_function(choices: Choices, kernel: VectorKernel, vector: Vector, pool: Sequence[Vector]) -> Vector:
     """A random function of each component, of the same one of other vectors, and of its number."""
@@ -73,7 +76,7 @@ def draw_held(choices: Choices, kernel: VectorKernel, like: Vector) -> list[Vect
     held = [replace(a, id=kernel.name("v"), known=known, fresh=False) for a in loaded]
     for made, a, b in zip(held, loaded, [*loaded[1:], loaded[0]], strict=True):
         kernel.program.emit(VectorArithmetic(id=made.id, operation=operation, a=a.id, b=b.id))
-    if choices.chance(ComputeDraws.HELD_IN_LOOP):
+    if choices.chance(ComputeDraws.HELD_IN_LOOP) and count <= MOST_CARRIED:
         carried = [replace(v, id=kernel.name("l")) for v in held]
         turns = written(kernel.constness, draw_count(choices, kernel))
         kernel.program.begin_loop(turns, [(c.id, v.id) for c, v in zip(carried, held, strict=True)])
