@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from cts.base.choices import Choices
 from cts.case.model import (
-    ComponentType,
     Data,
     Extra,
     PerElement,
@@ -18,11 +17,11 @@ from cts.case.model import (
 )
 from cts.generators.build.contents import Wanted, draw_contents
 from cts.generators.build.memory import FILL, Region
-from cts.generators.build.value_ranges import Known, anything
+from cts.generators.build.value_ranges import anything
 from cts.generators.build.vector_kernels import ALIGNMENT, Vector, VectorKernel, VectorSource
 from cts.generators.build.vector_operands import MAX_COMPONENTS, At, tiles, written
 from cts.generators.parts.bodies import draw_body
-from cts.generators.parts.expressions import Term
+from cts.generators.parts.expressions import Term, counted
 from cts.generators.parts.helpers import draw_helpers
 from cts.generators.parts.vector_flow import draw_count
 from cts.generators.policy.compute import ComputeDraws
@@ -39,7 +38,7 @@ def draw_function(choices: Choices, kernel: VectorKernel, vector: Vector, pool: 
     terms = [
         Term("value", vector.component, vector.range),
         *(Term(name, other.component, other.range) for name, other in named.items()),
-        Term("col", ComponentType.uint32, Known(0, vector.length - 1)),
+        counted("col", vector.length),
     ]
     helpers = draw_helpers(choices, kernel, terms)
     body = draw_body(choices, vector.component, [*terms, *helpers.calls])

@@ -20,15 +20,8 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
 
     The function `type` is the constructor of the result's type.
     """
-    if isinstance(instruction, VectorLoad) and instruction.type.ordinary:
-        result = shader.define(instruction.id, declared_type(shader, instruction.type))
-        _by_components(instruction, shader, result, instruction.type, stores=False)
+    if isinstance(instruction, VectorLoad | VectorStore) and _by_components(instruction, shader):
         return
-    if isinstance(instruction, VectorStore):
-        shape = shader.composite(instruction.vector)
-        if isinstance(shape.declared, VectorType) and shape.declared.ordinary:
-            _by_components(instruction, shader, shader.results[instruction.vector], shape.declared, stores=True)
-            return
     kind, name = type(instruction).__name__, getattr(instruction, "id", None)
     call = re.fullmatch(r"(\w+)\((.+)\)", instruction.glsl)
     if call is None:
@@ -53,11 +46,17 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
         shader.line(f"{function}({', '.join((result, *passed))});")
 
 
-def _by_components(
-    instruction: VectorLoad | VectorStore, shader: Shader, vector: str, declared: VectorType, *, stores: bool
-) -> None:
-    """The components of an ordinary vector loaded or stored one by one: elements of the buffer, or parts of them."""
+def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> bool:
+    """An ordinary vector loaded or stored component by component: elements of the buffer, or parts of them."""
+    loads = isinstance(instruction, VectorLoad)
+    declared = instruction.type if loads else shader.composite(instruction.vector).declared
+    assert isinstance(declared, VectorType)
+    if not declared.ordinary:
+        return False
     buffer, length = shader.case.buffers[instruction.buffer], constant_of(declared.length)
+    vector = (
+        shader.define(instruction.id, declared_type(shader, declared)) if loads else shader.results[instruction.vector]
+    )
     array, offset = memory_place(shader, instruction.buffer, "offset", instruction.offset)
     first = shader.names.fresh("first")
     shader.line(f"const uint {first} = {offset} / {buffer.element_size}u;")
@@ -66,10 +65,11 @@ def _by_components(
         index, part = divmod(n, buffer.components)
         place = f"{array}[{first} + {index}u]" + (f"[{part}]" if buffer.components > 1 else "")
         own = f"{vector}[{n}]"
-        if stores:
-            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
-        else:
+        if loads:
             shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
+        else:
+            shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
+    return True
 
 
 def _result_type(instruction: Instruction, shader: Shader) -> Declared:
