@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -281,6 +282,22 @@ def test_stores() -> None:
     assert t.group.shared.data[1::4].tolist() == list(range(32)) and not t.group.shared.data[2::4].any()
     t = run("send.slm (32) r6 r2 null:0 0x00000000 0x04240900 {$0}", given, shared=bytes(range(128)))
     assert seen(t, 6, "ud", 32) == [*range(0, 128, 4)]
+
+
+@pytest.mark.parametrize(
+    ("word", "added", "before", "after"),
+    [
+        (0x6404050C, [1, 2, 0xFFFFFFFF], (5, 7), (8, 6)),
+        (0x64040513, [0x3F800000, 0x3F000000, 0x40000000], (0x3F800000, 0), (0x40200000, 0x40000000)),
+        (0x64040B13, [0x3C00, 0x3800, 0x4000], (0xABCD3C00, 0), (0xABCD4100, 0x4000)),
+    ],
+)
+def test_atomic_additions(word: int, added: list[int], before: tuple[int, int], after: tuple[int, int]) -> None:
+    """Two lanes at one place, and another one at the next."""
+    given: Given = {(2, "ud"): [0, 0, 4], (4, "ud"): added}
+    buffer = struct.pack("<2I", *before)
+    t = run(f"(f1.0) send.ugm (32) null r2 r4:2 0x00000000 {word:#x} {{$0}}", given, flags={1: 0b111}, buffers=[buffer])
+    assert struct.unpack("<2I", t.group.memory.after()[0] or b"") == after
 
 
 def test_a_thread_has_memory_of_its_own() -> None:
