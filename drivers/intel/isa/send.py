@@ -40,7 +40,8 @@ class Message(NamedTuple):
     """A load, a store or an atomic addition: bytes of an element in memory and in a register, and elements of a lane.
 
     `transposed`: one lane has them all, and they follow each other. `surface` is an index of the binding table,
-    "scratch", "shared" or "flat"; `offset` is added to addresses, and for "scratch" a word of the address register. `adds` is the type that is added.
+    "scratch", "shared" or "flat"; `offset` is added to addresses, and for "scratch" a word of the address register.
+    `adds`: the type that is added.
     """
 
     stores: bool

@@ -59,7 +59,7 @@ def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> boo
     )
     array, offset = memory_place(shader, instruction.buffer, "offset", instruction.offset)
     first = shader.names.fresh("first")
-    shader.line(f"const uint {first} = {offset} / {buffer.element_size}u;")
+    shader.line(f"const uint {first} = ({offset}) / {buffer.element_size}u;")
     assert isinstance(length, int)
     for n in range(length):
         index, part = divmod(n, buffer.components)
