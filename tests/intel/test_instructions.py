@@ -87,6 +87,10 @@ CASES = (
     Case("cmp (2) (ne)f0.0 r2:f r1:f r1:f\nmov (2) r3 r2 {A@1}", {(1, "f"): [1, float("nan")]}, 3, "d", [0, -1]),
     Case("(f1.0) sel (4) r2 r1 0x00000009", {(1, "ud"): [1, 2, 3, 4]}, 2, "ud", [1, 9, 3, 9]),
     Case("sel (3) (ge)f0.0 r2:d r1:d 0:d", {(1, "d"): [-1, 0, 4]}, 2, "d", [0, 0, 4]),
+    Case("bfn.(a & b | ~a & c) (2) r2 0x0000ff0f r1 r3<0>", {(1, "ud"): [0x12345678, 0], (3, "ud"): [0xABCDEFAB]}, 2, "ud",
+         [0xABCD56A8, 0xABCD00A0]),
+    Case("sel (2) (ge)f0.0 r2:f r1:f 0x00000000:f", {(1, "ud"): [0x80000000, 0]}, 2, "ud", [0, 0]),
+    Case("sel (2) (lt)f0.0 r2:f r1:f 0x80000000:f", {(1, "ud"): [0, 0x80000000]}, 2, "ud", [0x80000000, 0x80000000]),
     Case("sel (3) (lt)f0.0 r2:f r1:f 0x40800000:f", {(1, "f"): [5, float("nan"), -1]}, 2, "f", [4, 4, -1]),
     # Functions.
     Case("math.inv (2) r2:f r1:f null", {(1, "f"): [4, -0.5]}, 2, "f", [0.25, -2]),
@@ -132,7 +136,11 @@ ELSEWHERE = {"send.ugm", "send.slm", "send.gtwy", "sync.bar", "sync.allrd", "syn
 def test_every_instruction_has_a_test() -> None:
     isa.load()
     flow = {"if", "else", "endif", "break", "while"}
-    tested = {name for case in CASES for name in re.findall(r"([a-z]\w*(?:\.(?!sat)\w+)?)(?:\.sat)? +\(\d", case.code)}
+    tested = {
+        name
+        for case in CASES
+        for name in re.findall(r"([a-z]\w*(?:\.(?!sat)(?:\w+|\(a .*?\)))?)(?:\.sat)? +\(\d", case.code)
+    }
     assert INSTRUCTIONS.keys() == tested | ELSEWHERE | flow | {f"dpas.8x{n}" for n in range(1, 9)}
 
 

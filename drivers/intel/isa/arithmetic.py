@@ -37,6 +37,7 @@ _OPERATIONS: dict[str, tuple[int, Compute | None, Compute | None]] = {
     "or": (2, operator.or_, None),
     "xor": (2, operator.xor, None),
     "not": (1, operator.invert, None),
+    "bfn.(a & b | ~a & c)": (3, lambda a, b, c: a & b | ~a & c, None),
 }
 
 
@@ -200,19 +201,20 @@ def _selected(i: Instruction, context: Context) -> Effect:
 
 
 def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
-    """The larger or smaller one, and of a number and NaN the number."""
+    """The larger or smaller one, of a number and NaN the number, and -0 for less than +0: no manual at hand says so."""
     assert i.condition is not None
     compare, on = _condition(i), lanes_of(replace(i, predicate=None))
     if i.condition.name not in ("ge", "lt") or i.predicate is not None:
         raise Unsupported(f"sel with the condition {i.condition.name}")
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
-    put = writer(i, i.operands[0], context.grf)
+    put, ge = writer(i, i.operands[0], context.grf), i.condition.name == "ge"
 
     def run(t: Thread) -> None:
         a, b = first(t), second(t)
         take = compare(a, b)
         if a.dtype == np.float64:
-            take = (take | np.isnan(b)) & ~np.isnan(a)
+            zeros = (a == 0) & (b == 0)
+            take = np.where(zeros, np.signbit(b) == ge, (take | np.isnan(b)) & ~np.isnan(a))
         put(t, np.where(take, a, b), on(t))
 
     return run
