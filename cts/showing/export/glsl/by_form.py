@@ -48,15 +48,17 @@ def by_form(instruction: Instruction, shader: Shader) -> None:
 
 def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> bool:
     """An ordinary vector loaded or stored component by component: elements of the buffer, or parts of them."""
-    loads = isinstance(instruction, VectorLoad)
-    declared = instruction.type if loads else shader.composite(instruction.vector).declared
+    declared = (
+        shader.composite(instruction.vector).declared if isinstance(instruction, VectorStore) else instruction.type
+    )
     assert isinstance(declared, VectorType)
     if not declared.ordinary:
         return False
     buffer, length = shader.case.buffers[instruction.buffer], constant_of(declared.length)
-    vector = (
-        shader.define(instruction.id, declared_type(shader, declared)) if loads else shader.results[instruction.vector]
-    )
+    if isinstance(instruction, VectorStore):
+        vector = shader.results[instruction.vector]
+    else:
+        vector = shader.define(instruction.id, declared_type(shader, declared))
     array, offset = memory_place(shader, instruction.buffer, "offset", instruction.offset)
     first = shader.names.fresh("first")
     shader.line(f"const uint {first} = ({offset}) / {buffer.element_size}u;")
@@ -65,10 +67,10 @@ def _by_components(instruction: VectorLoad | VectorStore, shader: Shader) -> boo
         index, part = divmod(n, buffer.components)
         place = f"{array}[{first} + {index}u]" + (f"[{part}]" if buffer.components > 1 else "")
         own = f"{vector}[{n}]"
-        if loads:
-            shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
-        else:
+        if isinstance(instruction, VectorStore):
             shader.line(f"{place} = {shader.cast(buffer.type, declared.component, own)};")
+        else:
+            shader.line(f"{own} = {shader.cast(declared.component, buffer.type, place)};")
     return True
 
 
