@@ -201,20 +201,19 @@ def _selected(i: Instruction, context: Context) -> Effect:
 
 
 def _extreme(i: Instruction, context: Context) -> Callable[[Thread], None]:
-    """The larger or smaller one, of a number and NaN the number, and -0 for less than +0: no manual at hand says so."""
+    """The larger or smaller one, and of a number and NaN the number."""
     assert i.condition is not None
     compare, on = _condition(i), lanes_of(replace(i, predicate=None))
     if i.condition.name not in ("ge", "lt") or i.predicate is not None:
         raise Unsupported(f"sel with the condition {i.condition.name}")
     first, second = (reader(o, i.lanes, context.grf) for o in i.operands[1:])
-    put, ge = writer(i, i.operands[0], context.grf), i.condition.name == "ge"
+    put = writer(i, i.operands[0], context.grf)
 
     def run(t: Thread) -> None:
         a, b = first(t), second(t)
         take = compare(a, b)
         if a.dtype == np.float64:
-            zeros = (a == 0) & (b == 0)
-            take = np.where(zeros, np.signbit(b) == ge, (take | np.isnan(b)) & ~np.isnan(a))
+            take = (take | np.isnan(b)) & ~np.isnan(a)
         put(t, np.where(take, a, b), on(t))
 
     return run
