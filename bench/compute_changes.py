@@ -68,7 +68,7 @@ _TWINS |= {twin: how for how, twin in _TWINS.items()}
 CHANGES: Mapping[str, Change] = {
     # The lanes that take part.
     "EXEC is not restored behind a condition": dropped(r"s_(mov|or)_b(64|32) exec(_lo)?, s"),
-    "EXEC is not narrowed for a condition": text(r"s_and_saveexec_b(64|32)", r"s_mov_b\1", "XX|saveexec"),
+    "EXEC is not narrowed for a condition": text(r"s_and_saveexec_b(64|32)", r"s_mov_b\1"),
     "EXEC is not narrowed by a comparison": dropped(r"v_cmpx_"),
     "the lanes that left a loop go on": text(r"s_and_not1_b(64|32) (.*), exec", r"s_or_b\1 \2, exec"),
     "lanes of both branches take the second one": text(r"s_and_b(64|32) exec(.*), exec", r"s_mov_b\1 exec\2"),
